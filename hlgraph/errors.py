@@ -1,0 +1,117 @@
+"""Every error that hlgraph raises on purpose: one tree, each saying whether trying again may help.
+
+::
+
+    HLGraphError
+    ├── InputError                what the caller gave cannot be used
+    │   ├── ReadError             one source cannot be read
+    │   ├── ExtractionError       an extraction record cannot be used
+    │   ├── WhereError            a metadata filter cannot be parsed or names an unknown field
+    │   ├── UnknownNameError      no such corpus, strategy, store, source, format
+    │   └── SettingsError         a settings file or value is wrong
+    ├── MissingExtraError         an optional dependency is not installed
+    ├── ModelError                a model is missing, broken or answered nonsense
+    │   ├── ModelMissingError     `hlgraph models install` mends it
+    │   └── ModelMismatchError    the corpus was embedded by another model or dimension
+    ├── StoreError                a store refused
+    │   ├── StoreLockedError      another process is writing (retryable)
+    │   ├── StoreConflictError    the source changed since the change was planned (retryable)
+    │   ├── StoreUnavailableError read-only, disk full, server away (retryable)
+    │   └── StoreCorruptError     what is stored contradicts itself
+    └── MigrationError            a migration is pending, changed, or newer than this hlgraph
+
+Each message names the input, the reason and the mend.
+"""
+
+from __future__ import annotations
+
+
+class HLGraphError(Exception):
+    """The root. ``retryable`` says whether the same call may succeed later, unchanged."""
+
+    retryable: bool = False
+
+    def __init__(self, message: str, *, retryable: bool | None = None) -> None:
+        super().__init__(message)
+        if retryable is not None:
+            self.retryable = retryable
+
+
+class InputError(HLGraphError):
+    """What the caller gave cannot be used."""
+
+
+class ReadError(InputError):
+    """One source cannot be read; the others go on."""
+
+    def __init__(self, uri: str, reason: str, mend: str = "") -> None:
+        super().__init__(f"{uri}: {reason}" + (f"; {mend}" if mend else ""))
+        self.uri = uri
+        self.reason = reason
+        self.mend = mend
+
+
+class ExtractionError(InputError):
+    """An extraction record cannot be used."""
+
+
+class WhereError(InputError):
+    """A metadata filter cannot be parsed, or names a field that no source of the corpus has."""
+
+
+class UnknownNameError(InputError):
+    """No corpus, strategy, store, source or format of that name."""
+
+
+class SettingsError(InputError):
+    """A settings file or value is wrong."""
+
+
+class MissingExtraError(HLGraphError):
+    """An optional dependency is not installed; the message holds the ``pip install`` line."""
+
+    def __init__(self, extra: str, needed_for: str) -> None:
+        super().__init__(f"{needed_for} needs an optional dependency; run: pip install 'hlgraph[{extra}]'")
+        self.extra = extra
+
+
+class ModelError(HLGraphError):
+    """A model is missing, broken or answered nonsense."""
+
+
+class ModelMissingError(ModelError):
+    """A local model is not installed; the message holds the command that installs it."""
+
+
+class ModelMismatchError(ModelError):
+    """The corpus was embedded by another model, or in another dimension."""
+
+
+class StoreError(HLGraphError):
+    """A store refused."""
+
+
+class StoreLockedError(StoreError):
+    """Another process is writing to the store."""
+
+    retryable = True
+
+
+class StoreConflictError(StoreError):
+    """A source changed after the change to it was planned."""
+
+    retryable = True
+
+
+class StoreUnavailableError(StoreError):
+    """The store cannot be reached or written: read-only, disk full, server away."""
+
+    retryable = True
+
+
+class StoreCorruptError(StoreError):
+    """What is stored contradicts itself; ``hlgraph doctor`` says where."""
+
+
+class MigrationError(HLGraphError):
+    """A migration is pending, was changed after it ran, or is newer than this hlgraph."""

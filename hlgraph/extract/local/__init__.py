@@ -1,0 +1,5 @@
+"""The extractor by rules."""
+
+from hlgraph.extract.local._extractor import LocalExtractor
+
+__all__ = ["LocalExtractor"]

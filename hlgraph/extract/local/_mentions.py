@@ -1,0 +1,160 @@
+"""All mentions of a chunk, sentence by sentence: title, values, quoted works, names; shorter forms made full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hlgraph.extract.local import _lexicon as lexicon
+from hlgraph.extract.local._layout import Unit
+from hlgraph.extract.local._names import Shape, Token, names, shape, tokens
+from hlgraph.extract.local._title import Title, occurrences
+from hlgraph.extract.local._values import Found, quoted, values
+
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
+_UNSPACED_NAME = re.compile(
+    r"[ァ-ヴー]{3,}(?:[・＝][ァ-ヴー]+)*|(?<![A-Za-z0-9])[A-Z][A-Za-z0-9+#.-]*[A-Za-z0-9](?:\s[A-Z][A-Za-z0-9]+)*"
+)
+_PERSONAL = re.compile(r"\b(?:he|she|his|her|him|He|She|His|Her|born)\b")
+_BORN = re.compile(r"\s?\((?:[^()]{0,60}[;,] ?)?(?:born|b\.) ")
+_BRACKET = re.compile(r"\s?\(")
+_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}")
+_CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-z]")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[list[Found]], Shape]:
+    """The mentions of every unit of a chunk, in the order of the unit's text, and what the chunk says about capitals.
+
+    Mentions do not overlap but for the name inside a title of office ("Kent" in "Duke of Kent"). An acronym that the chunk
+    explains, and a surname whose only full name in the chunk is known, are given the full name.
+
+    Parameters
+    ----------
+    text:
+        The chunk.
+    units:
+        Its units; code has no mentions.
+    title:
+        The title of the document.
+    """
+    words: list[list[Token]] = [[] if unit.is_code else tokens(unit.text) for unit in units]
+    evidence = shape(text, words, known=title.forms if title.is_name else ())
+    found = [
+        [] if unit.is_code else list(_in_sentence(unit.text, title, unit_words, evidence))
+        for unit, unit_words in zip(units, words, strict=True)
+    ]
+    acronyms: dict[str, tuple[str, int]] = {}
+    for i, (unit, mentions) in enumerate(zip(units, found, strict=True)):
+        for short, full in _explained(unit.text, mentions):
+            acronyms.setdefault(short, (full, i))
+    surnames = _surnames(found, title) if _PERSONAL.search(text) else {}
+    return [
+        [_full(mention, i, acronyms, surnames) for mention in mentions] for i, mentions in enumerate(found)
+    ], evidence
+
+
+def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[Found]:
+    """Title, then quoted works, values and names in what is left, in the order of the text."""
+    taken: list[Found] = []
+    if title.is_name:
+        taken = [found for found in occurrences(text, title) if not _is_part_of_name(text, found)]
+    taken = _with(taken, quoted(text))
+    taken = _with(taken, values(text))
+    if _UNSPACED.search(text) and len(_UNSPACED.findall(text)) * 3 > len(text):
+        words = ()  # the borders of words are not those that capitals tell
+        for match in _UNSPACED_NAME.finditer(text):
+            taken = _with(taken, [Found(match.start(), match.end(), match.group(), "")])
+    runs = names(text, words, evidence, taken=taken) if words else []
+    kept = (found for found in taken if not any(run.start <= found.start and found.end <= run.end for run in runs))
+    for found in sorted([*kept, *runs]):
+        if title.is_name and (found.name in title.forms or _introduces(text, found, title)):
+            yield found._replace(name=title.bare)
+        elif found.kind == "" and _BORN.match(text, found.end):
+            yield found._replace(kind="person")
+        else:
+            yield found
+
+
+def _introduces(text: str, found: Found, title: Title) -> bool:
+    """Whether a name at the head is the title in full: "Rita Louise Tower (born 1971)" of "Rita Tower"."""
+    if found.start or not _BRACKET.match(text, found.end):
+        return False
+    long, short = found.name.split(), title.bare.split()
+    return len(long) > len(short) > 1 and (long[0], long[-1]) == (short[0], short[-1])
+
+
+def _is_part_of_name(text: str, found: Found) -> bool:
+    """Whether the words of the title stand in a longer name, or are one word: the search for names decides there."""
+    words = text[found.start : found.end]
+    if _WORD.fullmatch(words) and words.lower() != words.upper():
+        return True
+    follower = text[found.end + 1 : found.end + 2]
+    return text[found.end : found.end + 1] == " " and (follower.isupper() or follower.isdigit())
+
+
+def _with(taken: Sequence[Found], more: Sequence[Found]) -> list[Found]:
+    """Both, sorted, without those of ``more`` that overlap what is taken."""
+    if not taken:
+        return list(more)
+    return sorted(
+        [*taken, *(new for new in more if all(new.end <= old.start or old.end <= new.start for old in taken))]
+    )
+
+
+def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]]:
+    """Acronyms that a sentence explains: "World Health Organization (WHO)", where the initials agree."""
+    for full, short in zip(mentions, mentions[1:], strict=False):
+        if (
+            text[full.end : short.start] == " ("
+            and text[short.end : short.end + 1] == ")"
+            and _ACRONYM.fullmatch(short.name)
+        ):
+            initials = "".join(_CAPITAL.findall(full.name))
+            letters = "".join(character for character in short.name if character.isalpha())
+            if len(letters) > 1 and (initials.startswith(letters) or letters == initials[-len(letters) :]):
+                yield short.name, full.name
+
+
+def _surnames(found: Sequence[Sequence[Found]], title: Title) -> dict[str, str]:
+    """The full name behind each surname that has only one in the chunk."""
+    full: dict[str, set[str]] = {}
+    for name, kind in {(mention.name, mention.kind) for mentions in found for mention in mentions} | {(title.bare, "")}:
+        if kind in ("", "person") and (last := _surname(name)):
+            full.setdefault(last, set()).add(name)
+    return {last: names_.pop() for last, names_ in full.items() if len(names_) == 1}
+
+
+def _surname(name: str) -> str:
+    """The last word of a name of a person: two to four capitalised words, none of them that of a place or a body."""
+    parts = name.split()
+    if (
+        not 2 <= len(parts) <= 4
+        or not parts[0][0].isupper()
+        or not parts[-1].replace("'", "").replace("’", "").isalpha()
+        or len(parts[-1]) < 3
+    ):
+        return ""
+    lowered = [part.lower() for part in parts]
+    if (
+        lowered[0] in lexicon.NOT_A_FIRST_NAME
+        or lowered[0] in lexicon.ORDINARY
+        or len(parts[0]) > 2
+        and parts[0].isupper()
+    ):
+        return ""
+    if any(word in ("of", "the", "&", "and", "for") for word in lowered):
+        return ""
+    last = lowered[-1]
+    if last in lexicon.ORGANIZATIONS or last in lexicon.PLACES or last in lexicon.DEMONYMS or last in lexicon.ORDINARY:
+        return ""
+    return parts[-1] if parts[-1][0].isupper() and not parts[-1].isupper() else ""
+
+
+def _full(mention: Found, unit: int, acronyms: dict[str, tuple[str, int]], surnames: dict[str, str]) -> Found:
+    """The mention by its full name. An acronym keeps its own name where it is explained: both are entities there."""
+    if mention.name in acronyms and acronyms[mention.name][1] != unit:
+        return mention._replace(name=acronyms[mention.name][0])
+    if mention.kind in ("", "person") and mention.name in surnames:
+        return mention._replace(name=surnames[mention.name])
+    return mention

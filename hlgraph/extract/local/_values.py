@@ -1,0 +1,150 @@
+"""Dates, years, numbers with a unit, and quoted titles: the mentions that need no capital."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
+
+
+class Found(NamedTuple):
+    """A mention at its place in a sentence."""
+
+    start: int
+    end: int
+    name: str
+    kind: str
+
+
+_MONTH_NAMES = (
+    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    "|Nov(?:ember)?|Dec(?:ember)?"
+)
+_OTHER_MONTHS = (
+    "Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|mai|juin|juillet|août|septembre"
+    "|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre"
+    "|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio"
+    "|junho|julho|setembro|outubro|novembro|dezembro"
+)
+_YEAR = r"(?:1\d{3}|20\d\d)"
+_UNITS = (
+    "%|percent|per cent|°[CF]|km²|km2|km/h|km|kilomet(?:re|er)s?|met(?:re|er)s?|centimet(?:re|er)s?|millimet(?:re|er)s?|cm|mm"
+    "|miles?|feet|foot|ft|inch(?:es)?|yards?|kg|kilograms?|grams?|pounds?|tons?|tonnes?|acres?|hectares?|square (?:miles?|feet|"
+    "met(?:re|er)s?|kilomet(?:re|er)s?)|[KMGT]B|[kMG]?Hz|mph|[kMG]W|lit(?:re|er)s?|dollars?|euros?|million|billion|trillion"
+)
+_SCALE = r"(?:\s(?:thousand|million|billion|trillion)|\s?(?:bn|m|k)\b)?"
+# Where a value may begin: one plain set of characters, which is searched much faster than the pattern itself.
+_START = re.compile(r"[\d$€£¥₹JFMASOND]")
+_VALUE = re.compile(
+    rf"(?<![\w.,/$€£-])(?P<day_first>(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.?\s(?:of\s|de\s)?(?P<m1>{_MONTH_NAMES})\b\.?"
+    rf"(?:,?\s(?P<y1>{_YEAR})\b)?)"
+    rf"|(?<![\w-])(?P<month_first>(?P<m2>{_MONTH_NAMES})\.?\s(?:(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)"
+    rf"(?:,?\s(?P<y2>{_YEAR})\b)?|(?:of\s)?(?P<y3>{_YEAR})\b))"
+    rf"|(?<!\w)(?P<other>\d{{1,2}}\.?\s(?:de\s)?(?:{_OTHER_MONTHS})\s(?:de\s)?{_YEAR})\b"
+    rf"|(?<![\w.-])(?P<digits>{_YEAR}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}/\d{{4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{4}})(?![\w-])"
+    r"|(?<!\d)(?P<cjk>\d{2,4}年(?:\d{1,2}月(?:\d{1,2}日)?)?)"
+    rf"|(?<![\w.])(?P<number>[$€£¥₹]\s?\d[\d,.]*(?<![,.]){_SCALE}"
+    rf"|\d[\d,.]*(?<![,.])(?:\s(?:million|billion|trillion))?[\s-]?(?:{_UNITS})(?![\w/]))"
+    r"|(?<![\w.,-])(?P<era>\d{1,4}\s(?:BCE?|CE|AD)\b|AD\s\d{1,4}\b|\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\sBCE?)?|(?:1\d|20)\d0s\b)"
+    rf"|(?<![\w.,$€£#:/+])(?P<year>{_YEAR})(?![\w:/%]|[.,]\d)"
+)
+_COUNTED = re.compile(r"\s(?:[a-z]+[a-rt-z]s|people|men|women|children)\b")
+_YEAR_CUE = re.compile(
+    r"(?:\b(?:in|since|from|until|till|by|of|to|and|during|before|after|early|late|mid|circa|year|around|the|between)|[(–,—-]|\bc\.)\s?$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r"“\s?(?P<a>[^“”]{1,90})\s?”|\"\s?(?P<b>[^\"]{1,90}?)\s?\"|``\s?(?P<c>[^`']{1,90}(?:'[^`']{1,60})?)\s?''"
+    r"|«\s?(?P<d>[^«»]{1,90}?)\s?»|„(?P<e>[^„“”]{1,90})[“”]|‘(?P<f>[A-Z][^‘’]{1,60})’(?!\w)"
+    r"|《(?P<g>[^《》]{1,60})》|〈(?P<h>[^〈〉]{1,60})〉|『(?P<i>[^『』]{1,60})』|「(?P<j>[^「」]{1,30})」"
+)
+_QUOTES = re.compile('[“"`«„‘《〈『「]')
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_EDGE = " \t,.;:"
+
+
+def values(text: str) -> list[Found]:
+    """Dates, years and numbers with a unit, in order.
+
+    English dates with a month name are written one way (``20 June 2010``), so that two texts that write them
+    differently mention the same entity. A month without a day or a year is no mention.
+
+    Examples
+    --------
+    >>> [(value.name, value.kind) for value in values("On June 20, 2010 it had 1500 seats and cost $2.5 million.")]
+    [('20 June 2010', 'date'), ('$2.5 million', 'number')]
+    """
+    if not _DIGIT.search(text):
+        return []
+    found = []
+    for match in _matches(text):
+        group = match.lastgroup or ""
+        name = match.group()
+        if match["day_first"]:
+            name = _date(match["d1"], match["m1"], match["y1"])
+        elif match["month_first"]:
+            name = _date(match["d2"], match["m2"], match["y2"] or match["y3"])
+        elif match["year"] and _is_count(text, match):
+            continue
+        kind = "number" if group == "number" else "date"
+        found.append(Found(match.start(), match.end(), " ".join(name.split()), kind))
+    return found
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    start = _START.search(text)
+    while start:
+        match = _VALUE.match(text, start.start())
+        if match:
+            yield match
+        start = _START.search(text, match.end() if match else start.end())
+
+
+def _date(day: str | None, month: str, year: str | None) -> str:
+    full = next(name for name in MONTHS if name.startswith(month[:3]))
+    return " ".join(part for part in (str(int(day)) if day else "", full, year or "") if part)
+
+
+def _is_count(text: str, match: re.Match[str]) -> bool:
+    """Whether a number between 1000 and 2099 counts things: "1500 people"."""
+    if not _COUNTED.match(text, match.end()):
+        return False
+    return not _YEAR_CUE.search(text, max(0, match.start() - 12), match.start())
+
+
+def quoted(text: str) -> list[Found]:
+    """Quoted or bracketed titles, in order: short, written like a name, no sentence.
+
+    Examples
+    --------
+    >>> [found.name for found in quoted('He wrote "The Bourne Betrayal," said "no" and read 《红楼梦》.')]
+    ['The Bourne Betrayal', '红楼梦']
+    """
+    if not _QUOTES.search(text):
+        return []
+    found = []
+    for match in _QUOTED.finditer(text):
+        name = " ".join(match[match.lastgroup or 0].split()).strip(_EDGE)
+        if _is_title(name, is_bracketed=match.lastgroup in ("g", "h", "i", "j")):
+            kind = "work" if " " in name or match.lastgroup in ("g", "h", "i") else ""
+            found.append(Found(match.start(), match.end(), name, kind))
+    return found
+
+
+def _is_title(name: str, *, is_bracketed: bool) -> bool:
+    """Whether quoted words are written like a name: capitals on the long words, no sentence inside."""
+    if not _LETTER.search(name) or any(stop in name for stop in "。！？!?;"):
+        return is_bracketed and bool(name) and name[-1] in "！？!?" and "。" not in name and len(name) > 1
+    parts = name.split()
+    if len(parts) > 10 or (len(parts) == 1 and name.lower() in ORDINARY):
+        return False
+    first = parts[0][0]
+    if first.islower():
+        return False
+    if not first.isupper() and not first.isdigit():
+        return len(name) <= 20  # no capitals in this script
+    long_words = [part for part in parts if len(part) > 3 and part[0].isalpha()]
+    return 2 * sum(part[0].isupper() for part in long_words) > len(long_words) or (not long_words and len(parts) < 5)

@@ -1,0 +1,75 @@
+"""Adds to a change the vectors of its new records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.change import Change, VectorBlock
+from hlgraph.ids import normalise_name
+from hlgraph.index.synonyms import synonyms
+from hlgraph.models.seams import Embedder
+from hlgraph.records import Chunk, Kind
+from hlgraph.stores.protocols import Stores
+
+
+def chunk_text(title: str, text: str) -> str:
+    """What stands for a chunk in the vector space and in the full text: the title of its source, then its words."""
+    return f"{title}\n{text}" if title else text
+
+
+def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> Change:
+    """The change with one vector block a kind, and synonyms; one call of the embedder for everything new.
+
+    Parameters
+    ----------
+    known_chunks : those of ``change.chunks`` that are stored already: their rows are replaced, not added
+    """
+    titles = {source.id: source.title for source in change.sources}
+    added = [chunk for chunk in change.chunks if chunk.id not in known_chunks]
+    again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
+    names = {link.entity_id: normalise_name(link.surface) for link in change.mentions}
+    held = {
+        kind: stores.vectors.ids(kind, change.corpus, among)
+        for kind, among in (
+            (Kind.STATEMENT, [item.id for item in change.statements]),
+            (Kind.TOPIC, [item.id for item in change.topics]),
+            (Kind.ENTITY, list(change.entities)),
+        )
+    }
+    rows: list[tuple[Kind, list[tuple[str, str, str]]]] = [
+        (Kind.CHUNK, _chunk_rows(added, titles)),
+        (Kind.CHUNK, _chunk_rows(again, titles)),
+        (Kind.STATEMENT, [(s.id, s.text, s.source_id) for s in change.statements if s.id not in held[Kind.STATEMENT]]),
+        (Kind.TOPIC, [(t.id, t.name, t.source_id) for t in change.topics if t.id not in held[Kind.TOPIC]]),
+        (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in held[Kind.ENTITY]]),
+    ]
+    matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
+    blocks: list[VectorBlock | None] = []
+    start = 0
+    for kind, items in rows:
+        blocks.append(_block(kind, items, matrix[start : start + len(items)]) if items else None)
+        start += len(items)
+    entities = [item[0] for item in rows[4][1]]
+    found = synonyms(names, entities, matrix=matrix[start - len(entities) :], corpus=change.corpus, stores=stores)
+    return replace(
+        change,
+        embedding=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+        synonyms=tuple(found),
+        vectors=tuple(block for at, block in enumerate(blocks) if block is not None and at != 1),
+        replacements=() if blocks[1] is None else (blocks[1],),
+    )
+
+
+def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    return [(chunk.id, chunk_text(titles[chunk.source_id], chunk.text), chunk.source_id) for chunk in chunks]
+
+
+def _block(kind: Kind, items: list[tuple[str, str, str]], matrix: NDArray[np.float32]) -> VectorBlock:
+    ids, texts, sources = zip(*items, strict=True)
+    data = np.ascontiguousarray(matrix, dtype=np.float32)
+    return VectorBlock(kind, ids, texts, sources, data.shape[1], data.tobytes())

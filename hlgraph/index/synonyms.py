@@ -1,0 +1,84 @@
+"""SYNONYM edges: entities whose names are close in the vector space (PropRAG, section 4.2: cosine of at least 0.8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.similarity import ThresholdIndex
+from hlgraph.change import Synonym
+from hlgraph.ids import normalise_name
+from hlgraph.records import Entity, Kind
+from hlgraph.stores.protocols import Stores
+
+SYNONYM_THRESHOLD = 0.8
+"""The least cosine between two names that makes them synonyms."""
+
+_LETTERS = 3
+_DIGITS = re.compile(r"\d+")
+_MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
+
+
+def is_eligible(name: str) -> bool:
+    """Whether a normalised name can have synonyms: three letters at least, and neither a number nor a date.
+
+    Close numbers and dates are different things that look alike: joined, they would make one clique of all years.
+
+    Examples
+    --------
+    >>> [is_eligible(name) for name in ("lothair ii", "12 km", "may 1990", "eu", "apollo 11")]
+    [True, False, False, False, True]
+    """
+    letters = sum(character.isalpha() for character in name)
+    has_digits = bool(_DIGITS.search(name))
+    return letters >= _LETTERS and not name[0].isdigit() and not (has_digits and _MONTH.search(name))
+
+
+def synonyms(
+    names: Mapping[str, str], new: Sequence[str], *, matrix: NDArray[np.float32], corpus: str, stores: Stores
+) -> Iterator[Synonym]:
+    """Pairs of a new entity and any other (stored, or new too), each once, by ascending ids.
+
+    Names with digits are synonyms only when the digits are the same. Which pairs are found does not depend on how the
+    entities were divided into changes.
+
+    Parameters
+    ----------
+    names : normalised name of each new entity
+    new, matrix : the ids of the new entities and their vectors, shape (n, d)
+    """
+    at = [place for place, item in enumerate(new) if is_eligible(names[item])]
+    if not at:
+        return
+    chosen = [new[place] for place in at]
+    rows = np.ascontiguousarray(matrix[at])
+    found: dict[tuple[str, str], float] = {}
+    index = ThresholdIndex(rows[:4096])
+    index.add(rows)
+    inside = index.query(rows, threshold=SYNONYM_THRESHOLD)
+    for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
+        if a < b and _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
+            found[_pair(chosen[a], chosen[b])] = float(cosine)
+    near = stores.vectors.neighbours(Kind.ENTITY, corpus, rows, threshold=SYNONYM_THRESHOLD)
+    held = {
+        item.id: normalise_name(item.name)
+        for item in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)))
+        if isinstance(item, Entity)
+    }
+    for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):
+        name = held.get(other, "")
+        if other != chosen[a] and name and is_eligible(name) and _digits(names[chosen[a]]) == _digits(name):
+            found[_pair(chosen[a], other)] = float(cosine)
+    for (a, b), cosine in sorted(found.items()):
+        yield Synonym(a, b, round(cosine, 5))
+
+
+def _digits(name: str) -> list[str]:
+    return _DIGITS.findall(name)
+
+
+def _pair(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if a < b else (b, a)

@@ -1,0 +1,261 @@
+"""The way of the data as a readable list of steps: read, chunk, extract, resolve, index, persist."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hlgraph.change import Pending
+from hlgraph.chunk import Chunker
+from hlgraph.errors import ReadError
+from hlgraph.extract.seam import Extractor
+from hlgraph.ids import source_id
+from hlgraph.index import embed_change
+from hlgraph.models.seams import Embedder
+from hlgraph.persist import finish, persist
+from hlgraph.read import ReadFailure
+from hlgraph.records import Chunk, Document, Extraction, Kind, Source
+from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
+from hlgraph.stores.protocols import Scope, Stores
+
+_LOG = logging.getLogger(__name__)
+
+
+class Progress(NamedTuple):
+    """Where an ingest stands: the step just done, and how many sources, chunks and statements so far."""
+
+    step: str
+    sources: int
+    chunks: int
+    statements: int
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The parts that an ingest is made of, and how much it does at a time."""
+
+    chunker: Chunker
+    extractor: Extractor
+    embedder: Embedder
+    batch_characters: int = 1_000_000
+    batch_sources: int = 1_000
+    on_progress: Callable[[Progress], None] | None = None
+
+
+class Failure(NamedTuple):
+    """A source that could not be ingested, or not completely."""
+
+    uri: str
+    error: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingest did. ``kept``: records that were there before and were left as they are."""
+
+    sources_added: int = 0
+    sources_changed: int = 0
+    sources_unchanged: int = 0
+    sources_removed: int = 0
+    failed: list[Failure] = field(default_factory=list)
+    problems: list[Failure] = field(default_factory=list)
+    added: dict[str, int] = field(default_factory=dict)
+    removed: dict[str, int] = field(default_factory=dict)
+    kept: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    resumed: int = 0
+
+    @contextlib.contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Add the time of a block to a step."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+    def count(self, added: dict[str, int], vanished: dict[str, tuple[str, ...]]) -> None:
+        """Add the outcome of one change."""
+        for kind, number in added.items():
+            self.added[kind] = self.added.get(kind, 0) + number
+        for kind, items in vanished.items():
+            self.removed[kind] = self.removed.get(kind, 0) + len(items)
+
+
+def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps) -> Report:
+    """Bring the corpus to the state of these documents, batch by batch; sources not among them stay as they are.
+
+    A failure of one source is reported and never stops the rest. Killed at any moment, the same call again completes it.
+    """
+    report = Report()
+    with stores.graph.lock() as pending:
+        report.resumed = _resume(pending, stores)
+        before = _counts(corpus, stores)
+        seen: set[str] = set()
+        for batch in _batches(items, report, seen=seen, steps=steps):
+            _ingest_batch(batch, corpus, report=report, stores=stores, steps=steps)
+        _keep(report, before)
+    return report
+
+
+def delete(source_ids: Sequence[str], corpus: str, *, stores: Stores) -> Report:
+    """Remove sources and all that only they assert, from both stores."""
+    report = Report()
+    with stores.graph.lock() as pending:
+        report.resumed = _resume(pending, stores)
+        before = _counts(corpus, stores)
+        _remove(source_ids, corpus, report=report, stores=stores)
+        _keep(report, before)
+    return report
+
+
+def delete_missing(seen: Report, prefixes: Sequence[str], corpus: str, *, keep: set[str], stores: Stores) -> None:
+    """Remove the stored sources under these URI prefixes that were not read; add what that did to the report.
+
+    Parameters
+    ----------
+    keep : URIs that were read; those of failures, and what lies under them (``uri#...``), are protected too
+    """
+    failed = [item.uri for item in seen.failed]
+    with stores.graph.lock():
+        before = _counts(corpus, stores)
+        missing = [
+            record.id
+            for record in stores.graph.find(Kind.SOURCE, Scope(corpus))
+            if isinstance(record, Source)
+            and record.uri not in keep
+            and any(record.uri == prefix or record.uri.startswith(prefix) for prefix in prefixes)
+            and not any(record.uri == uri or record.uri.startswith(f"{uri}#") for uri in failed)
+        ]
+        removed = Report()
+        _remove(missing, corpus, report=removed, stores=stores)
+        _keep(removed, before)
+    seen.sources_removed += removed.sources_removed
+    for kind, number in removed.removed.items():
+        seen.removed[kind] = seen.removed.get(kind, 0) + number
+    seen.kept = {kind: number - removed.removed.get(kind, 0) for kind, number in seen.kept.items()}
+
+
+def _resume(pending: Sequence[Pending], stores: Stores) -> int:
+    for item in pending:
+        _LOG.info("finishing change %s of an interrupted run", item.change.id)
+        finish(item, stores)
+    return len(pending)
+
+
+def _counts(corpus: str, stores: Stores) -> dict[str, int]:
+    found = stores.graph.stats(corpus)
+    return {kind.value: count for kind, count in found[0].records.items()} if found else {}
+
+
+def _keep(report: Report, before: dict[str, int]) -> None:
+    report.kept = {kind: count - report.removed.get(kind, 0) for kind, count in before.items()}
+
+
+def _batches(
+    items: Iterable[Document | ReadFailure], report: Report, *, seen: set[str], steps: Steps
+) -> Iterator[list[Document]]:
+    """Documents in batches of bounded size; failures, and a uri that comes twice, go to the report."""
+    batch: list[Document] = []
+    size = 0
+    iterator = iter(items)
+    while True:
+        with report.timed("read"):
+            item = next(iterator, None)
+        if item is None:
+            break
+        if isinstance(item, ReadFailure):
+            report.failed.append(Failure(item.uri, str(item.error)))
+            continue
+        if item.uri in seen:
+            error = ReadError(item.uri, "it was read before in this run", "give each source one uri")
+            report.failed.append(Failure(item.uri, str(error)))
+            continue
+        seen.add(item.uri)
+        batch.append(item)
+        size += len(item.text)
+        if size >= steps.batch_characters or len(batch) >= steps.batch_sources:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
+    with report.timed("resolve"):
+        changed = _compare(batch, corpus, report=report, stores=stores, steps=steps)
+        if not changed:
+            return
+        stored = _stored_chunks([item for item in changed if not item.is_new], corpus, stores)
+    planned: list[Extracted] = []
+    for item in changed:
+        with report.timed("chunk"):
+            spans = steps.chunker.chunk(item.document) if item.has_new_text else []
+        with report.timed("resolve"):
+            plan = plan_chunks(item, spans, stored.get(item.source.id, {}), steps.extractor) if item.has_new_text else None
+        planned.append(Extracted(item, plan or ChunkPlan(), ()))
+    with report.timed("extract"):
+        extracted = _extract(planned, report, steps)
+    with report.timed("resolve"):
+        change = assemble(corpus, extracted)
+    with report.timed("embed"):
+        known = frozenset(name for item in extracted for name in item.plan.known)
+        change = embed_change(change, known, embedder=steps.embedder, stores=stores)
+    with report.timed("persist"):
+        outcome = persist(change, stores)
+    report.sources_added += sum(item.is_new for item in changed)
+    report.sources_changed += sum(not item.is_new for item in changed)
+    report.count(outcome.added, outcome.vanished)
+    if steps.on_progress is not None:
+        done = report.sources_added + report.sources_changed + report.sources_unchanged
+        steps.on_progress(
+            Progress("persist", done, report.added.get(Kind.CHUNK, 0), report.added.get(Kind.STATEMENT, 0))
+        )
+
+
+def _compare(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> list[Comparison]:
+    names = [source_id(corpus, document.uri) for document in batch]
+    stored = {record.id: record for record in stores.graph.records(Kind.SOURCE, names) if isinstance(record, Source)}
+    processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
+    compared = [
+        compare(document, corpus, stored.get(name), processing) for document, name in zip(batch, names, strict=True)
+    ]
+    changed = [item for item in compared if item is not None]
+    report.sources_unchanged += len(batch) - len(changed)
+    return changed
+
+
+def _stored_chunks(changed: Sequence[Comparison], corpus: str, stores: Stores) -> dict[str, dict[str, Chunk]]:
+    found: dict[str, dict[str, Chunk]] = {}
+    if changed:
+        scope = Scope(corpus, sources=tuple(item.source.id for item in changed))
+        for record in stores.graph.find(Kind.CHUNK, scope):
+            if isinstance(record, Chunk):
+                found.setdefault(record.source_id, {})[record.id] = record
+    return found
+
+
+def _extract(planned: list[Extracted], report: Report, steps: Steps) -> list[Extracted]:
+    inputs = [context for item in planned for _, context in item.plan.to_extract]
+    results = iter(steps.extractor.extract(inputs) if inputs else [])
+    extracted: list[Extracted] = []
+    for item in planned:
+        own: list[Extraction] = [next(results) for _ in item.plan.to_extract]
+        extracted.append(Extracted(item.comparison, item.plan, tuple(own)))
+        report.problems.extend(Failure(item.comparison.source.uri, found.problem) for found in own if found.problem)
+    return extracted
+
+
+def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: Stores) -> None:
+    found = [record for record in stores.graph.records(Kind.SOURCE, source_ids) if isinstance(record, Source)]
+    for start in range(0, len(found), 500):
+        part = found[start : start + 500]
+        with report.timed("persist"):
+            change = removal(corpus, [item.id for item in part], [item.version for item in part])
+            outcome = persist(change, stores)
+        report.count(outcome.added, outcome.vanished)
+        report.sources_removed += len(part)

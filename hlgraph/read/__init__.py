@@ -1,0 +1,13 @@
+"""From paths to a stream of documents.
+
+Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each also gzipped; folders, globs and standard
+input. One bad source or row becomes a :class:`ReadFailure` in the stream; the others go on.
+"""
+
+from hlgraph.read.discover import covered
+from hlgraph.read.failure import ReadFailure, is_covered
+from hlgraph.read.formats import FORMATS
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.stream import read
+
+__all__ = ["FORMATS", "ReadFailure", "ReadOptions", "covered", "is_covered", "read"]

@@ -1,0 +1,136 @@
+"""Bytes and text of one source: bounded, decompressed, decoded, cleaned."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from hlgraph.errors import ReadError
+from hlgraph.read.formats import without_gz
+
+ByteStream = io.BufferedReader | gzip.GzipFile
+
+PIECE = 1 << 20
+NAME_ENCODING = "name its encoding, for example --encoding latin-1"
+_GZIP_MAGIC = b"\x1f\x8b"
+# UTF-32 first: its little-endian mark begins with that of UTF-16
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where bytes come from: the uri, and the name of the file (empty for standard input)."""
+
+    uri: str
+    name: str = ""
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its suffixes: the title of what carries none."""
+        return PurePath(without_gz(self.name)).stem if self.name else ""
+
+
+def clean(text: str) -> str:
+    r"""Text as every document and every metadata value holds it: lines end in ``\n``, no NUL, no lone surrogate.
+
+    Examples
+    --------
+    >>> clean("a\r\nb\rc\0")
+    'a\nb\nc'
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        text = text.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # PDF, YAML and some encodings can spell halves of characters
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+@contextmanager
+def plain_bytes(origin: Origin, raw: io.BufferedReader, *, is_gzip: bool) -> Iterator[ByteStream]:
+    """The stream itself, or what it decompresses to; damage found while reading it is a ReadError."""
+    try:
+        if is_gzip or raw.peek(2)[:2] == _GZIP_MAGIC:
+            with gzip.GzipFile(fileobj=raw) as unzipped:
+                yield unzipped
+        else:
+            yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ReadError(origin.uri, f"the gzip data is damaged or cut off ({error})", "fetch it again") from error
+
+
+def read_bounded(origin: Origin, stream: io.BufferedIOBase, limit: int) -> bytes:
+    """All bytes of a stream; more than ``limit`` is a ReadError, found without reading on."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := stream.read(min(PIECE, limit + 1 - size)):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise ReadError(origin.uri, f"is larger than {limit:,} bytes", "split it, or raise --max-bytes")
+    return b"".join(pieces)
+
+
+def decode(origin: Origin, data: bytes, encoding: str | None) -> str:
+    """The text of bytes, cleaned: by the encoding that was given, the byte order mark, or UTF-8.
+
+    Raises
+    ------
+    ReadError
+        The bytes are not of that encoding, or are no text, or there is nothing but space.
+    """
+    if encoding is None and b"\0" in data[:PIECE] and not marked_encoding(data):
+        raise ReadError(origin.uri, "is binary, not text", "name its format with --format, or its --encoding")
+    chosen = encoding or marked_encoding(data) or "utf-8"
+    try:
+        text = data.decode(chosen).removeprefix("\ufeff")
+    except UnicodeError as error:
+        where = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
+        mend = f"name another --encoding than {encoding}" if encoding else NAME_ENCODING
+        raise ReadError(origin.uri, f"is not {chosen} text ({where})", mend) from error
+    if "\0" in text:
+        raise ReadError(origin.uri, "is binary, not text: it holds NUL characters", "name its format with --format")
+    if not text or text.isspace():
+        raise ReadError(origin.uri, "is empty")
+    return clean(text)
+
+
+def marked_encoding(head: bytes) -> str | None:
+    """The encoding that a byte order mark says, else None."""
+    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
+
+
+def bounded_lines(stream: io.BufferedIOBase, limit: int) -> Iterator[bytes | None]:
+    """The lines of a stream; one longer than ``limit`` gives None and is held no further than one piece beyond it."""
+    while line := stream.readline(PIECE):
+        if line.endswith(b"\n") and len(line) <= limit:
+            yield line
+        else:
+            yield _long_line(stream, line, limit)
+
+
+def _long_line(stream: io.BufferedIOBase, line: bytes, limit: int) -> bytes | None:
+    pieces = [line]
+    size = len(line)
+    while not line.endswith(b"\n") and (line := stream.readline(PIECE)):
+        size += len(line)
+        if size <= limit + 1:  # the line break does not count
+            pieces.append(line)
+        else:
+            pieces.clear()
+    return b"".join(pieces) if size - line.endswith(b"\n") <= limit else None

@@ -1,0 +1,151 @@
+"""DOCX: paragraphs, headings and tables as Markdown, by python-docx.
+
+Read are the body with its content controls, links and accepted insertions; text boxes, headers, footers, foot- and
+endnotes and comments are not.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.read.content import Origin, clean
+from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.text import clean_title
+from hlgraph.records import Document, MetadataValue
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+    from docx.oxml.xmlchemy import BaseOxmlElement
+    from docx.styles.style import BaseStyle
+
+_OLE_MAGIC = b"\xd0\xcf\x11\xe0"
+_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_DEEPEST = 6
+_WRAPPERS = ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
+_RUNS = ".//w:r[not(ancestor::w:moveFrom) and not(ancestor::w:txbxContent)]"
+_CELLS = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
+_PROPERTIES = ("author", "category", "keywords", "language", "subject")
+
+
+def read_docx(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+    """The one document of a DOCX file: text with ``# `` headings and Markdown tables, and its core properties.
+
+    Raises
+    ------
+    MissingExtraError
+        python-docx is not installed.
+    ReadError
+        The file is damaged, needs a password, unpacks to more than ``max_bytes``, or holds no text.
+    """
+    try:
+        import docx
+    except ImportError as error:
+        raise MissingExtraError("docx", "reading DOCX") from error
+    if data.startswith(_OLE_MAGIC):
+        raise ReadError(
+            origin.uri, "is protected by a password, or a .doc of before 2007", "save it as .docx without a password"
+        )
+    with _docx_errors(origin):
+        _check_size(origin, data, options.max_bytes)
+        word = docx.Document(io.BytesIO(data))
+        levels = _heading_levels(word)
+        blocks = [block for block in map(clean, _blocks(word.element.body, levels)) if block.strip()]
+        title, metadata = _properties(word)
+    if not blocks:
+        raise ReadError(origin.uri, "is empty: its body holds no text")
+    return Document(
+        uri=origin.uri,
+        text="\n\n".join(blocks),
+        title=title or clean_title(origin.stem),
+        metadata=metadata,
+    )
+
+
+def _check_size(origin: Origin, data: bytes, limit: int) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        size = sum(member.file_size for member in package.infolist())  # zipfile reads no further than these
+    if size > limit:
+        raise ReadError(origin.uri, f"unpacks to {size:,} bytes, more than {limit:,}", "split it, or raise --max-bytes")
+
+
+def _heading_levels(word: WordDocument) -> dict[str, int]:
+    """The level of each style that is a heading or made from one; names of built-in styles are never translated."""
+    levels: dict[str, int] = {}
+    for style in word.styles:
+        ancestor: BaseStyle | None = style
+        for _ in range(10):  # a damaged file may hold a style that is its own ancestor
+            if ancestor is None:
+                break
+            name = str(ancestor.name or "")
+            match = _HEADING.fullmatch(name)
+            if match or name == "Title":
+                levels[style.style_id] = min(int(match.group(1)), _DEEPEST) if match else 1
+                break
+            ancestor = getattr(ancestor, "base_style", None)
+    return levels
+
+
+def _blocks(container: BaseOxmlElement, levels: dict[str, int]) -> Iterator[str]:
+    for element in container:
+        kind = str(element.tag).rpartition("}")[2]
+        if kind == "p":
+            text = _paragraph(element)
+            level = levels.get(str(element.style or ""), 0)
+            yield f"{'#' * level} {clean_title(text)}" if level and text else text
+        elif kind == "tbl":
+            yield _table(element)
+        elif kind in _WRAPPERS:
+            yield from _blocks(element, levels)
+
+
+def _paragraph(element: BaseOxmlElement) -> str:
+    return "".join(run.text for run in element.xpath(_RUNS)).strip()
+
+
+def _table(element: BaseOxmlElement) -> str:
+    """A table as Markdown, its first row as the head; a merged cell shows its text once."""
+    rows: list[list[str]] = []
+    for row in element.xpath("./w:tr"):
+        cells: list[str] = []
+        for cell in row.xpath(_CELLS):
+            text = " ".join(filter(None, map(_paragraph, cell.xpath(".//w:p"))))
+            cells += [clean_title(text).replace("|", "\\|"), *[""] * (min(cell.grid_span, 64) - 1)]
+        rows.append(cells)
+    width = max(map(len, rows), default=0)
+    if not any(map(any, rows)):
+        return ""
+    lines = [f"| {' | '.join(cells + [''] * (width - len(cells)))} |" for cells in rows]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:
+    from docx.opc.constants import RELATIONSHIP_TYPE
+
+    try:
+        properties = word.part.package.part_related_by(RELATIONSHIP_TYPE.CORE_PROPERTIES).core_properties
+    except KeyError:  # asking the document itself would make some up
+        return "", {}
+    found = {name: clean(str(getattr(properties, name) or "")).strip() for name in _PROPERTIES}
+    metadata: dict[str, MetadataValue] = {name: value for name, value in found.items() if value}
+    if properties.created:
+        metadata["created"] = properties.created.isoformat()
+    return clean_title(clean(str(properties.title or ""))), metadata
+
+
+@contextmanager
+def _docx_errors(origin: Origin) -> Iterator[None]:
+    from docx.exceptions import PythonDocxError
+    from docx.opc.exceptions import OpcError
+
+    broken: tuple[type[Exception], ...] = (PythonDocxError, OpcError, *PARSER_ERRORS)
+    try:
+        yield
+    except broken as error:
+        raise ReadError(origin.uri, f"cannot be read as DOCX ({error})", "open it in Word and save it again") from error

@@ -1,0 +1,198 @@
+"""From a row, whatever file it came from, to a document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from hlgraph.errors import ReadError
+from hlgraph.ids import checksum
+from hlgraph.read.content import Origin, clean
+from hlgraph.read.failure import ReadFailure, failure
+from hlgraph.read.metadata import metadata_of, metadata_value
+from hlgraph.read.text import clean_title
+from hlgraph.records import Document, MetadataValue
+
+_TEXT = (("text",), ("body",), ("content",))
+_TITLE = ("title", "name")
+_ID = ("id", "_id", "key")
+_MAP_TEXT = "say which column is the text, for example text=description"
+_IN_FRAGMENT = "/?:@!$&'()*+,;="  # what RFC 3986 lets stand in a fragment
+_HASH_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The columns of one row, and the number of its line or its place in the file, from 1."""
+
+    number: int
+    columns: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A row that could not be parsed."""
+
+    number: int
+    reason: str
+    mend: str = ""
+
+
+class RowMapping:
+    """Which column of a row is which part of a document; see ``ReadOptions.mapping``.
+
+    ``value_of`` turns what a column holds into metadata.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping[str, str],
+        *,
+        value_of: Callable[[object], MetadataValue | None] = metadata_value,
+    ) -> None:
+        text = mapping.get("text")
+        # a column may really be called "a+b", so that is looked for first
+        self._text = ((text,), tuple(map(str.strip, text.split("+")))) if text else _TEXT
+        self._title = (mapping["title"],) if "title" in mapping else _TITLE
+        self._id = (mapping["id"],) if "id" in mapping else _ID
+        self._must_have_id = "id" in mapping
+        self._metadata = {
+            name.removeprefix("metadata."): path
+            for name, path in mapping.items()
+            if name not in ("text", "title", "id")
+        }
+        self._value_of = value_of
+
+    def has_text(self, columns: Mapping[str, object]) -> bool:
+        """Whether a column of the text is there and holds text, be it empty."""
+        return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
+
+    def check_header(self, origin: Origin, header: Iterable[str]) -> None:
+        """Raise a ReadError when no row with these columns can have a text."""
+        columns = dict.fromkeys(header, "")
+        if not self.has_text(columns):
+            raise ReadError(origin.uri, self._lacks_text(columns), _MAP_TEXT)
+
+    def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
+        """The document of a row.
+
+        Raises
+        ------
+        ReadError
+            There is no text, or no id where one was mapped; under the uri of the row where it has an id.
+        ValueError, RecursionError
+            The row holds too many values, or nests them too deeply.
+        """
+        id_path, key = _first_scalar(columns, self._id)
+        if not key and self._must_have_id:
+            raise ReadError(origin.uri, f"has no id in the column {self._id[0]!r}")
+        uri = f"{origin.uri}#{quote(key or _hash_of(columns), safe=_IN_FRAGMENT)}"
+        text_paths, text = self._text_of(uri if key else origin.uri, columns)
+        title_path, title = _first_scalar(columns, self._title)
+        return Document(
+            uri=uri,
+            text=text,
+            title=clean_title(title),
+            metadata=self._metadata_of(columns, {id_path, title_path, *text_paths}),
+            key=key or None,
+        )
+
+    def _text_of(self, blame: str, columns: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
+        for paths in self._text:
+            parts = [_text_value(blame, path, column_of(columns, path)) for path in paths]
+            text = "\n\n".join(part for part in parts if part.strip())
+            if text:
+                return paths, text
+        if self.has_text(columns):
+            raise ReadError(blame, "its text is empty")
+        raise ReadError(blame, self._lacks_text(columns), _MAP_TEXT)
+
+    def _lacks_text(self, columns: Mapping[str, object]) -> str:
+        wanted = " or ".join(dict.fromkeys("+".join(paths) for paths in self._text))
+        return f"has no column {wanted} for the text; its columns: {', '.join(list(columns)[:20]) or 'none'}"
+
+    def _metadata_of(self, columns: Mapping[str, object], used: set[str]) -> dict[str, MetadataValue]:
+        found: dict[str, MetadataValue] = {}
+        for name, path in self._metadata.items():
+            found |= metadata_of({name: column_of(columns, path)}, value_of=self._value_of)
+        mapped = tuple(self._metadata.values())
+        below = tuple(f"{path}." for path in mapped)
+        rest = {name: value for name, value in columns.items() if name and name not in used and name not in mapped}
+        for name, value in metadata_of(rest, value_of=self._value_of).items():
+            if name not in used and name not in mapped and not name.startswith(below):
+                found.setdefault(name, value)
+        return found
+
+
+def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[str, str]:
+    """The first column that holds a text or a number, and that as text; else two empty texts."""
+    for path in paths:
+        value = column_of(columns, path)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            text = clean(str(value))
+            if text.strip():
+                return path, text
+    return "", ""
+
+
+def _text_value(blame: str, path: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        raise ReadError(blame, f"its column {path!r} is no text but {type(value).__name__}", _MAP_TEXT)
+    return "" if value is None else clean(str(value))
+
+
+def column_of(columns: Mapping[str, object], path: str) -> object:
+    """The value of a column by its name or dotted path; None when there is none.
+
+    Examples
+    --------
+    >>> column_of({"a": {"b": 1}, "c.d": 2}, "a.b"), column_of({"a": {"b": 1}, "c.d": 2}, "c.d"), column_of({}, "a.b")
+    (1, 2, None)
+    """
+    if path in columns:
+        return columns[path]
+    head, dot, rest = path.partition(".")
+    inner = columns.get(head) if dot else None
+    return column_of(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def _hash_of(columns: Mapping[str, object]) -> str:
+    return checksum(json.dumps(columns, sort_keys=True))[:_HASH_DIGITS]
+
+
+def documents_of(
+    origin: Origin, rows: Iterable[Row | Flaw], mapping: RowMapping, *, unit: str
+) -> Iterator[Document | ReadFailure]:
+    """A document or a failure for each row; ``unit`` says what rows are counted in, ``line`` or ``row``.
+
+    The second row of one uri is a failure: the same id twice or, without ids, the same content. For that the ids of one
+    file are held in memory.
+    """
+    seen: dict[str, int] = {}
+    is_empty = True
+    for row in rows:
+        is_empty = False
+        place = f"{unit} {row.number}"
+        if isinstance(row, Flaw):
+            yield failure(origin.uri, f"{place} {row.reason}", row.mend)
+            continue
+        try:
+            document = mapping.document(origin, row.columns)
+        except ReadError as error:
+            yield failure(error.uri, f"{place}: {error.reason}", error.mend)
+            continue
+        except (ValueError, RecursionError) as error:
+            yield failure(origin.uri, f"{place}: {error}")
+            continue
+        first = seen.setdefault(document.uri, row.number)
+        if first == row.number:
+            yield document
+        elif document.key is None:
+            yield failure(document.uri, f"{place} is the same as {unit} {first}", "give the rows ids to keep both")
+        else:
+            reason = f"duplicate id {document.key!r} in {unit} {row.number}, first in {unit} {first}"
+            yield failure(document.uri, reason, "make the ids unique")
+    if is_empty:
+        yield failure(origin.uri, "is empty: it holds no rows")

@@ -1,0 +1,70 @@
+"""Markdown: the text after the YAML front matter, under the title of that, of the first heading or of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import yaml
+
+from hlgraph.errors import ReadError
+from hlgraph.read.content import Origin, clean, decode
+from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.metadata import metadata_of
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.text import clean_title
+from hlgraph.records import Document
+
+_YAML_ERRORS: tuple[type[Exception], ...] = (yaml.YAMLError, *PARSER_ERRORS)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
+
+
+def read_markdown(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+    """The one document of a Markdown file; ``text`` begins behind the front matter, which becomes metadata."""
+    whole = decode(origin, data, options.encoding)
+    match = _FRONT_MATTER.match(whole)
+    front = _front_matter(origin, match.group(1)) if match else None
+    text = whole[match.end() :] if match and front is not None else whole
+    if not text.strip():
+        raise ReadError(origin.uri, "is empty: there is no text behind its front matter")
+    try:
+        metadata = metadata_of(front or {})
+    except ValueError as error:
+        raise ReadError(origin.uri, f"its front matter {error}") from error
+    title = metadata.pop("title", "")
+    return Document(
+        uri=origin.uri,
+        text=text,
+        title=clean_title(str(title)) or first_heading(text) or clean_title(origin.stem),
+        metadata=metadata,
+    )
+
+
+def _front_matter(origin: Origin, block: str) -> Mapping[str, object] | None:
+    """What the block between two rules says, or None where it is no mapping: then the rules are part of the text."""
+    try:
+        loaded: object = yaml.safe_load(block)
+    except _YAML_ERRORS as error:
+        reason = " ".join(str(error).split())
+        raise ReadError(origin.uri, f"its front matter is not YAML ({reason})", "correct it") from error
+    return {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else None
+
+
+def first_heading(text: str) -> str:
+    """The first ``# `` heading outside fenced code, else nothing.
+
+    Examples
+    --------
+    >>> first_heading("```sh\\n# a comment\\n```\\n# The title #\\n")
+    'The title'
+    """
+    fence = ""
+    for line in text.splitlines():
+        if opening := _FENCE.match(line):
+            if fence in ("", opening.group(1)):
+                fence = "" if fence else opening.group(1)
+        elif not fence and (heading := _HEADING.fullmatch(line)):
+            return clean_title(clean(heading.group(1)))
+    return ""

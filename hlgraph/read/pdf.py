@@ -1,0 +1,98 @@
+"""PDF: the text layer, page by page, by pypdf."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.read.content import Origin, clean
+from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.text import clean_title
+from hlgraph.records import Document, MetadataValue
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+_PAGE_BREAK = "\n\n"
+
+
+def read_pdf(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+    """The one document of a PDF: its pages with a blank line between, and the offset at which each begins.
+
+    Raises
+    ------
+    MissingExtraError
+        pypdf (or, for an encrypted file, what it decrypts with) is not installed.
+    ReadError
+        The file is damaged, needs a password, has no text layer, or its text is too large.
+    """
+    try:
+        from pypdf import PdfReader
+    except ImportError as error:
+        raise MissingExtraError("pdf", "reading PDF") from error
+    with _pypdf_errors(origin):
+        reader = PdfReader(io.BytesIO(data))
+        # many files are encrypted with an empty password, only to forbid printing
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise _locked(origin)
+        count = len(reader.pages)
+    pages = _pages(origin, reader, count=count, limit=options.max_bytes)
+    if not any(pages):
+        raise ReadError(origin.uri, "has no text layer, it may be scanned", "run OCR on it first, e.g. ocrmypdf")
+    with _pypdf_errors(origin):
+        title, metadata = _properties(reader)
+    return Document(
+        uri=origin.uri,
+        text=_PAGE_BREAK.join(pages),
+        title=title or clean_title(origin.stem),
+        metadata={**metadata, "pages": count},
+        page_starts=tuple(accumulate((len(page) + len(_PAGE_BREAK) for page in pages[:-1]), initial=0)),
+    )
+
+
+def _pages(origin: Origin, reader: PdfReader, *, count: int, limit: int) -> list[str]:
+    pages: list[str] = []
+    size = 0
+    for index in range(count):
+        with _pypdf_errors(origin, f"page {index + 1} "):
+            pages.append(clean(reader.pages[index].extract_text()).strip())
+        size += len(pages[-1])
+        if size > limit:  # a small file can show one long page a thousand times
+            raise ReadError(origin.uri, f"holds more than {limit:,} characters", "split it, or raise --max-bytes")
+    return pages
+
+
+def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:
+    info = reader.metadata
+    if info is None:
+        return "", {}
+    try:
+        created = info.creation_date.isoformat() if info.creation_date else ""
+    except ValueError:  # a date that is none is no reason to lose the text
+        created = ""
+    values = {"author": clean(str(info.author or "")).strip(), "created": created}
+    return clean_title(clean(str(info.title or ""))), {name: value for name, value in values.items() if value}
+
+
+def _locked(origin: Origin) -> ReadError:
+    return ReadError(origin.uri, "is protected by a password", "decrypt it, e.g. qpdf --decrypt --password=...")
+
+
+@contextmanager
+def _pypdf_errors(origin: Origin, part: str = "") -> Iterator[None]:
+    from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+
+    broken: tuple[type[Exception], ...] = (PyPdfError, *PARSER_ERRORS)
+    try:
+        yield
+    except DependencyError as error:
+        raise MissingExtraError("pdf", "reading encrypted PDF") from error
+    except FileNotDecryptedError as error:
+        raise _locked(origin) from error
+    except broken as error:
+        raise ReadError(origin.uri, f"{part}cannot be read as PDF ({error})", "repair it, e.g. with qpdf") from error

@@ -1,0 +1,133 @@
+"""From extractions to records and links with ids: one change for a batch of sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hlgraph import ids
+from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support
+from hlgraph.records import Chunk, Extraction, Mention, Proposition, Statement, Topic, Triple
+from hlgraph.resolve.compare import ChunkPlan, Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """One source of the batch: what changed, the plan for its chunks, and one extraction a chunk to extract."""
+
+    comparison: Comparison
+    plan: ChunkPlan
+    extractions: tuple[Extraction, ...]
+
+
+@dataclass(slots=True)
+class _Assembly:
+    corpus: str
+    topics: dict[str, Topic] = field(default_factory=dict)
+    statements: dict[str, Statement] = field(default_factory=dict)
+    entities: dict[str, None] = field(default_factory=dict)
+    facts: dict[str, FactRow] = field(default_factory=dict)
+    placements: list[Placement] = field(default_factory=list)
+    abouts: dict[About, None] = field(default_factory=dict)
+    mentions: dict[tuple[str, str, str], MentionLink] = field(default_factory=dict)
+    supports: dict[Support, None] = field(default_factory=dict)
+
+    def add_chunk(self, chunk: Chunk, extraction: Extraction) -> None:
+        for name in extraction.topics:
+            self._about(chunk, "", name)
+        placed: set[str] = set()
+        for ordinal, proposition in enumerate(extraction.propositions):
+            text = proposition.text.strip()
+            if not text:
+                continue
+            statement_id = ids.statement_id(chunk.source_id, text)
+            self.statements.setdefault(
+                statement_id, Statement(statement_id, chunk.source_id, text, details=proposition.details)
+            )
+            if statement_id not in placed:
+                placed.add(statement_id)
+                start, end = _clamped(proposition, chunk)
+                self.placements.append(Placement(chunk.id, statement_id, ordinal, start, end))
+            for name in proposition.topics:
+                self._about(chunk, statement_id, name)
+            for mention in proposition.mentions:
+                self._mention(chunk, statement_id, mention)
+            for triple in proposition.triples:
+                self._support(chunk, statement_id, triple)
+
+    def _about(self, chunk: Chunk, statement_id: str, name: str) -> None:
+        if not ids.normalise_name(name):
+            return
+        topic_id = ids.topic_id(chunk.source_id, name)
+        self.topics.setdefault(topic_id, Topic(topic_id, chunk.source_id, name.strip()))
+        self.abouts[About(chunk.id, statement_id, topic_id)] = None
+
+    def _mention(self, chunk: Chunk, statement_id: str, mention: Mention) -> str:
+        """The id of the entity; empty when the name has nothing to be known by."""
+        if not ids.normalise_name(mention.name):
+            return ""
+        entity_id = ids.entity_id(self.corpus, mention.name)
+        self.entities[entity_id] = None
+        key = (chunk.id, statement_id, entity_id)
+        if key not in self.mentions or (mention.kind and not self.mentions[key].kind):
+            self.mentions[key] = MentionLink(*key, mention.name.strip(), mention.kind)
+        return entity_id
+
+    def _support(self, chunk: Chunk, statement_id: str, triple: Triple) -> None:
+        predicate, complement = ids.normalise_name(triple.predicate), ids.normalise_name(triple.object)
+        if not (predicate and complement and ids.normalise_name(triple.subject)):
+            return
+        subject_id = self._mention(chunk, statement_id, Mention(triple.subject))
+        object_id = "" if triple.is_literal else self._mention(chunk, statement_id, Mention(triple.object))
+        fact_id = ids.fact_id(self.corpus, triple.subject, predicate, complement, is_literal=triple.is_literal)
+        self.facts[fact_id] = FactRow(fact_id, subject_id, predicate, object_id, complement if triple.is_literal else "")
+        self.supports[Support(chunk.id, statement_id, fact_id)] = None
+
+
+def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
+    """The span inside the chunk; the whole chunk when what the extractor gave is none."""
+    size = chunk.end - chunk.start
+    if 0 <= proposition.start < proposition.end <= size:
+        return proposition.start, proposition.end
+    return 0, size
+
+
+def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
+    """The change that brings these sources to their new state, without vectors yet.
+
+    Its id is made from what it changes, so that planning the same step again gives the same change.
+    """
+    assembly = _Assembly(corpus)
+    chunks: list[Chunk] = []
+    for item in batch:
+        for (chunk, _), extraction in zip(item.plan.to_extract, item.extractions, strict=True):
+            chunks.append(chunk)
+            assembly.add_chunk(chunk, extraction)
+    sources = tuple(item.comparison.source for item in batch)
+    versions = tuple(item.comparison.base_version for item in batch)
+    states = [f"{source.id}:{base}:{source.checksum}" for source, base in zip(sources, versions, strict=True)]
+    return Change(
+        id=ids.content_id("change", corpus, *sorted(states)),
+        corpus=corpus,
+        sources=sources,
+        base_versions=versions,
+        chunks=tuple(chunks),
+        removed_chunks=tuple(name for item in batch for name in item.plan.removed),
+        moves=tuple(move for item in batch for move in item.plan.moves),
+        topics=tuple(assembly.topics.values()),
+        statements=tuple(assembly.statements.values()),
+        entities=tuple(assembly.entities),
+        facts=tuple(assembly.facts.values()),
+        placements=tuple(assembly.placements),
+        abouts=tuple(assembly.abouts),
+        mentions=tuple(assembly.mentions.values()),
+        supports=tuple(assembly.supports),
+    )
+
+
+def removal(corpus: str, source_ids: Sequence[str], versions: Sequence[int]) -> Change:
+    """The change that removes these sources and all that only they assert."""
+    states = [f"{source}:{version}" for source, version in zip(source_ids, versions, strict=True)]
+    return Change(
+        id=ids.content_id("removal", corpus, *sorted(states)), corpus=corpus, removed_sources=tuple(source_ids)
+    )

@@ -1,0 +1,93 @@
+"""What of a document is new: its source against the stored one, its chunks against the stored ones."""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hlgraph import ids
+from hlgraph.change import Move
+from hlgraph.extract.seam import ChunkInput, Extractor
+from hlgraph.records import Chunk, Document, Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A document and the state of its source. ``has_new_text``: its chunks must be looked at."""
+
+    document: Document
+    source: Source
+    base_version: int
+    has_new_text: bool
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the source is not stored yet."""
+        return self.base_version == 0
+
+
+def compare(document: Document, corpus: str, stored: Source | None, processing: Sequence[str]) -> Comparison | None:
+    """The document as the next state of its source; None when nothing changed.
+
+    Parameters
+    ----------
+    stored : the source as it is in the store, if it is
+    processing : fingerprints of the chunker and the extractor; when one changes the text counts as new
+    """
+    pages = ",".join(map(str, document.page_starts))
+    checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
+    source = Source(
+        ids.source_id(corpus, document.uri), corpus, document.uri, document.title, checksum, dict(document.metadata)
+    )
+    if stored is None:
+        return Comparison(document, source, 0, True)
+    if stored.checksum != checksum:
+        return Comparison(document, replace(source, version=stored.version + 1), stored.version, True)
+    if dict(stored.metadata) != source.metadata:
+        return Comparison(document, replace(source, version=stored.version), stored.version, False)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlan:
+    """What becomes of the chunks of one source: to extract (new, or seen in a new context), moved, removed."""
+
+    to_extract: tuple[tuple[Chunk, ChunkInput], ...] = ()
+    known: frozenset[str] = frozenset()
+    moves: tuple[Move, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+def plan_chunks(item: Comparison, spans: Sequence[Span], stored: Mapping[str, Chunk], extractor: Extractor) -> ChunkPlan:
+    """Compare the spans of a document with the stored chunks of its source, by text and occurrence.
+
+    ``known`` names those of ``to_extract`` that are stored already. Raises nothing; O(text).
+    """
+    document, source = item.document, item.source
+    seen: Counter[str] = Counter()
+    to_extract: list[tuple[Chunk, ChunkInput]] = []
+    moves: list[Move] = []
+    kept: set[str] = set()
+    for position, span in enumerate(spans):
+        text = document.text[span.start : span.end]
+        name = ids.chunk_id(source.id, text, seen[text])
+        seen[text] += 1
+        kept.add(name)
+        page = bisect.bisect_right(document.page_starts, span.start) if document.page_starts else None
+        context = ChunkInput(
+            text, document.title, span.headings, document.uri, document.key, position, chunk_count=len(spans)
+        )
+        fingerprint = ids.checksum(extractor.input_fingerprint(context), document.title, *span.headings)
+        old = stored.get(name)
+        if old is not None and old.fingerprint == fingerprint:
+            if (old.start, old.end, old.position, old.page) != (span.start, span.end, position, page):
+                moves.append(Move(name, span.start, span.end, position, page))
+            continue
+        chunk = Chunk(
+            name, source.id, text, span.start, span.end, position, span.tokens, span.headings, page, fingerprint
+        )
+        to_extract.append((chunk, context))
+    known = frozenset(chunk.id for chunk, _ in to_extract if chunk.id in stored)
+    return ChunkPlan(tuple(to_extract), known, tuple(moves), tuple(sorted(stored.keys() - kept)))

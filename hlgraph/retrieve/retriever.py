@@ -1,0 +1,77 @@
+"""What a retriever is: a frozen object that holds the parameters of one strategy and ranks nodes of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from hlgraph.errors import InputError
+from hlgraph.index.embed import chunk_text
+from hlgraph.records import Chunk, Hit, Kind, Source, Statement
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.session import Session
+
+Why = dict[str, dict[str, float | str]]
+
+
+class Ranked(NamedTuple):
+    """Nodes of one kind, best first, and the parts of each score."""
+
+    kind: Kind
+    hits: list[Hit]
+    why: Why
+
+
+class Retriever(Protocol):
+    """One strategy. Its fields are its parameters, with the defaults of the paper."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    unit: ClassVar[Unit]
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """At least ``k`` nodes where the corpus has them, best first."""
+
+
+def check_counts(retriever: Retriever) -> None:
+    """Counts among the parameters are at least 1; for ``__post_init__``."""
+    for item in fields(retriever):
+        value = getattr(retriever, item.name)
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            raise InputError(f"{item.name} is {value}; it must be at least 1")
+
+
+def as_searched(kind: Kind, hits: list[Hit], session: Session) -> Ranked:
+    """Hits as the search gave them."""
+    return Ranked(kind, hits, {hit.id: {session.request.mode: hit.score} for hit in hits})
+
+
+def rerank(session: Session, kind: Kind, ids: Sequence[str]) -> Ranked:
+    """Order nodes by the reranker, ties by id."""
+    cosines = session.similarities(kind, ids)
+    texts = _texts(session, kind, ids)
+    known = [item for item in ids if item in texts]
+    with session.step("rerank") as step:
+        similarities = np.array([cosines.get(item, 0.0) for item in known], dtype=np.float32)
+        scores = session.reranker.rerank(
+            session.request.question, [texts[item] for item in known], similarities=similarities
+        )
+        step.count = len(known)
+        step.details = {"reranker": session.reranker.fingerprint}
+    order = sorted(range(len(known)), key=lambda at: (-float(scores[at]), known[at]))
+    why: Why = {known[at]: {"rerank": float(scores[at]), "cosine": float(similarities[at])} for at in order}
+    return Ranked(kind, [Hit(known[at], float(scores[at])) for at in order], why)
+
+
+def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
+    if kind is Kind.STATEMENT:
+        return {item: record.text for item, record in session.records(kind, ids, Statement).items()}
+    chunks = session.records(Kind.CHUNK, ids, Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), Source)
+    return {
+        item: chunk_text(sources[chunk.source_id].title, chunk.text)
+        for item, chunk in chunks.items()
+        if chunk.source_id in sources
+    }

@@ -1,0 +1,170 @@
+"""The one way in: check the request against the corpus, rank, and turn ranked nodes into evidence of the wanted unit."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from dataclasses import fields
+
+from hlgraph.errors import ModelMismatchError, UnknownNameError
+from hlgraph.models.seams import Embedder, Reranker
+from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
+from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
+from hlgraph.retrieve.retriever import Ranked, Retriever, Why
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.strategies import STRATEGIES
+from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
+from hlgraph.where import check_fields, matches, source_values
+
+_WIDER = 5
+
+
+def retriever_named(name: str) -> Retriever:
+    """The retriever of a strategy with its defaults. Raises UnknownNameError with the closest names."""
+    if name not in STRATEGIES:
+        close = difflib.get_close_matches(name, STRATEGIES, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UnknownNameError(f"there is no strategy {name!r}{hint} Choose one of: {', '.join(sorted(STRATEGIES))}")
+    return STRATEGIES[name]()
+
+
+def search(
+    request: SearchRequest, strategy: str | Retriever, *, stores: Stores, embedder: Embedder, reranker: Reranker
+) -> SearchResult:
+    """Evidence for a question.
+
+    Parameters
+    ----------
+    strategy : a name of ``STRATEGIES``, or a retriever with parameters of one's own
+
+    Raises
+    ------
+    UnknownNameError : no such strategy or corpus
+    WhereError : the filter names a field that no source of the corpus has
+    ModelMismatchError : the corpus was embedded by another model
+    """
+    start = time.perf_counter()
+    retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
+    corpus = _checked(request, stores, embedder)
+    unit = request.unit or retriever.unit
+    session = Session(request, stores, embedder=embedder, reranker=reranker, hidden=corpus.pending)
+    is_folded = unit == "chunk" and retriever.unit == "statement"
+    wanted = request.k * _WIDER if is_folded else request.k
+    while True:
+        ranked = retriever.rank(session, wanted)
+        evidence = _evidence(session, ranked, unit)
+        # Records that vanished since the search, or several statements of one chunk, may leave too few: look wider.
+        if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
+            break
+        wanted *= 4
+    name = strategy if isinstance(strategy, str) else _name(strategy)
+    parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
+    milliseconds = round((time.perf_counter() - start) * 1000, 3)
+    steps = tuple(session.steps)
+    explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
+    return SearchResult(tuple(evidence[: request.k]), explain)
+
+
+def _name(retriever: Retriever) -> str:
+    return next((name for name, made in STRATEGIES.items() if isinstance(retriever, made)), type(retriever).__name__)
+
+
+def _checked(request: SearchRequest, stores: Stores, embedder: Embedder) -> CorpusStats:
+    found = stores.graph.stats(request.corpus, has_counts=False)
+    if not found:
+        known = [item.corpus for item in stores.graph.stats(has_counts=False)]
+        there = f"there are: {', '.join(known)}" if known else "the store is empty; ingest something first"
+        raise UnknownNameError(f"there is no corpus {request.corpus!r}; {there}")
+    corpus = found[0]
+    if request.where is not None:
+        check_fields(request.where, corpus.fields)
+    model = (embedder.fingerprint, embedder.dimensions)
+    if corpus.embedding and request.mode != "text" and (corpus.embedding, corpus.dimensions) != model:
+        raise ModelMismatchError(
+            f"corpus {request.corpus!r} was embedded by {corpus.embedding} ({corpus.dimensions} dimensions), the question "
+            f"would be by {model[0]} ({model[1]}); use that model, or mode 'text'"
+        )
+    return corpus
+
+
+def _evidence(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
+    if ranked.kind is Kind.STATEMENT:
+        return _of_statements(session, ranked) if unit == "statement" else _chunks_of_statements(session, ranked)
+    return _of_chunks(session, ranked) if unit == "chunk" else _statements_of_chunks(session, ranked)
+
+
+def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
+    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], Statement)
+    chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
+    evidence: list[Evidence] = []
+    for hit in ranked.hits:
+        statement = statements.get(hit.id)
+        chunk = chunks.get(statement.chunk_id) if statement else None
+        if statement is None or chunk is None or chunk.source_id not in sources:
+            continue
+        evidence.append(
+            Evidence(
+                text=statement.text,
+                score=hit.score,
+                chunk_id=chunk.id,
+                start=statement.start,
+                end=statement.end,
+                source=sources[chunk.source_id],
+                statement_id=statement.id,
+                page=chunk.page,
+                headings=chunk.headings,
+                why=ranked.why.get(hit.id, {}),
+            )
+        )
+    return evidence
+
+
+def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
+    chunks, sources = _lineage(session, [hit.id for hit in ranked.hits])
+    return [
+        Evidence(
+            text=chunk.text,
+            score=hit.score,
+            chunk_id=chunk.id,
+            start=chunk.start,
+            end=chunk.end,
+            source=sources[chunk.source_id],
+            page=chunk.page,
+            headings=chunk.headings,
+            why=ranked.why.get(hit.id, {}),
+        )
+        for hit in ranked.hits
+        if (chunk := chunks.get(hit.id)) is not None and chunk.source_id in sources
+    ]
+
+
+def _chunks_of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
+    """HLG's chunk variant: chunks in the order of their best statement, which is named in ``why``."""
+    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], Statement)
+    best: dict[str, float] = {}
+    why: Why = {}
+    for hit in ranked.hits:
+        statement = statements.get(hit.id)
+        if statement is not None and statement.chunk_id not in best:
+            best[statement.chunk_id] = hit.score
+            why[statement.chunk_id] = {**ranked.why.get(hit.id, {}), "statement": statement.text}
+    return _of_chunks(session, Ranked(Kind.CHUNK, [Hit(item, score) for item, score in best.items()], why))
+
+
+def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
+    """All statements of the ranked chunks, by their cosine to the question."""
+    shape = PullShape(frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000)
+    graph = session.pull([hit.id for hit in ranked.hits], shape)
+    cosines = session.similarities(Kind.STATEMENT, [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)])
+    hits = [Hit(item, score) for item, score in sorted(cosines.items(), key=lambda pair: (-pair[1], pair[0]))]
+    return _of_statements(session, Ranked(Kind.STATEMENT, hits, {hit.id: {"cosine": hit.score} for hit in hits}))
+
+
+def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:
+    """Chunks and the sources they are from; a source that the filter does not admit now is left out."""
+    chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), Source)
+    where = session.request.where
+    if where is not None:
+        sources = {item: source for item, source in sources.items() if matches(where, source_values(source))}
+    return chunks, sources

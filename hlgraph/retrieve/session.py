@@ -1,0 +1,103 @@
+"""One retrieval in progress: the stores seen through one corpus and one filter, with a trace of every step."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.models.seams import Embedder, Reranker
+from hlgraph.records import Hit, Kind, Record, Scalar
+from hlgraph.retrieve.request import SearchRequest, StepTrace
+from hlgraph.stores.protocols import PullShape, Scope, Stores, VectorQuery
+
+if TYPE_CHECKING:
+    from hlgraph.subgraph import Subgraph
+
+_R = TypeVar("_R", bound=Record)
+
+
+@dataclass(slots=True)
+class Step:
+    """A step being traced: ``count`` and ``details`` are filled in by its block."""
+
+    name: str
+    count: int = 0
+    details: dict[str, Scalar] = field(default_factory=dict)
+
+
+class Session:
+    """What strategies use instead of the stores: every read goes through the scope of the request and is counted."""
+
+    def __init__(
+        self, request: SearchRequest, stores: Stores, *, embedder: Embedder, reranker: Reranker, hidden: tuple[str, ...]
+    ) -> None:
+        self.request = request
+        self.reranker = reranker
+        self.scope = Scope(request.corpus, request.where)
+        self.steps: list[StepTrace] = []
+        self.round_trips = 1  # the look at the corpus that found `hidden`
+        self._stores = stores
+        self._embedder = embedder
+        self._hidden = hidden
+        self._vector: NDArray[np.float32] | None = None
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        """Trace a block."""
+        found = Step(name)
+        start = time.perf_counter()
+        yield found
+        milliseconds = (time.perf_counter() - start) * 1000
+        self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
+
+    def vector(self) -> NDArray[np.float32]:
+        """The question as a vector; embedded once."""
+        if self._vector is None:
+            with self.step("embed") as step:
+                self._vector = self._embedder.embed([self.request.question])[0]
+                step.count = 1
+        return self._vector
+
+    def seeds(self, kind: Kind, k: int) -> list[Hit]:
+        """The ``k`` best nodes of a kind, searched in the mode of the request."""
+        mode = self.request.mode
+        vector = self.vector() if mode != "text" else None
+        text = self.request.question if mode != "vector" else None
+        with self.step(f"search {kind}") as step:
+            query = VectorQuery(kind, self.request.corpus, k, vector, text, self.request.where, self._hidden)
+            hits = self._stores.vectors.search(query)
+            self.round_trips += 1
+            step.count = len(hits)
+            step.details = {"k": k, "mode": mode}
+        return hits
+
+    def similarities(self, kind: Kind, ids: Sequence[str]) -> dict[str, float]:
+        """Cosine to the question of each of these nodes that has a vector."""
+        vector = self.vector()
+        with self.step(f"similarity {kind}") as step:
+            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids)
+            self.round_trips += 1
+            step.count = len(found)
+            return dict(zip(found, (matrix @ vector).tolist(), strict=True)) if found else {}
+
+    def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
+        """The part of the graph around the seeds."""
+        with self.step("pull") as step:
+            graph = self._stores.graph.pull(seeds, shape, self.scope)
+            self.round_trips += 1
+            step.count = len(graph)
+            step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
+        return graph
+
+    def records(self, kind: Kind, ids: Sequence[str], made: type[_R]) -> dict[str, _R]:
+        """The visible records of a kind by id."""
+        if not ids:
+            return {}
+        self.round_trips += 1
+        return {item.id: item for item in self._stores.graph.records(kind, ids) if isinstance(item, made)}

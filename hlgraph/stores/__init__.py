@@ -1,0 +1,1 @@
+"""Storage: two protocols, a closed table of stores, and a folder a store."""

@@ -1,0 +1,192 @@
+"""The graph of one corpus in memory, as CSR matrices: made at the first pull after a change, one a relationship."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.where_sql import to_sql
+from hlgraph.stores.protocols import PullShape, Scope
+from hlgraph.subgraph import KINDS, Csr, Subgraph
+
+# From, to, weight. Every link is anchored on one node of the corpus; the other end is in the same corpus by construction.
+_EDGES = {
+    Relationship.FROM_SOURCE: "SELECT n, source, 1 FROM node WHERE c = :c AND kind = 1",
+    Relationship.NEXT: """
+        SELECT a.n, b.n, 1 FROM node AS x JOIN chunk AS a ON a.n = x.n JOIN node AS y ON y.source = x.source AND y.kind = 1
+        JOIN chunk AS b ON b.n = y.n AND b.position = a.position + 1 WHERE x.c = :c AND x.kind = 1""",
+    Relationship.IN_CHUNK: """
+        SELECT statement, chunk, 1 FROM in_chunk JOIN node ON n = chunk WHERE c = :c
+        UNION ALL SELECT topic, chunk, 1 FROM chunk_topic JOIN node ON n = chunk WHERE c = :c""",
+    Relationship.ABOUT: "SELECT DISTINCT statement, topic, 1 FROM about JOIN node ON n = chunk WHERE c = :c",
+    Relationship.MENTIONS: "SELECT DISTINCT statement, entity, 1 FROM mentions JOIN node ON n = chunk WHERE c = :c",
+    Relationship.SUPPORTS: "SELECT DISTINCT fact, statement, 1 FROM supports JOIN node ON n = chunk WHERE c = :c",
+    Relationship.SUBJECT: "SELECT subject, n, 1 FROM fact JOIN node USING (n) WHERE c = :c",
+    Relationship.OBJECT: "SELECT object, n, 1 FROM fact JOIN node USING (n) WHERE c = :c AND object IS NOT NULL",
+    Relationship.RELATES: "SELECT subject, object, facts FROM relates JOIN node ON n = subject WHERE c = :c",
+    Relationship.CO_OCCURS: "SELECT a, b, chunks FROM co_occurs JOIN node ON n = a WHERE c = :c",
+    Relationship.SYNONYM: "SELECT a, b, similarity FROM synonym JOIN node ON n = a WHERE c = :c",
+}
+# What each derived relationship is derived from, for a pull under a filter: only what visible sources assert may be seen.
+_DERIVED = {
+    Relationship.RELATES: """
+        SELECT f.subject, f.object, count(DISTINCT s.statement) FROM supports AS s JOIN fact AS f ON f.n = s.fact
+        JOIN node AS x ON x.n = s.chunk WHERE x.c = :c AND f.object IS NOT NULL AND x.source IN ({sources}) GROUP BY 1, 2""",
+    Relationship.CO_OCCURS: """
+        SELECT a.entity, b.entity, count(DISTINCT a.chunk) FROM mentions AS a
+        JOIN mentions AS b ON b.chunk = a.chunk AND b.entity > a.entity
+        JOIN node AS x ON x.n = a.chunk WHERE x.c = :c AND x.source IN ({sources}) GROUP BY 1, 2""",
+}
+_ASSERTED = """
+    SELECT entity FROM mentions JOIN node ON node.n = mentions.chunk WHERE node.source IN ({sources})
+    UNION SELECT fact FROM supports JOIN node ON node.n = supports.chunk WHERE node.source IN ({sources})"""
+_BATCH = 100_000
+
+
+class Adjacency:
+    """One version of one corpus: nodes in the order of their ids, relationships loaded when first needed."""
+
+    def __init__(self, database: Database, corpus: str, version: int) -> None:
+        self.version = version
+        self._database = database
+        connection = database.reader()
+        row = connection.execute("SELECT c FROM corpus WHERE name = ?", (corpus,)).fetchone()
+        self._c: int = row[0] if row else 0
+        rows = connection.execute(
+            "SELECT n, kind, coalesce(source, 0), id FROM node WHERE c = ? ORDER BY id", (self._c,)
+        ).fetchall()
+        self._n = np.array([item[0] for item in rows], dtype=np.int64)
+        self._kinds = np.array([item[1] for item in rows], dtype=np.uint8)
+        self._sources = np.array([item[2] for item in rows], dtype=np.int64)
+        self._ids: NDArray[np.str_] = np.array([item[3] for item in rows], dtype="<U32")
+        self._place = np.full(int(self._n.max()) + 1 if len(rows) else 1, -1, dtype=np.int64)
+        self._place[self._n] = np.arange(len(rows))
+        self._edges: dict[Relationship, Csr] = {}
+        self._both: dict[Relationship, Csr] = {}
+
+    def pull(self, seeds: Sequence[str], shape: PullShape, scope: Scope) -> Subgraph:
+        """Breadth-first search from the seeds within shape and scope."""
+        may = self._visible(shape, scope)
+        edges = {item: self._scoped(item, scope) for item in sorted(shape.relationships) if item in _EDGES}
+        both = [self._symmetric(item, matrix) for item, matrix in edges.items()]
+        wanted = np.unique(np.asarray(list(seeds), dtype="<U32"))
+        at = np.minimum(np.searchsorted(self._ids, wanted), max(len(self._ids) - 1, 0))
+        frontier = at[self._ids[at] == wanted] if len(self._ids) else at[:0]
+        frontier = frontier[may[frontier]]
+        is_cut = len(frontier) > shape.node_cap
+        reached = frontier[: shape.node_cap]
+        is_seen = np.zeros(len(self._ids), dtype=bool)
+        is_seen[reached] = True
+        frontier = reached
+        for _ in range(shape.hops):
+            found, was_cut = _expand(both, frontier, may & ~is_seen, shape.fan_out)
+            room = shape.node_cap - len(reached)
+            is_cut = is_cut or was_cut or len(found) > room
+            frontier = found[:room]
+            if not len(frontier):
+                break
+            is_seen[frontier] = True
+            reached = np.concatenate([reached, frontier])
+        reached = np.sort(reached)
+        inside = {item: _induced(matrix, reached) for item, matrix in edges.items()}
+        return Subgraph(self._ids[reached], self._kinds[reached], inside, self.version, is_cut)
+
+    def _visible(self, shape: PullShape, scope: Scope) -> NDArray[np.bool_]:
+        """Which nodes may be entered: of the kinds asked for, and of a source in the scope (or of none)."""
+        may = np.isin(self._kinds, [KINDS.index(kind) for kind in shape.kinds])
+        query, values = self._source_query(scope)
+        if query:
+            allowed = [n for (n,) in self._database.reader().execute(query, values)]
+            asserted = [n for (n,) in self._database.reader().execute(_ASSERTED.format(sources=query), values)]
+            has_source = ~np.isin(self._kinds, [KINDS.index(Kind.FACT), KINDS.index(Kind.ENTITY)])
+            may &= np.where(has_source, np.isin(self._sources, allowed), np.isin(self._n, asserted))
+        return may
+
+    def _source_query(self, scope: Scope) -> tuple[str, dict[str, str | int | float]]:
+        """The sources of the scope as a query for their numbers; empty when all are visible."""
+        conditions: list[str] = []
+        values: dict[str, str | int | float] = {}
+        if scope.where is not None:
+            condition, values = to_sql(scope.where)
+            conditions.append(condition)
+        if scope.sources is not None:
+            conditions.append("source.id IN (SELECT value FROM json_each(:sources))")
+            values = {**values, "sources": json.dumps(list(scope.sources))}
+        if not conditions:
+            return "", {}
+        rows = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"
+        return (
+            f"SELECT source.n FROM ({rows}) AS source WHERE {' AND '.join(conditions)}",  # noqa: S608 - parameters only
+            {**values, "scope_c": self._c},
+        )
+
+    def _scoped(self, relationship: Relationship, scope: Scope) -> Csr:
+        query, values = self._source_query(scope)
+        if not query or relationship not in _DERIVED:
+            return self._load(relationship)
+        rows = self._database.reader().execute(_DERIVED[relationship].format(sources=query), {**values, "c": self._c})
+        return self._matrix(rows)
+
+    def _symmetric(self, relationship: Relationship, matrix: Csr) -> Csr:
+        if matrix is not self._edges.get(relationship):
+            return sp.csr_array(matrix + matrix.T)
+        if relationship not in self._both:
+            self._both[relationship] = sp.csr_array(matrix + matrix.T)
+        return self._both[relationship]
+
+    def _load(self, relationship: Relationship) -> Csr:
+        found = self._edges.get(relationship)
+        if found is None:
+            rows = self._database.reader().execute(_EDGES[relationship], {"c": self._c})
+            found = self._edges[relationship] = self._matrix(rows)
+        return found
+
+    def _matrix(self, rows: sqlite3.Cursor) -> Csr:
+        parts: list[NDArray[np.float64]] = []
+        while batch := rows.fetchmany(_BATCH):
+            parts.append(np.array(batch, dtype=np.float64))
+        table = np.concatenate(parts) if parts else np.empty((0, 3))
+        size = len(self._ids)
+        ends = table[:, :2].astype(np.int64)
+        inside = (ends < len(self._place)).all(axis=1)  # a node younger than this view, written since it was made
+        a, b = self._place[ends[inside, 0]], self._place[ends[inside, 1]]
+        both = (a >= 0) & (b >= 0)
+        weights = table[inside, 2][both].astype(np.float32)
+        return sp.csr_array((weights, (a[both], b[both])), shape=(size, size))
+
+
+def nothing(shape: PullShape) -> Subgraph:
+    """The subgraph of a corpus that is not there."""
+    none = sp.csr_array((0, 0), dtype=np.float32)
+    return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), dict.fromkeys(shape.relationships, none))
+
+
+def _induced(matrix: Csr, nodes: NDArray[np.int64]) -> Csr:
+    return sp.csr_array(matrix[nodes][:, nodes])
+
+
+def _expand(
+    matrices: Sequence[Csr], frontier: NDArray[np.int64], may: NDArray[np.bool_], fan_out: int
+) -> tuple[NDArray[np.int64], bool]:
+    """Neighbours that may be entered, at most ``fan_out`` of each node: heaviest first, then in the order of ids."""
+    if not len(frontier) or not matrices:
+        return frontier[:0], False
+    rows = matrices[0][frontier]
+    for matrix in matrices[1:]:
+        rows = rows + matrix[frontier]
+    keep = may[rows.indices]
+    owner = np.repeat(np.arange(len(frontier)), np.diff(rows.indptr))[keep]
+    target, weight = rows.indices[keep], rows.data[keep]
+    order = np.lexsort((target, -weight, owner))
+    owner, target = owner[order], target[order]
+    starts = np.searchsorted(owner, np.arange(len(frontier)))
+    rank = np.arange(len(owner)) - starts[owner] if len(owner) else owner
+    is_cut = bool((rank >= fan_out).any())
+    return np.unique(target[rank < fan_out]).astype(np.int64), is_cut

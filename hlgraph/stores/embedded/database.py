@@ -1,0 +1,212 @@
+"""The directory of an embedded store: connections, the writer's lock, and one place where foreign errors are mapped."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hlgraph import migrate
+from hlgraph.errors import MigrationError, StoreCorruptError, StoreError, StoreLockedError, StoreUnavailableError
+from hlgraph.stores.embedded.migrations import SqliteTarget
+
+DATABASE = "hlgraph.db"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextlib.contextmanager
+def mapped(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into those of hlgraph, naming the store and the mend."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            raise StoreLockedError(f"{path}: another process is writing to this store; try again when it is done") from error
+        if "full" in text or "disk I/O" in text:
+            raise StoreUnavailableError(
+                f"{path}: cannot write ({text}); free some space and run the same command again: it goes on where it stopped"
+            ) from error
+        if "readonly" in text or "unable to open" in text:
+            raise StoreUnavailableError(f"{path}: {text}; check that the directory exists and is writable") from error
+        raise StoreError(f"{path}: {text}") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreCorruptError(f"{path}: {error}; restore a copy, or delete the directory and ingest again") from error
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        mend = (
+            "free some space and run the same command again: it goes on where it stopped"
+            if error.errno in _FULL
+            else "check that the directory exists and is writable"
+        )
+        raise StoreUnavailableError(f"{path}: {reason}; {mend}") from error
+
+
+class Database:
+    """One directory. Nothing is created before the first write; readers see the last published state while one writes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path / DATABASE
+        self._local = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._guard = threading.RLock()
+        self._writer: sqlite3.Connection | None = None
+        self._owner: int | None = None
+        self._depth = 0
+        self._is_checked = False
+        self._file_lock = FileLock(str(path / "writer.lock"), timeout=0, thread_local=False)
+
+    def exists(self) -> bool:
+        """Whether there is a database in the directory."""
+        return self.file.exists()
+
+    def reader(self) -> sqlite3.Connection:
+        """This thread's reading connection. Raises StoreError when there is no store yet."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is not None:
+            return found
+        if not self.exists():
+            raise StoreError(f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH")
+        with mapped(self.path):
+            connection = self._connect_reading()
+            self._check_schema()
+        self._local.connection = connection
+        with self._guard:
+            self._open.append(connection)
+        return connection
+
+    def _connect_reading(self) -> sqlite3.Connection:
+        """Read-only where possible; on a read-only medium SQLite cannot make its shared memory, so open it as immutable."""
+        for option in ("mode=ro", "mode=ro&immutable=1"):
+            connection = sqlite3.connect(
+                f"{self.file.absolute().as_uri()}?{option}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+            )
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError as error:
+                connection.close()
+                if "unable to open" not in str(error) and "readonly" not in str(error):
+                    raise
+                failure = error
+                continue
+            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute("PRAGMA mmap_size = 268435456")
+            return connection
+        raise failure
+
+    def _check_schema(self) -> None:
+        if self._is_checked:
+            return
+        plan = migrate.plan(SqliteTarget(self.file))
+        if plan.pending:
+            names = ", ".join(f"V{item.version:03d}" for item in plan.pending)
+            raise MigrationError(
+                f"{self.path}: the store needs migration {names}; run: hlgraph --store hlgraph://{self.path} migrate apply"
+            )
+        self._is_checked = True
+
+    def create(self) -> None:
+        """Make the directory and the database with the present schema; an existing store is only checked."""
+        with mapped(self.path):
+            if not self.exists():
+                (self.path / "vectors").mkdir(parents=True, exist_ok=True)
+                migrate.apply(SqliteTarget(self.file))
+            self._check_schema()
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """The exclusive right to write, across processes and threads; not waited for."""
+        me = threading.get_ident()
+        with self._guard:
+            if self._owner == me:
+                self._depth += 1
+            else:
+                self._take(me)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._let_go()
+
+    def _take(self, me: int) -> None:
+        note = self.path / "writer.json"
+        if self._owner is not None:
+            raise StoreLockedError(f"{self.path}: another thread of this process is writing to this store; wait until it is done")
+        with mapped(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                self._file_lock.acquire()
+            except Timeout:
+                raise StoreLockedError(
+                    f"{self.path}: {_holder(note)} is writing to this store; wait until it is done, or stop it"
+                ) from None
+            try:
+                note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+                self.create()
+            except BaseException:
+                self._file_lock.release()
+                raise
+        self._owner, self._depth = me, 1
+
+    def _let_go(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._owner = None
+        self._file_lock.release()
+
+    def writer(self) -> sqlite3.Connection:
+        """The writing connection; only under :meth:`lock`."""
+        if self._owner != threading.get_ident():
+            raise StoreError(f"{self.path}: writing needs the store's lock")
+        if self._writer is None:
+            with mapped(self.path):
+                connection = sqlite3.connect(self.file, isolation_level=None, timeout=30, check_same_thread=False)
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA secure_delete = ON")
+                connection.execute("PRAGMA temp_store = MEMORY")
+                connection.execute("PRAGMA cache_size = -131072")
+                self._writer = connection
+        return self._writer
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """One immediate transaction of the writer: all of it, or nothing."""
+        connection = self.writer()
+        with mapped(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._guard:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+            self._local = threading.local()
+
+
+def _holder(note: Path) -> str:
+    try:
+        found = json.loads(note.read_text())
+        return f"process {found['pid']} on {found['host']}"
+    except (OSError, ValueError, KeyError):
+        return "another process"

@@ -1,0 +1,103 @@
+"""Does what is stored agree with itself? Checks of the embedded store, each one query that counts what is wrong."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+
+from hlgraph import migrate
+from hlgraph.stores.embedded.database import Database, mapped
+from hlgraph.stores.embedded.matrix import matrix_path
+from hlgraph.stores.embedded.migrations import SqliteTarget
+
+_LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("in_chunk", {"chunk": "chunk", "statement": "statement"}),
+    ("chunk_topic", {"chunk": "chunk", "topic": "topic"}),
+    ("about", {"chunk": "chunk", "statement": "statement", "topic": "topic"}),
+    ("mentions", {"chunk": "chunk", "statement": "statement", "entity": "entity"}),
+    ("supports", {"chunk": "chunk", "statement": "statement", "fact": "fact"}),
+    ("alias", {"entity": "entity"}),
+    ("relates", {"subject": "entity", "object": "entity"}),
+    ("co_occurs", {"a": "entity", "b": "entity"}),
+    ("synonym", {"a": "entity", "b": "entity"}),
+    ("fact", {"subject": "entity"}),
+)
+_COUNTED_PAIRS = """
+  WITH ranked AS (
+    SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
+    FROM mentions AS m JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity),
+  counted AS (
+    SELECT x.entity AS a, y.entity AS b, count(*) AS chunks FROM ranked AS x JOIN ranked AS y
+    ON y.chunk = x.chunk AND y.entity > x.entity WHERE x.place <= 100 AND y.place <= 100 GROUP BY 1, 2)
+"""
+_WRONG = {
+    "statements without a chunk": "SELECT count(*) FROM statement WHERE n NOT IN (SELECT statement FROM in_chunk)",
+    "topics without a chunk": "SELECT count(*) FROM topic WHERE n NOT IN (SELECT topic FROM chunk_topic)",
+    "facts without a statement": "SELECT count(*) FROM fact WHERE n NOT IN (SELECT fact FROM supports)",
+    "entities without a mention": "SELECT count(*) FROM entity WHERE n NOT IN (SELECT entity FROM mentions)",
+    "chunks without a source": "SELECT count(*) FROM node WHERE kind = 1 AND source NOT IN (SELECT n FROM source)",
+    "counts of CO_OCCURS": f"""{_COUNTED_PAIRS}
+      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM co_occurs))
+           + (SELECT count(*) FROM (SELECT * FROM co_occurs EXCEPT SELECT * FROM counted))""",
+    "counts of RELATES": """
+      WITH counted AS (
+        SELECT f.subject, f.object, f.predicate, count(DISTINCT s.statement) FROM fact AS f JOIN supports AS s ON s.fact = f.n
+        WHERE f.object IS NOT NULL GROUP BY 1, 2, 3)
+      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM relates))
+           + (SELECT count(*) FROM (SELECT * FROM relates EXCEPT SELECT * FROM counted))""",
+    "counts of names": """
+      WITH counted AS (SELECT entity, surface, kind, count(*) FROM mentions GROUP BY 1, 2, 3)
+      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM alias))
+           + (SELECT count(*) FROM (SELECT * FROM alias EXCEPT SELECT * FROM counted))""",
+    "records without a vector": """
+      SELECT count(*) FROM node WHERE kind IN (1, 2, 3, 5)
+      AND c IN (SELECT c FROM corpus WHERE embedding <> '') AND id NOT IN (SELECT id FROM vector)""",
+    "vectors without a record": """
+      SELECT count(*) FROM vector WHERE id NOT IN (SELECT id FROM node)
+      AND change NOT IN (SELECT id FROM journal WHERE state = 'staged')""",
+    "source descriptions that differ": """
+      SELECT count(*) FROM source JOIN node USING (n) LEFT JOIN vector_source AS v ON v.id = node.id
+      WHERE v.id IS NULL OR v.metadata <> source.metadata OR v.uri <> source.uri OR v.title <> source.title""",
+    "two vectors in one slot": "SELECT count(*) FROM (SELECT 1 FROM vector GROUP BY file, slot HAVING count(*) > 1)",
+}
+
+
+def check(database: Database) -> Iterator[tuple[str, bool, str]]:
+    """Each check by name, whether it is fine, and what was seen. Reads everything; changes nothing."""
+    if not database.exists():
+        yield "store", True, f"{database.path} is empty"
+        return
+    plan = migrate.plan(SqliteTarget(database.file))
+    yield "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+    connection = database.reader()
+    with mapped(database.path):
+        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        yield "database file", answer == "ok", answer
+        yield from _journal(connection)
+        for name, query in (*_links(), *_WRONG.items()):
+            count = connection.execute(query).fetchone()[0]
+            yield name, count == 0, f"{count} wrong" if count else "none"
+        yield from _files(database, connection)
+
+
+def _journal(connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
+    count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
+    seen = "nothing unfinished" if not count else f"{count} unfinished changes; run any ingest or delete again to finish them"
+    yield "journal", count == 0, seen
+
+
+def _links() -> Iterator[tuple[str, str]]:
+    for table, ends in _LINKS:
+        checks = " OR ".join(f"{column} NOT IN (SELECT n FROM {target})" for column, target in ends.items())
+        yield f"links of {table}", f"SELECT count(*) FROM {table} WHERE {checks}"  # noqa: S608 - names from the table above
+
+
+def _files(database: Database, connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
+    rows = connection.execute("SELECT file, generation, dimensions, slots, corpus, kind FROM vector_file").fetchall()
+    wrong = []
+    for file, generation, dimensions, slots, corpus, kind in rows:
+        path = matrix_path(database.path, file, generation)
+        size = path.stat().st_size if path.exists() else 0
+        if size < slots * dimensions * 4:
+            wrong.append(f"{corpus}/{kind}: {size} bytes for {slots} rows")
+    yield "vector files", not wrong, "; ".join(wrong) or f"{len(rows)} files"

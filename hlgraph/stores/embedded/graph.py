@@ -1,0 +1,223 @@
+"""GraphStore on SQLite."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from hlgraph.change import Change, ChangeState, Outcome, Pending
+from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
+from hlgraph.records import Kind, Record, Relationship
+from hlgraph.stores.embedded.database import Database, mapped
+from hlgraph.stores.embedded.publish import publish
+from hlgraph.stores.embedded.rows import STORED, select
+from hlgraph.stores.embedded.where_sql import to_sql
+from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
+from hlgraph.subgraph import KINDS
+
+if TYPE_CHECKING:
+    from hlgraph.stores.embedded.adjacency import Adjacency
+    from hlgraph.subgraph import Subgraph
+
+BUILT_IN_FIELDS = ("source_id", "title", "uri")
+_COUNTS = {
+    Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
+    Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
+    Relationship.ABOUT: "SELECT count(*) FROM (SELECT DISTINCT statement, topic FROM about AS l JOIN node ON node.n = l.topic AND c = :c)",
+    Relationship.MENTIONS: "SELECT count(*) FROM (SELECT DISTINCT statement, entity FROM mentions AS l JOIN node ON node.n = l.chunk AND c = :c)",
+    Relationship.SUPPORTS: "SELECT count(*) FROM (SELECT DISTINCT statement, fact FROM supports AS l JOIN node ON node.n = l.chunk AND c = :c)",
+    Relationship.SUBJECT: "SELECT count(*) FROM fact JOIN node USING (n) WHERE c = :c",
+    Relationship.OBJECT: "SELECT count(*) FROM fact JOIN node USING (n) WHERE c = :c AND object IS NOT NULL",
+    Relationship.RELATES: "SELECT count(*) FROM relates AS l JOIN node ON node.n = l.subject AND c = :c",
+    Relationship.CO_OCCURS: "SELECT count(*) FROM co_occurs AS l JOIN node ON node.n = l.a AND c = :c",
+    Relationship.SYNONYM: "SELECT count(*) FROM synonym AS l JOIN node ON node.n = l.a AND c = :c",
+}
+
+
+def _pack(value: Change | Outcome) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(value), 1)
+
+
+class EmbeddedGraphStore:
+    """The graph of one directory; see :class:`hlgraph.stores.protocols.GraphStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._stats: dict[str, CorpusStats] = {}
+        self._adjacency: dict[str, Adjacency] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[tuple[Pending, ...]]:
+        """See the protocol."""
+        with self._database.lock():
+            yield self._pending()
+
+    def _pending(self) -> tuple[Pending, ...]:
+        with mapped(self._database.path):
+            rows = self._database.writer().execute("SELECT payload, state, outcome FROM journal ORDER BY seq").fetchall()
+        return tuple(
+            Pending(
+                msgspec.msgpack.decode(zlib.decompress(payload), type=Change),
+                ChangeState(state),
+                msgspec.msgpack.decode(zlib.decompress(outcome), type=Outcome),
+            )
+            for payload, state, outcome in rows
+        )
+
+    def stage(self, change: Change) -> None:
+        """See the protocol."""
+        with self._database.transaction() as connection:
+            if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
+                return
+            self._check_versions(change)
+            row = connection.execute("SELECT embedding, dimensions FROM corpus WHERE name = ?", (change.corpus,)).fetchone()
+            if change.embedding and row and row[0] and (row[0], row[1]) != (change.embedding, change.dimensions):
+                raise ModelMismatchError(
+                    f"corpus {change.corpus!r} holds vectors of {row[0]} ({row[1]} dimensions), these are of "
+                    f"{change.embedding} ({change.dimensions}); use that model, or another corpus"
+                )
+            connection.execute(
+                "INSERT INTO journal (id, corpus, state, payload, outcome) VALUES (?, ?, ?, ?, ?)",
+                (change.id, change.corpus, ChangeState.STAGED, _pack(change), _pack(Outcome())),
+            )
+
+    def _check_versions(self, change: Change) -> None:
+        wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
+        found = dict.fromkeys(wanted, 0)
+        rows = self._database.writer().execute(
+            "SELECT node.id, source.version FROM source JOIN node USING (n) WHERE node.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(wanted)),),
+        )
+        found.update(dict(rows))
+        for source in change.sources:
+            if found[source.id] != wanted[source.id]:
+                raise StoreConflictError(
+                    f"{source.uri}: it was changed by someone else since this change was planned "
+                    f"(version {found[source.id]}, expected {wanted[source.id]}); run the same command again"
+                )
+
+    def advance(self, change_id: str, to: ChangeState) -> Outcome:
+        """See the protocol."""
+        with self._database.transaction() as connection:
+            row = connection.execute("SELECT state, payload, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
+            if row is None:
+                if to is ChangeState.DONE:
+                    return Outcome()
+                raise StoreError(f"change {change_id} is not in the journal; run the same command again")
+            outcome = msgspec.msgpack.decode(zlib.decompress(row[2]), type=Outcome)
+            if to is ChangeState.DONE:
+                connection.execute("DELETE FROM journal WHERE id = ?", (change_id,))
+            elif ChangeState(row[0]) is ChangeState.STAGED:
+                change = msgspec.msgpack.decode(zlib.decompress(row[1]), type=Change)
+                connection.execute("INSERT OR IGNORE INTO corpus (name) VALUES (?)", (change.corpus,))
+                if change.embedding:
+                    connection.execute(
+                        "UPDATE corpus SET embedding = ?, dimensions = ? WHERE name = ?",
+                        (change.embedding, change.dimensions, change.corpus),
+                    )
+                outcome = publish(connection, change)
+                connection.execute(
+                    "UPDATE journal SET state = ?, outcome = ? WHERE id = ?",
+                    (ChangeState.PUBLISHED, _pack(outcome), change_id),
+                )
+            return outcome
+
+    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
+        """See the protocol."""
+        if kind not in STORED or not ids or not self._database.exists():
+            return []
+        connection = self._database.reader()
+        with mapped(self._database.path):
+            found = select(
+                connection, kind, "node.id IN (SELECT value FROM json_each(:ids))", {"ids": json.dumps(list(ids))}
+            )
+        by_id = {record.id: record for record in found}
+        return [by_id[item] for item in dict.fromkeys(ids) if item in by_id]
+
+    def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
+        """See the protocol."""
+        if kind not in STORED or not self._database.exists():
+            return iter(())
+        has_source = kind not in (Kind.FACT, Kind.ENTITY)
+        if not has_source and (scope.where is not None or scope.sources is not None):
+            raise StoreError(f"{kind} records belong to the whole corpus: find them without a filter")
+        conditions = ["node.c = (SELECT c FROM corpus WHERE name = :corpus)", "node.kind = :kind"]
+        values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
+        if scope.sources is not None:
+            conditions.append("node.source IN (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)))")
+            values["sources"] = json.dumps(list(scope.sources))
+        if scope.where is not None:
+            condition, more = to_sql(scope.where)
+            values.update(more)
+            conditions.append(f"node.source IN (SELECT n FROM ({_SOURCE_ROWS}) AS source WHERE {condition})")
+        with mapped(self._database.path):
+            return iter(select(self._database.reader(), kind, " AND ".join(conditions), values))
+
+    def pull(self, seeds: Sequence[str], shape: PullShape, scope: Scope) -> Subgraph:
+        """See the protocol."""
+        from hlgraph.stores.embedded.adjacency import Adjacency, nothing
+
+        stats = self.stats(scope.corpus, has_counts=False)
+        if not stats:
+            return nothing(shape)
+        found = self._adjacency.get(scope.corpus)
+        if found is None or found.version != stats[0].version:
+            found = Adjacency(self._database, scope.corpus, stats[0].version)
+            self._adjacency[scope.corpus] = found
+        with mapped(self._database.path):
+            return found.pull(seeds, shape, scope)
+
+    def stats(self, corpus: str | None = None, *, has_counts: bool = True) -> tuple[CorpusStats, ...]:
+        """See the protocol."""
+        if not self._database.exists():
+            return ()
+        connection = self._database.reader()
+        with mapped(self._database.path):
+            rows = connection.execute("SELECT c, name, version, embedding, dimensions FROM corpus ORDER BY name").fetchall()
+            pending: dict[str, list[str]] = {}
+            for name, change in connection.execute("SELECT corpus, id FROM journal WHERE state = 'staged' ORDER BY seq"):
+                pending.setdefault(name, []).append(change)
+            return tuple(
+                replace(self._corpus_stats(row, has_counts=has_counts), pending=tuple(pending.get(row[1], ())))
+                for row in rows
+                if corpus is None or row[1] == corpus
+            )
+
+    def _corpus_stats(self, row: tuple[int, str, int, str, int], *, has_counts: bool) -> CorpusStats:
+        c, name, version, embedding, dimensions = row
+        connection = self._database.reader()
+        held = self._stats.get(name)
+        if held is None or held.version != version:
+            fields = connection.execute(_FIELDS, {"c": c})
+            held = CorpusStats(
+                name, version, embedding, dimensions, fields=(*BUILT_IN_FIELDS, *(key for (key,) in fields))
+            )
+        if has_counts and not held.records:
+            counts = dict(connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,)))
+            held = replace(
+                held,
+                records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED},
+                relationships={kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()},
+            )
+        self._stats[name] = held
+        return held
+
+
+_FIELDS = """
+    SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e WHERE node.c = :c ORDER BY 1"""
+_SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

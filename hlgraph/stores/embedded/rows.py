@@ -1,0 +1,60 @@
+"""Rows of the embedded database as records: one SELECT a kind, shared by ``records`` and ``find``."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
+
+_SELECT: Mapping[Kind, str] = {
+    Kind.SOURCE: """
+        SELECT node.id, corpus.name, r.uri, r.title, r.checksum, r.metadata, r.version, r.valid_from, r.valid_to
+        FROM source AS r JOIN node USING (n) JOIN corpus USING (c)""",
+    Kind.CHUNK: """
+        SELECT node.id, s.id, r.text, r.start, r."end", r.position, r.tokens, r.headings, r.page, r.fingerprint
+        FROM chunk AS r JOIN node USING (n) JOIN node AS s ON s.n = node.source""",
+    Kind.TOPIC: "SELECT node.id, s.id, r.name FROM topic AS r JOIN node USING (n) JOIN node AS s ON s.n = node.source",
+    Kind.STATEMENT: """
+        SELECT node.id, s.id, r.text, c.start + p.start, c.start + p."end", cn.id, r.details
+        FROM statement AS r JOIN node USING (n) JOIN node AS s ON s.n = node.source
+        JOIN in_chunk AS p ON p.statement = r.n AND p.chunk = (
+          SELECT i.chunk FROM in_chunk AS i JOIN chunk AS k ON k.n = i.chunk WHERE i.statement = r.n ORDER BY k.position LIMIT 1)
+        JOIN chunk AS c ON c.n = p.chunk JOIN node AS cn ON cn.n = p.chunk""",
+    Kind.FACT: """
+        SELECT node.id, corpus.name, s.id, r.predicate, o.id, es.name, coalesce(eo.name, r.complement)
+        FROM fact AS r JOIN node USING (n) JOIN corpus USING (c)
+        JOIN node AS s ON s.n = r.subject JOIN entity AS es ON es.n = r.subject
+        LEFT JOIN node AS o ON o.n = r.object LEFT JOIN entity AS eo ON eo.n = r.object""",
+    Kind.ENTITY: """
+        SELECT node.id, corpus.name, r.name, r.kind,
+          (SELECT json_group_array(surface) FROM (SELECT DISTINCT surface FROM alias WHERE entity = r.n ORDER BY surface))
+        FROM entity AS r JOIN node USING (n) JOIN corpus USING (c)""",
+}
+STORED = frozenset(_SELECT)
+
+
+def _metadata(text: str) -> Metadata:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
+
+
+_Row = tuple[Any, ...]
+_MAKE: Mapping[Kind, Callable[[_Row], Record]] = {
+    Kind.SOURCE: lambda r: Source(*r[:5], _metadata(r[5]), *r[6:]),
+    Kind.CHUNK: lambda r: Chunk(*r[:7], tuple(json.loads(r[7])), *r[8:]),
+    Kind.TOPIC: lambda r: Topic(*r),
+    Kind.STATEMENT: lambda r: Statement(*r[:6], tuple(json.loads(r[6]))),
+    Kind.FACT: lambda r: Fact(r[0], r[1], r[2], r[3], r[4], f"{r[5]} {r[3]} {r[6]}"),
+    Kind.ENTITY: lambda r: Entity(r[0], r[1], r[2], r[3], tuple(json.loads(r[4]))),
+}
+
+
+def select(
+    connection: sqlite3.Connection, kind: Kind, condition: str, values: Mapping[str, str | int | float]
+) -> list[Record]:
+    """Records of a kind whose ``node`` row meets a condition, by ascending id."""
+    make = _MAKE[kind]
+    rows = connection.execute(f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id", values)
+    return [make(row) for row in rows]

@@ -1,0 +1,63 @@
+"""Subgraph: the only graph that an algorithm sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.records import Kind, Relationship
+
+KINDS: tuple[Kind, ...] = tuple(Kind)
+"""The kind of a node is stored as its index here."""
+
+Csr: TypeAlias = "sp.csr_array[np.float32, tuple[int, int]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Nodes in ascending order of id, and one weighted adjacency a relationship.
+
+    Attributes
+    ----------
+    ids : array of shape (n,), dtype ``<U32``
+    kinds : array of shape (n,), uint8, indices into ``KINDS``
+    edges : relationship -> CSR of shape (n, n), float32; directed as in the model (from row to column)
+    version : the version of the corpus that it was pulled from
+    is_cut : True when a cap left something out
+    """
+
+    ids: NDArray[np.str_]
+    kinds: NDArray[np.uint8]
+    edges: Mapping[Relationship, Csr]
+    version: int = 0
+    is_cut: bool = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def nodes(self, kind: Kind) -> NDArray[np.intp]:
+        """Indices of the nodes of one kind."""
+        return np.flatnonzero(self.kinds == KINDS.index(kind))
+
+    def index(self, ids: list[str]) -> NDArray[np.intp]:
+        """Indices of these ids; -1 where the subgraph does not hold one."""
+        if not len(self.ids):
+            return np.full(len(ids), -1, dtype=np.intp)
+        wanted = np.asarray(ids, dtype="<U32")
+        at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        return np.where(self.ids[at] == wanted, at, -1)
+
+    def adjacency(self, weights: Mapping[Relationship, float] | None = None) -> Csr:
+        """One undirected adjacency: the sum of both directions of the relationships, each times its weight (default 1)."""
+        n = len(self.ids)
+        total = sp.csr_array((n, n), dtype=np.float32)
+        for relationship, edges in self.edges.items():
+            factor = 1.0 if weights is None else weights.get(relationship, 0.0)
+            if factor:
+                total = total + factor * (edges + edges.T)
+        return sp.csr_array(total, dtype=np.float32)

@@ -1,0 +1,46 @@
+"""An embedder without weights: the same text gives the same vector, texts that share words are close."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.text import words
+
+
+class WordEmbedder:
+    """Sum of one fixed pseudo-random direction a word, normalised. For tests: it knows nothing of meaning."""
+
+    def __init__(self, dimensions: int = 32, *, name: str = "words") -> None:
+        self._dimensions = dimensions
+        self._name = name
+        self.embedded: list[str] = []
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and dimensions."""
+        return f"{self._name}/{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit row a text."""
+        self.embedded.extend(texts)
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for at, text in enumerate(texts):
+            for word in words(text) or [""]:
+                rows[at] += self._direction(word)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def _direction(self, word: str) -> NDArray[np.float32]:
+        seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        return np.random.default_rng(seed).standard_normal(self._dimensions).astype(np.float32)
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Nothing is cached."""

@@ -1,0 +1,298 @@
+"""What every GraphStore must do. Subclass :class:`GraphStoreContract` and give it a fixture ``stores``."""
+
+from __future__ import annotations
+
+import pytest
+
+from hlgraph import ids
+from hlgraph.change import ChangeState
+from hlgraph.errors import ModelMismatchError, StoreConflictError
+from hlgraph.persist import persist
+from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Relationship, Source, Statement
+from hlgraph.resolve import removal
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.where import parse
+
+_EMBEDDER = WordEmbedder()
+_ALL = PullShape(
+    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
+    frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
+    hops=8,
+)
+
+
+def fill(stores: Stores, *documents: Document, corpus: str = CORPUS) -> None:
+    """Bring documents (by default all of the tiny corpus) into the stores."""
+    with stores.graph.lock():
+        change = change_for(documents or DOCUMENTS, stores, embedder=_EMBEDDER, corpus=corpus)
+        if change is not None:
+            persist(change, stores)
+
+
+def snapshot(stores: Stores, corpus: str = CORPUS) -> dict[str, object]:
+    """Everything visible of a corpus, comparable between stores."""
+    kinds = (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY)
+    records: dict[str, object] = {kind.value: list(stores.graph.find(kind, Scope(corpus))) for kind in kinds}
+    found = stores.graph.stats(corpus)
+    records["relationships"] = dict(found[0].relationships) if found else {}
+    for kind in (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.ENTITY, Kind.SOURCE):
+        records[f"vectors {kind.value}"] = sorted(stores.vectors.ids(kind, corpus))
+    return records
+
+
+def _names(stores: Stores, kind: Kind, *, scope: Scope | None = None) -> list[str]:
+    texts = []
+    for record in stores.graph.find(kind, scope or Scope(CORPUS)):
+        if isinstance(record, Source):
+            texts.append(record.uri)
+        elif isinstance(record, Statement | Chunk | Fact):
+            texts.append(record.text)
+        elif isinstance(record, Entity):
+            texts.append(record.name)
+    return sorted(texts)
+
+
+class GraphStoreContract:
+    """Tests that any GraphStore passes, with the VectorStore that it is paired with."""
+
+    def test_an_empty_store_answers_with_nothing(self, stores: Stores) -> None:
+        assert stores.graph.stats() == ()
+        assert stores.graph.records(Kind.CHUNK, ["x"]) == []
+        assert list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))) == []
+        assert len(stores.graph.pull(["x"], _ALL, Scope(CORPUS))) == 0
+
+    def test_records_come_back_as_they_went_in(self, stores: Stores) -> None:
+        fill(stores)
+        source = ids.source_id(CORPUS, "doc:bridge")
+        found = stores.graph.records(Kind.SOURCE, [source])[0]
+        assert isinstance(found, Source)
+        assert (found.uri, found.title, found.version) == ("doc:bridge", "Aldane Bridge", 1)
+        assert dict(found.metadata) == dict(DOCUMENTS[0].metadata)
+        assert [type(found.metadata[key]) for key in ("year", "tags", "is_open")] == [int, tuple, bool]
+        statement = ids.statement_id(source, "The Aldane Bridge opened in 1931.")
+        record = stores.graph.records(Kind.STATEMENT, [statement])[0]
+        assert isinstance(record, Statement)
+        assert DOCUMENTS[0].text[record.start : record.end] == record.text
+
+    def test_records_keep_the_order_asked_for_and_leave_out_what_is_not_there(self, stores: Stores) -> None:
+        fill(stores)
+        names = [ids.entity_id(CORPUS, name) for name in ("Tessing", "Nobody", "Aldane Bridge")]
+        found = [item.id for item in stores.graph.records(Kind.ENTITY, names)]
+        assert found == [names[0], names[2]]
+
+    def test_find_is_by_ascending_id(self, stores: Stores) -> None:
+        fill(stores)
+        found = [item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS))]
+        assert found == sorted(found)
+        assert len(found) == 5
+
+    def test_facts_join_entities_and_literals_are_none(self, stores: Stores) -> None:
+        fill(stores)
+        facts = {item.text: item for item in stores.graph.find(Kind.FACT, Scope(CORPUS)) if isinstance(item, Fact)}
+        assert facts["Mara Quill born in Tessing"].object_id == ids.entity_id(CORPUS, "Tessing")
+        assert facts["Aldane Bridge opened in 1931"].object_id is None
+
+    def test_a_staged_change_is_invisible_until_it_is_published(self, stores: Stores) -> None:
+        with stores.graph.lock():
+            change = change_for(DOCUMENTS, stores, embedder=_EMBEDDER)
+            assert change is not None
+            stores.graph.stage(change)
+            assert list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))) == []
+            assert list(stores.graph.find(Kind.STATEMENT, Scope(CORPUS))) == []
+            stores.graph.advance(change.id, ChangeState.PUBLISHED)
+            assert len(_names(stores, Kind.STATEMENT)) == 5
+            stores.graph.advance(change.id, ChangeState.DONE)
+
+    def test_an_edit_is_seen_whole_or_not_at_all(self, stores: Stores) -> None:
+        fill(stores)
+        edited = Document("doc:bridge", "The Aldane Bridge opened in 1931. It fell.", "Aldane Bridge", {"year": 1932})
+        before = snapshot(stores)
+        with stores.graph.lock():
+            change = change_for([edited], stores, embedder=_EMBEDDER)
+            assert change is not None
+            stores.graph.stage(change)
+            assert {key: value for key, value in snapshot(stores).items() if "vectors" not in key} == {
+                key: value for key, value in before.items() if "vectors" not in key
+            }
+            stores.graph.advance(change.id, ChangeState.PUBLISHED)
+        texts = _names(stores, Kind.STATEMENT)
+        assert "It fell." in texts
+        assert "The Aldane Bridge was designed by Mara Quill." not in texts
+
+    def test_staging_and_advancing_twice_change_nothing(self, stores: Stores) -> None:
+        with stores.graph.lock():
+            change = change_for(DOCUMENTS, stores, embedder=_EMBEDDER)
+            assert change is not None
+            stores.graph.stage(change)
+            stores.graph.stage(change)
+            first = stores.graph.advance(change.id, ChangeState.PUBLISHED)
+            assert stores.graph.advance(change.id, ChangeState.PUBLISHED) == first
+            assert first.added["statement"] == 5
+            stores.graph.advance(change.id, ChangeState.DONE)
+            stores.graph.advance(change.id, ChangeState.DONE)
+        assert len(_names(stores, Kind.STATEMENT)) == 5
+
+    def test_the_lock_yields_what_is_unfinished(self, stores: Stores) -> None:
+        with stores.graph.lock() as pending:
+            assert pending == ()
+            change = change_for(DOCUMENTS, stores, embedder=_EMBEDDER)
+            assert change is not None
+            stores.graph.stage(change)
+        assert stores.graph.stats(CORPUS) == () or stores.graph.stats(CORPUS)[0].pending == (change.id,)
+        with stores.graph.lock() as pending:
+            assert [(item.change, item.state) for item in pending] == [(change, ChangeState.STAGED)]
+            outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
+        with stores.graph.lock() as pending:
+            assert [(item.state, item.outcome) for item in pending] == [(ChangeState.PUBLISHED, outcome)]
+
+    def test_a_change_planned_on_an_old_version_is_refused(self, stores: Stores) -> None:
+        fill(stores)
+        with stores.graph.lock():
+            stale = change_for([Document("doc:town", "Tessing burned.", "Tessing")], stores, embedder=_EMBEDDER)
+        fill(stores, Document("doc:town", "Tessing lies on a hill.", "Tessing"))
+        assert stale is not None
+        with stores.graph.lock(), pytest.raises(StoreConflictError, match="doc:town"):
+            stores.graph.stage(stale)
+
+    def test_vectors_of_another_model_are_refused(self, stores: Stores) -> None:
+        fill(stores)
+        with stores.graph.lock():
+            other = change_for(
+                [Document("doc:new", "A new one.", "New")], stores, embedder=WordEmbedder(32, name="other")
+            )
+            assert other is not None
+            with pytest.raises(ModelMismatchError, match="words/32"):
+                stores.graph.stage(other)
+
+    def test_removing_a_source_takes_what_only_it_asserts(self, stores: Stores) -> None:
+        fill(stores)
+        with stores.graph.lock():
+            source = ids.source_id(CORPUS, "doc:engineer")
+            outcome = persist(removal(CORPUS, [source], [1]), stores)
+        assert set(outcome.vanished) == {"source", "chunk", "topic", "statement", "fact"}
+        assert "Mara Quill was born in Tessing." not in _names(stores, Kind.STATEMENT)
+        assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne", "Tessing"]
+        with stores.graph.lock():
+            outcome = persist(removal(CORPUS, [ids.source_id(CORPUS, "doc:poet")], [1]), stores)
+        assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Mara Quill", "Orne", "Tessing"]
+        assert outcome.vanished["entity"] == (ids.entity_id(CORPUS, "Ivo Brandt"),)
+
+    def test_removing_everything_leaves_nothing(self, stores: Stores) -> None:
+        fill(stores)
+        sources = list(stores.graph.find(Kind.SOURCE, Scope(CORPUS)))
+        with stores.graph.lock():
+            persist(removal(CORPUS, [item.id for item in sources], [1] * len(sources)), stores)
+        left = snapshot(stores)
+        assert not any(value for key, value in left.items() if key != "relationships")
+        assert not any(dict(left["relationships"]).values())  # type: ignore[call-overload]
+
+    def test_the_order_of_changes_does_not_matter(self, stores: Stores) -> None:
+        fill(stores)
+        at_once = snapshot(stores)
+        sources = list(stores.graph.find(Kind.SOURCE, Scope(CORPUS)))
+        with stores.graph.lock():
+            persist(removal(CORPUS, [item.id for item in sources], [1] * len(sources)), stores)
+        for document in reversed(DOCUMENTS):
+            fill(stores, document)
+        assert snapshot(stores) == at_once
+
+    def test_an_edit_and_its_undoing_give_the_same_graph(self, stores: Stores) -> None:
+        fill(stores)
+        before = snapshot(stores)
+        fill(stores, Document("doc:poet", "Ivo Brandt wrote about Tessing. He left.", "Ivo Brandt"))
+        fill(stores, DOCUMENTS[3])
+        after = snapshot(stores)
+        assert {**after, "source": None} == {**before, "source": None}
+
+    def test_corpora_do_not_see_each_other(self, stores: Stores) -> None:
+        fill(stores)
+        fill(stores, DOCUMENTS[1], corpus="other")
+        assert _names(stores, Kind.STATEMENT, scope=Scope("other")) == ["Mara Quill was born in Tessing."]
+        seed = ids.entity_id("other", "Tessing")
+        graph = stores.graph.pull([seed], _ALL, Scope("other"))
+        assert len(graph.nodes(Kind.STATEMENT)) == 1
+        assert len(stores.graph.pull([seed], _ALL, Scope(CORPUS))) == 0
+
+    def test_stats_count_what_is_there(self, stores: Stores) -> None:
+        fill(stores)
+        stats = stores.graph.stats(CORPUS)[0]
+        counts = {kind: stats.records[kind] for kind in (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.FACT, Kind.ENTITY)}
+        assert counts == {Kind.SOURCE: 4, Kind.CHUNK: 4, Kind.STATEMENT: 5, Kind.FACT: 5, Kind.ENTITY: 5}
+        assert stats.relationships[Relationship.MENTIONS] == 9
+        assert stats.relationships[Relationship.RELATES] == 4
+        assert stats.relationships[Relationship.CO_OCCURS] == 4
+        assert stats.relationships[Relationship.SUPPORTS] == 5
+        assert {"category", "year", "tags", "is_open", "height", "uri", "title", "source_id"} == set(stats.fields)
+        assert (stats.embedding, stats.dimensions) == (_EMBEDDER.fingerprint, 32)
+
+    def test_every_published_change_raises_the_version(self, stores: Stores) -> None:
+        fill(stores)
+        first = stores.graph.stats(CORPUS)[0].version
+        fill(stores)
+        assert stores.graph.stats(CORPUS)[0].version == first
+        fill(stores, Document("doc:town", "Tessing is small.", "Tessing"))
+        assert stores.graph.stats(CORPUS)[0].version > first
+
+    def test_pull_walks_both_directions_and_stops_at_the_hops(self, stores: Stores) -> None:
+        fill(stores)
+        shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
+        graph = stores.graph.pull([ids.entity_id(CORPUS, "Tessing")], shape, Scope(CORPUS))
+        names = {item.name for item in _entities(stores, graph.ids.tolist())}
+        assert names == {"Tessing", "Mara Quill", "Orne"}
+        assert sorted(graph.ids.tolist()) == graph.ids.tolist()
+        assert graph.edges[Relationship.MENTIONS].nnz == 4
+
+    def test_pull_respects_fan_out_and_node_cap(self, stores: Stores) -> None:
+        fill(stores)
+        seed = ids.entity_id(CORPUS, "Mara Quill")
+        narrow = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), fan_out=1)
+        graph = stores.graph.pull([seed], narrow, Scope(CORPUS))
+        assert len(graph) == 2
+        assert graph.is_cut
+        small = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), node_cap=2, hops=3)
+        graph = stores.graph.pull([seed], small, Scope(CORPUS))
+        assert len(graph) == 2
+        assert graph.is_cut
+
+    def test_pull_never_enters_a_source_outside_the_filter(self, stores: Stores) -> None:
+        fill(stores)
+        scope = Scope(CORPUS, parse('category = "structure"'))
+        graph = stores.graph.pull([ids.entity_id(CORPUS, "Mara Quill")], _ALL, scope)
+        assert _texts(stores, graph.ids.tolist()) == set(_sentences(DOCUMENTS[0].text))
+        assert {item.name for item in _entities(stores, graph.ids.tolist())} == {"Aldane Bridge", "Mara Quill"}
+        assert len(stores.graph.pull([ids.entity_id(CORPUS, "Orne")], _ALL, scope)) == 0
+
+    def test_derived_edges_under_a_filter_are_those_that_visible_sources_assert(self, stores: Stores) -> None:
+        fill(stores)
+        derived = frozenset({Relationship.RELATES, Relationship.CO_OCCURS})
+        shape = PullShape(derived, frozenset({Kind.ENTITY}), hops=4)
+        seed = ids.entity_id(CORPUS, "Mara Quill")
+        everywhere = stores.graph.pull([seed], shape, Scope(CORPUS))
+        assert {item.name for item in _entities(stores, everywhere.ids.tolist())} >= {"Orne", "Ivo Brandt"}
+        inside = stores.graph.pull([seed], shape, Scope(CORPUS, parse('category = "person"')))
+        assert {item.name for item in _entities(stores, inside.ids.tolist())} == {"Mara Quill", "Tessing"}
+
+    def test_find_under_a_filter(self, stores: Stores) -> None:
+        fill(stores)
+        for where, uris in (
+            ('category = "person"', ["doc:engineer", "doc:poet"]),
+            ("year >= 1900", ["doc:bridge"]),
+            ('tags in ("steel")', ["doc:bridge"]),
+            ("not exists year", ["doc:poet", "doc:town"]),
+            ('uri != "doc:town" and not is_open = true', ["doc:engineer", "doc:poet"]),
+        ):
+            assert _names(stores, Kind.SOURCE, scope=Scope(CORPUS, parse(where))) == uris, where
+
+
+def _entities(stores: Stores, names: list[str]) -> list[Entity]:
+    return [item for item in stores.graph.records(Kind.ENTITY, names) if isinstance(item, Entity)]
+
+
+def _texts(stores: Stores, names: list[str]) -> set[str]:
+    return {item.text for item in stores.graph.records(Kind.STATEMENT, names) if isinstance(item, Statement)}
+
+
+def _sentences(text: str) -> list[str]:
+    return [f"{part.rstrip('.')}." for part in text.split(". ")]

@@ -1,0 +1,206 @@
+"""What every VectorStore must do. Subclass :class:`VectorStoreContract` and give it a fixture ``stores``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hlgraph.change import VectorBlock
+from hlgraph.errors import InputError, ModelMismatchError
+from hlgraph.records import Kind, Source
+from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.where import matches, parse, source_values
+
+_EMBEDDER = WordEmbedder(16)
+_TEXTS = (
+    "steel bridge over the river",
+    "wooden bridge over the canal",
+    "a poet by the river",
+    "the old canal lock",
+    "a lighthouse keeper",
+    "Brücke über den Fluss",
+    "川の橋",
+)
+_SOURCES = tuple(
+    Source(f"{at:032x}", "c", f"doc:{at}", f"Title {at}", "sum", {"n": at, "even": at % 2 == 0, "tags": ("all", f"t{at}")})
+    for at in range(len(_TEXTS))
+)
+
+
+def block(kind: Kind, texts: tuple[str, ...], *, first: int = 0, source_ids: tuple[str, ...] | None = None) -> VectorBlock:
+    """Rows with ids that count from ``first`` on, one source each."""
+    matrix = _EMBEDDER.embed(texts)
+    names = tuple(f"{first + at:032x}" for at in range(len(texts)))
+    return VectorBlock(kind, names, texts, source_ids or names, 16, matrix.tobytes())
+
+
+def fill(stores: Stores, *, change: str = "one", corpus: str = "c") -> None:
+    """All texts as statements, one source each."""
+    stores.vectors.upsert(VectorBatch(corpus, change, _SOURCES, (block(Kind.STATEMENT, _TEXTS),)))
+
+
+def ask(text: str) -> NDArray[np.float32]:
+    """A question as a vector."""
+    return _EMBEDDER.embed([text])[0]
+
+
+class VectorStoreContract:
+    """Tests that any VectorStore passes."""
+
+    def test_an_empty_store_finds_nothing(self, stores: Stores) -> None:
+        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, ask("bridge"))) == []
+        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, text="bridge")) == []
+        assert stores.vectors.ids(Kind.STATEMENT, "c") == set()
+        assert stores.vectors.vectors(Kind.STATEMENT, "c", ["x"])[0] == []
+        assert stores.vectors.neighbours(Kind.ENTITY, "c", ask("a")[None], threshold=0.5).ids == []
+
+    def test_search_by_vector_is_exact(self, stores: Stores) -> None:
+        fill(stores)
+        vector = ask("bridge over the river")
+        cosines = _EMBEDDER.embed(_TEXTS) @ vector
+        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 4, vector))
+        assert [int(hit.id, 16) for hit in hits] == np.argsort(-cosines, kind="stable")[:4].tolist()
+        assert [hit.score for hit in hits] == pytest.approx(np.sort(cosines)[::-1][:4].tolist(), abs=1e-5)
+
+    def test_equal_scores_are_ordered_by_id(self, stores: Stores) -> None:
+        stores.vectors.upsert(VectorBatch("c", "one", _SOURCES, (block(Kind.STATEMENT, ("same words",) * 5),)))
+        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, ask("same words")))
+        assert [int(hit.id, 16) for hit in hits] == [0, 1, 2]
+
+    def test_search_by_text(self, stores: Stores) -> None:
+        fill(stores)
+        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 5, text="Who kept the lighthouse?"))
+        assert int(hits[0].id, 16) == 4
+        assert all(a.score >= b.score for a, b in zip(hits, hits[1:], strict=False))
+
+    @pytest.mark.parametrize(("text", "at"), [("brücke fluss", 5), ("川の橋", 6), ("BRÜCKE", 5), ('"quoted" AND (canal* OR lock)', 3)])
+    def test_text_of_any_script_and_syntax_is_only_words(self, stores: Stores, text: str, at: int) -> None:
+        fill(stores)
+        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, text=text))[0].id, 16) == at
+
+    def test_hybrid_finds_what_either_finds(self, stores: Stores) -> None:
+        fill(stores)
+        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 7, ask("lighthouse keeper"), "canal lock"))
+        assert {3, 4} < {int(hit.id, 16) for hit in hits[:3]}
+
+    @pytest.mark.parametrize("mode", ["vector", "text", "hybrid"])
+    @pytest.mark.parametrize(
+        "where", ["n >= 3", "even = true", 'tags in ("t1", "t2")', "not exists n", 'title = "Title 2" or n < 1', 'uri = "doc:3"']
+    )
+    def test_filters_hold_inside_the_search(self, stores: Stores, mode: str, where: str) -> None:
+        fill(stores)
+        found = parse(where)
+        allowed = {item.id for item in _SOURCES if matches(found, source_values(item))}
+        query = "bridge river canal poet lighthouse lock fluss 川の橋"
+        hits = stores.vectors.search(
+            VectorQuery(
+                Kind.STATEMENT,
+                "c",
+                len(_TEXTS),
+                ask(query) if mode != "text" else None,
+                query if mode != "vector" else None,
+                found,
+            )
+        )
+        assert {hit.id for hit in hits} == allowed
+
+    def test_the_k_best_of_the_filtered_not_the_filtered_of_the_k_best(self, stores: Stores) -> None:
+        fill(stores)
+        hits = stores.vectors.search(
+            VectorQuery(Kind.STATEMENT, "c", 2, ask("steel bridge over the river"), where=parse("n >= 4"))
+        )
+        assert len(hits) == 2
+
+    def test_rows_of_hidden_changes_are_not_found(self, stores: Stores) -> None:
+        fill(stores)
+        stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("a steel bridge",), first=100),)))
+        for text in (None, "steel bridge"):
+            query = VectorQuery(Kind.STATEMENT, "c", 20, ask("steel bridge"), text, hidden=("two",))
+            assert f"{100:032x}" not in {hit.id for hit in stores.vectors.search(query)}
+        query = VectorQuery(Kind.STATEMENT, "c", 20, ask("steel bridge"))
+        assert f"{100:032x}" in {hit.id for hit in stores.vectors.search(query)}
+
+    def test_the_same_batch_twice_changes_nothing(self, stores: Stores) -> None:
+        fill(stores)
+        before = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), "bridge"))
+        fill(stores)
+        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), "bridge")) == before
+        assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == len(_TEXTS)
+
+    def test_a_row_of_a_later_change_replaces_the_row(self, stores: Stores) -> None:
+        fill(stores)
+        stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("granite quarry",)),)))
+        assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == len(_TEXTS)
+        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("granite quarry")))[0].id, 16) == 0
+        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, text="quarry"))[0].id, 16) == 0
+        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, text="steel")) == []
+
+    def test_a_new_description_of_a_source_is_what_filters_see(self, stores: Stores) -> None:
+        fill(stores)
+        moved = Source(_SOURCES[0].id, "c", "doc:0", "Title 0", "sum", {"n": 1000})
+        stores.vectors.upsert(VectorBatch("c", "two", (moved,)))
+        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), where=parse("n = 1000")))
+        assert [hit.id for hit in hits] == [_SOURCES[0].id]
+
+    def test_vectors_come_back_in_the_order_asked_for(self, stores: Stores) -> None:
+        fill(stores)
+        names = [f"{at:032x}" for at in (4, 99, 1)]
+        found, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", names)
+        assert found == [names[0], names[2]]
+        np.testing.assert_allclose(matrix, _EMBEDDER.embed([_TEXTS[4], _TEXTS[1]]), atol=1e-6)
+
+    def test_neighbours_are_all_pairs_at_the_threshold(self, stores: Stores) -> None:
+        fill(stores)
+        matrix = _EMBEDDER.embed(_TEXTS)
+        found = stores.vectors.neighbours(Kind.STATEMENT, "c", matrix, threshold=0.4)
+        pairs = {(int(a), int(b, 16)) for a, b in zip(found.queries, found.ids, strict=True)}
+        assert pairs == {(int(a), int(b)) for a, b in np.argwhere(matrix @ matrix.T >= 0.4)}
+
+    def test_ids_among(self, stores: Stores) -> None:
+        fill(stores)
+        assert stores.vectors.ids(Kind.STATEMENT, "c", [_SOURCES[0].id, "nope"]) == {_SOURCES[0].id}
+        assert stores.vectors.ids(Kind.SOURCE, "c") == {item.id for item in _SOURCES}
+
+    def test_corpora_and_kinds_are_apart(self, stores: Stores) -> None:
+        fill(stores)
+        stores.vectors.upsert(VectorBatch("other", "x", (), (block(Kind.TOPIC, ("bridge",), first=500),)))
+        for corpus, kind, ids in (("other", Kind.TOPIC, 1), ("other", Kind.STATEMENT, 0), ("c", Kind.TOPIC, 0)):
+            assert len(stores.vectors.search(VectorQuery(kind, corpus, 9, ask("bridge")))) == ids
+            assert len(stores.vectors.search(VectorQuery(kind, corpus, 9, text="bridge"))) == ids
+
+    def test_deleted_rows_are_gone_from_every_search(self, stores: Stores) -> None:
+        fill(stores)
+        assert stores.vectors.delete("c", {"statement": [_SOURCES[0].id, "nope"], "source": [_SOURCES[0].id]}) == 2
+        assert _SOURCES[0].id not in stores.vectors.ids(Kind.STATEMENT, "c") | stores.vectors.ids(Kind.SOURCE, "c")
+        for query in (
+            VectorQuery(Kind.STATEMENT, "c", 9, ask("steel bridge")),
+            VectorQuery(Kind.STATEMENT, "c", 9, text="steel bridge"),
+        ):
+            assert _SOURCES[0].id not in {hit.id for hit in stores.vectors.search(query)}
+        assert stores.vectors.vectors(Kind.STATEMENT, "c", [_SOURCES[0].id])[0] == []
+
+    def test_many_deletes_and_writes_keep_rows_apart(self, stores: Stores) -> None:
+        texts = tuple(f"word{at} shared" for at in range(3_000))
+        stores.vectors.upsert(VectorBatch("c", "one", (), (block(Kind.STATEMENT, texts),)))
+        stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(2_500)]})
+        stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("late arrival",), first=9_000),)))
+        assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == 501
+        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("word2777 shared")))[0].id, 16) == 2_777
+        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("late arrival")))[0].id, 16) == 9_000
+
+    def test_other_dimensions_are_refused(self, stores: Stores) -> None:
+        fill(stores)
+        wrong = VectorBlock(Kind.STATEMENT, ("f" * 32,), ("x",), ("",), 4, np.ones((1, 4), dtype=np.float32).tobytes())
+        with pytest.raises(ModelMismatchError, match="16 dimensions"):
+            stores.vectors.upsert(VectorBatch("c", "x", (), (wrong,)))
+        with pytest.raises(ModelMismatchError, match="16"):
+            stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, np.ones(4, dtype=np.float32)))
+
+    def test_a_search_for_nothing_is_refused(self, stores: Stores) -> None:
+        with pytest.raises(InputError, match="k is 0"):
+            stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 0, ask("x")))
+        fill(stores)
+        with pytest.raises(InputError, match="vector, a text"):
+            stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1))

@@ -1,0 +1,29 @@
+"""The contract suites on the embedded store."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Stores
+from hlgraph.testing.graph_contract import GraphStoreContract
+from hlgraph.testing.vector_contract import VectorStoreContract
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        yield opened.stores
+        findings = opened.check()
+    wrong = [item for item in findings if not item.is_fine and item.check in ("database file", "vector files")]
+    assert not wrong
+
+
+class TestEmbeddedGraphStore(GraphStoreContract):
+    pass
+
+
+class TestEmbeddedVectorStore(VectorStoreContract):
+    pass

@@ -1,0 +1,101 @@
+"""The wheel, installed with nothing but its core dependencies into an empty environment, away from the check-out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hlgraph import migrate, queries
+from hlgraph.resources import folder
+
+REPOSITORY = Path(__file__).parents[2]
+CORE_MIB = 250
+
+PROBE = """
+import json, sys
+import hlgraph
+from hlgraph import migrate, queries
+from hlgraph.resources import folder
+print(json.dumps({
+    "package": hlgraph.__file__,
+    "folders": [str(folder("cypher")), str(folder("migrations"))],
+    "queries": list(queries.load_all()),
+    "migrations": {kind: [item.checksum for item in migrate.discover(kind)] for kind in sys.argv[1:]},
+    "missing": [name for name in hlgraph.__all__ if getattr(hlgraph, name, None) is None],
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment that holds hlgraph and its core dependencies only (no pip, no setuptools)."""
+
+    home: Path
+    wheel: Path
+
+    @property
+    def packages(self) -> Path:
+        return next(self.home.glob("lib/python*/site-packages"))
+
+    def run(self, *command: str) -> str:
+        return run([str(self.home / "bin" / command[0]), *command[1:]], self.home)
+
+
+def run(command: Sequence[str], cwd: Path) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HLGRAPH"))}
+    done = subprocess.run(command, cwd=cwd, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    top = tmp_path_factory.mktemp("wheel")
+    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(top), str(REPOSITORY)], top)
+    wheel = next(top.glob("hlgraph-*.whl"))
+    home = top / "environment"
+    run([sys.executable, "-m", "venv", "--without-pip", str(home)], top)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(home / "bin" / "python")]
+    run([*pip, "install", "--quiet", str(wheel)], top)
+    return Installed(home, wheel)
+
+
+def test_the_wheel_holds_every_file_of_the_package(installed: Installed) -> None:
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        held = set(wheel.namelist())
+    files = [path for path in (REPOSITORY / "hlgraph").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    names = {path.relative_to(REPOSITORY).as_posix() for path in files}
+    names |= {f"hlgraph/_cypher/{path.relative_to(folder('cypher'))}" for path in folder("cypher").rglob("*.cypher")}
+    assert names - held == set()
+    assert {name.partition("/")[0] for name in held - names if "dist-info" not in name} <= {"hlgraph"}
+    assert any(name.endswith("licenses/LICENSE") for name in held)
+
+
+def test_the_queries_and_migrations_are_those_of_the_wheel(installed: Installed) -> None:
+    kinds = [kind for kind in migrate.EXTENSIONS if (folder("migrations") / kind).is_dir()]
+    found = json.loads(installed.run("python", "-c", PROBE, *kinds))
+    assert found["queries"] == list(queries.names())
+    assert found["migrations"] == {kind: [item.checksum for item in migrate.discover(kind)] for kind in kinds}
+    assert found["missing"] == []
+    assert all(Path(place).is_relative_to(installed.packages) for place in [found["package"], *found["folders"]])
+
+
+def test_the_command_works_without_extras(installed: Installed) -> None:
+    version = installed.wheel.name.split("-")[1]
+    assert version in installed.run("hlgraph", "--version")
+    assert "Usage" in installed.run("hlgraph", "--help")
+
+
+def test_the_core_is_small(installed: Installed) -> None:
+    sizes = {path: path.stat().st_size for path in installed.packages.rglob("*") if path.is_file()}
+    mib = sum(sizes.values()) / 2**20
+    largest = sorted(sizes, key=lambda path: -sizes[path])[:5]
+    assert mib < CORE_MIB, f"{mib:.0f} MiB; the largest files are {[path.name for path in largest]}"

@@ -1,0 +1,167 @@
+import logging
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from hlgraph.errors import InputError
+from hlgraph.read import ReadFailure, ReadOptions, covered, is_covered, read
+from hlgraph.records import Document
+
+
+def write(path: Path, text: str = "words") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def texts(*paths: object, options: ReadOptions | None = None) -> list[str]:
+    return [item.text for item in read([str(path) for path in paths], options) if isinstance(item, Document)]
+
+
+def failures(*paths: object, options: ReadOptions | None = None) -> list[ReadFailure]:
+    return [item for item in read([str(path) for path in paths], options) if isinstance(item, ReadFailure)]
+
+
+def test_folder_is_recursive_sorted_and_skips_hidden_files(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.md", "z/c.txt", "y/d.txt", ".secret.txt", ".git/e.txt", "~$b.txt"):
+        write(tmp_path / name, name)
+    assert texts(tmp_path) == ["a.md", "b.txt", "y/d.txt", "z/c.txt"]
+    assert failures(tmp_path) == []
+
+
+def test_folder_leaves_out_unknown_suffixes_and_logs_how_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(tmp_path / "a.txt")
+    write(tmp_path / "b.log")
+    write(tmp_path / "sub" / "c.LOG")
+    with caplog.at_level(logging.WARNING, logger="hlgraph.read"):
+        assert texts(tmp_path) == ["words"]
+    assert caplog.messages == [f"{tmp_path.as_uri()}: left out 2 files without a reader: .log (2)"]
+
+
+def test_folder_with_a_format_reads_every_suffix(tmp_path: Path) -> None:
+    write(tmp_path / "a.log", "one")
+    write(tmp_path / "LICENSE", "two")
+    assert texts(tmp_path, options=ReadOptions(format="text")) == ["two", "one"]
+
+
+def test_folder_that_holds_nothing_is_a_failure_that_protects_all_below_it(tmp_path: Path) -> None:
+    [failure] = failures(tmp_path)
+    assert "holds no file" in str(failure.error)
+    assert failure.protects(f"{tmp_path.as_uri()}/deep/a.csv#7")
+    assert not failure.protects(f"{tmp_path.as_uri()}2/a.txt")
+
+
+def test_folder_whose_name_has_a_suffix_is_a_folder(tmp_path: Path) -> None:
+    write(tmp_path / "x.txt" / "inner.txt", "inner")
+    assert texts(tmp_path) == ["inner"]
+    assert texts(tmp_path / "x.txt") == ["inner"]
+
+
+def test_glob_takes_files_sorted_without_hidden_ones(tmp_path: Path) -> None:
+    for name in ("b.rst", "a.rst", "c.txt", "sub/d.rst", ".e.rst"):
+        write(tmp_path / name, name)
+    assert texts(tmp_path / "*.rst") == ["a.rst", "b.rst"]
+    assert texts(tmp_path / "**" / "*.rst") == ["a.rst", "b.rst", "sub/d.rst"]
+    assert texts(tmp_path / "s*") == []
+
+
+def test_glob_that_matches_nothing_is_a_failure(tmp_path: Path) -> None:
+    [failure] = failures(tmp_path / "*.pdf")
+    assert "no file matches" in str(failure.error)
+
+
+def test_file_whose_name_looks_like_a_glob_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "notes[1].txt", "literal")
+    assert texts(path) == ["literal"]
+
+
+def test_what_two_paths_reach_comes_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "once")
+    assert texts(path, tmp_path, tmp_path / "*.txt", f"{tmp_path}/sub/../a.txt") == ["once"]
+
+
+def test_bad_paths_are_failures_and_stop_nothing(tmp_path: Path) -> None:
+    good = write(tmp_path / "good.txt", "good")
+    bad = ["", "a\0b", "\ud800", str(tmp_path / "gone.txt"), "x" * 5000, str(good / "below.txt")]
+    items = list(read([*bad, str(good)]))
+    assert [isinstance(item, ReadFailure) for item in items] == [True] * len(bad) + [False]
+    messages = [str(item.error) for item in items if isinstance(item, ReadFailure)]
+    assert "is no path" in messages[0]
+    assert messages[3].endswith("gone.txt: does not exist")
+    assert "too long" in messages[4]
+    assert "Not a directory" in messages[5]
+
+
+def test_dangling_and_looping_links_are_failures(tmp_path: Path) -> None:
+    (tmp_path / "dangling.txt").symlink_to(tmp_path / "gone.txt")
+    (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
+    dangling, loop = failures(tmp_path)
+    assert "link to a file that does not exist" in str(dangling.error)
+    assert "symbolic links" in str(loop.error)
+    assert dangling.protects((tmp_path / "dangling.txt").as_uri())
+
+
+def test_links_to_folders_are_followed_once_and_never_round(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    write(root / "a.txt", "a")
+    write(tmp_path / "outside" / "b.txt", "b")
+    (root / "back").symlink_to(root)
+    (root / "up").symlink_to(tmp_path)
+    (root / "out").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside" / "self").symlink_to(tmp_path / "outside")
+    found = texts(root)
+    assert sorted(set(found)) == ["a", "b"]
+    assert len(found) <= 4
+    assert texts(root / "back") == texts(root)
+
+
+def test_pipes_sockets_and_devices_are_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket.txt"))
+        reasons = [failure.error.reason for failure in failures(tmp_path, "/dev/zero")]
+    assert reasons == ["is not a regular file"] * 3
+
+
+def test_uri_is_absolute_and_percent_encoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "a b#ü.txt")
+    monkeypatch.chdir(tmp_path)
+    [item] = read(["a b#ü.txt"])
+    assert item.uri == f"{tmp_path.as_uri()}/a%20b%23%C3%BC.txt"
+
+
+def test_file_name_that_is_not_utf8_gives_clean_title_and_metadata(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+    (tmp_path / name).write_text("words")
+    [item] = read([str(tmp_path)])
+    assert isinstance(item, Document)
+    assert (item.title, item.metadata["filename"]) == ("caf\ufffd", "caf\ufffd.txt")
+    assert item.uri.endswith("/caf%E9.txt")
+
+
+def test_paths_must_not_be_one_text() -> None:
+    with pytest.raises(InputError, match=r"\['notes.txt'\]"):
+        read("notes.txt")
+
+
+def test_covered_names_folders_and_files_only(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv")
+    uri = tmp_path.as_uri()
+    assert covered([str(tmp_path), str(file), "-", "", f"{tmp_path}/*.csv", f"{tmp_path}/gone"]) == (
+        f"{uri}/",
+        f"{uri}/a.csv",
+        f"{uri}/a.csv#",
+    )
+    assert covered(["/"]) == ("file:///",)
+
+
+def test_is_covered_does_not_mix_up_names_that_begin_alike() -> None:
+    names = ("file:///d/a.csv", "file:///d/a.csv#", "file:///e/")
+    assert is_covered("file:///d/a.csv", names)
+    assert is_covered("file:///d/a.csv#1", names)
+    assert is_covered("file:///e/f/g.txt", names)
+    assert not is_covered("file:///d/a.csv.bak", names)
+    assert not is_covered("file:///e", names)
+    assert not is_covered("file:///x", [""])

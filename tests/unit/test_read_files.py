@@ -1,0 +1,254 @@
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from hlgraph.errors import InputError, ReadError, UnknownNameError
+from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
+from hlgraph.read.formats import SUFFIXES
+from hlgraph.read.stream import FILE_READERS, ROWS_READERS
+from hlgraph.records import Document
+
+
+def document(path: Path, options: ReadOptions | None = None) -> Document:
+    [item] = read([str(path)], options)
+    assert isinstance(item, Document), item
+    return item
+
+
+def error(path: Path, options: ReadOptions | None = None) -> ReadError:
+    [item] = read([str(path)], options)
+    assert isinstance(item, ReadFailure), item
+    assert item.uri == item.error.uri == path.as_uri()
+    return item.error
+
+
+def given(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_every_format_has_one_reader_and_a_suffix() -> None:
+    assert sorted([*FILE_READERS, *ROWS_READERS]) == list(FORMATS)
+    assert set(SUFFIXES.values()) == set(FORMATS)
+
+
+def test_text_is_kept_with_its_file_name_as_title(tmp_path: Path) -> None:
+    found = document(given(tmp_path / "my notes.v2.txt", "e\u0301 \u2028 one\r\ntwo\rthree\n".encode()))
+    assert found == Document(
+        uri=f"{tmp_path.as_uri()}/my%20notes.v2.txt",
+        text="e\u0301 \u2028 one\ntwo\nthree\n",
+        title="my notes.v2",
+        metadata={"filename": "my notes.v2.txt"},
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks_are_obeyed_and_taken_off(tmp_path: Path, encoding: str) -> None:
+    assert document(given(tmp_path / "a.txt", "Grüße".encode(encoding))).text == "Grüße"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-be", "utf-32-le"])
+def test_byte_order_marks_of_every_byte_order(tmp_path: Path, encoding: str) -> None:
+    assert document(given(tmp_path / "a.txt", "\ufeffGrüße".encode(encoding))).text == "Grüße"
+
+
+def test_other_encodings_are_never_guessed(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", "Gr\xfc\xdfe".encode("latin-1"))
+    assert str(error(path)) == (
+        f"{path.as_uri()}: is not utf-8 text (byte 2); name its encoding, for example --encoding latin-1"
+    )
+    assert document(path, ReadOptions(encoding="latin-1")).text == "Grüße"
+    assert "--encoding than ascii" in str(error(path, ReadOptions(encoding="ascii")))
+
+
+def test_utf16_without_a_mark_needs_its_name(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", "hello".encode("utf-16-le"))
+    assert error(path).reason == "is binary, not text"
+    assert document(path, ReadOptions(encoding="utf-16-le")).text == "hello"
+
+
+def test_nul_characters_are_not_text_even_in_a_named_encoding(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", b"ab\0cd")
+    assert "binary" in error(path).reason
+    assert "NUL" in error(path, ReadOptions(encoding="latin-1")).reason
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.json", "a.jsonl", "a.csv", "a.txt.gz"])
+@pytest.mark.parametrize("data", [b"", b" \r\n\t\n", b"\xef\xbb\xbf"])
+def test_empty_files_are_failures(tmp_path: Path, name: str, data: bytes) -> None:
+    path = given(tmp_path / name, data if not name.endswith(".gz") or not data else gzip.compress(data))
+    assert error(path).reason.startswith("is empty")
+
+
+def test_unknown_suffix_is_read_as_text_when_it_is_text(tmp_path: Path) -> None:
+    assert document(given(tmp_path / "Makefile", b"all: words")).text == "all: words"
+    assert document(given(tmp_path / ".profile", b"words")).title == ".profile"
+    binary = error(given(tmp_path / "a.xyz", b"\x89PNG\r\n\x1a\n\0\0\0"))
+    assert "its suffix has no reader, and as text it is binary" in str(binary)
+    assert "--format" in binary.mend
+
+
+def test_format_overrules_the_suffix(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", b'{"text": "one"}\n{"text": "two"}\n')
+    items = list(read([str(path)], ReadOptions(format="jsonl")))
+    assert [item.text for item in items if isinstance(item, Document)] == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["a.md.gz", "a.MD.GZ", "a.md"])
+def test_gzip_is_told_by_its_content(tmp_path: Path, name: str) -> None:
+    found = document(given(tmp_path / name, gzip.compress(b"# Title\n\nwords")))
+    assert (found.title, found.text) == ("Title", "# Title\n\nwords")
+
+
+def test_damaged_gzip_is_a_failure(tmp_path: Path) -> None:
+    whole = gzip.compress(bytes(range(32, 127)) * 50)
+    for number, data in enumerate((whole[:-9], whole[:30], b"plain words", whole[:-6] + b"\0\0\0\0\0\0")):
+        found = error(given(tmp_path / f"{number}.txt.gz", data))
+        assert found.reason.startswith("the gzip data is damaged or cut off")
+
+
+def test_larger_files_than_allowed_are_failures_that_name_the_option(tmp_path: Path) -> None:
+    options = ReadOptions(max_bytes=1000)
+    assert document(given(tmp_path / "fits.txt", b"x" * 1000), options).text == "x" * 1000
+    found = error(given(tmp_path / "a.txt", b"x" * 1001), options)
+    assert (found.reason, found.mend) == ("is larger than 1,000 bytes", "split it, or raise --max-bytes")
+    bomb = given(tmp_path / "bomb.txt.gz", gzip.compress(b"x" * 10_000_000))
+    assert bomb.stat().st_size < 20_000
+    assert error(bomb, options).reason == "is larger than 1,000 bytes"
+
+
+def test_a_folder_opened_as_a_file_says_why(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", b"words")
+    stream = read([str(path), str(tmp_path)])
+    path.unlink()
+    path.mkdir()
+    assert all(isinstance(item, ReadFailure) for item in stream)
+
+
+def test_file_that_vanishes_between_listing_and_reading_is_a_failure(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        given(tmp_path / name, name.encode())
+    stream = read([str(tmp_path)])
+    first = next(stream)
+    (tmp_path / "b.txt").unlink()
+    vanished, last = stream
+    assert isinstance(first, Document)
+    assert isinstance(vanished, ReadFailure)
+    assert isinstance(last, Document)
+    assert vanished.uri == (tmp_path / "b.txt").as_uri()
+
+
+def test_standard_input_is_named_by_its_content() -> None:
+    [one] = read(["-"], stdin=io.BytesIO(b"some words"))
+    [same] = read(["-", "-"], stdin=io.BytesIO(b"some words"))
+    [other] = read(["-"], ReadOptions(format="markdown"), stdin=io.BytesIO(gzip.compress(b"# Other")))
+    assert one == same
+    assert isinstance(one, Document)
+    assert isinstance(other, Document)
+    assert one.uri.startswith("stdin:")
+    assert len(one.uri) == len("stdin:") + 16
+    assert (one.title, dict(one.metadata)) == ("", {})
+    assert (other.title, other.text) == ("Other", "# Other")
+    assert one.uri != other.uri
+
+
+def test_standard_input_is_left_open_and_may_be_a_pipe(tmp_path: Path) -> None:
+    data = io.BytesIO(b"words")
+    assert len(list(read(["-"], stdin=data))) == 1
+    assert not data.closed
+    path = given(tmp_path / "raw", b'{"id": 1, "text": "words"}')
+    with path.open("rb", buffering=0) as raw:
+        [item] = read(["-"], ReadOptions(format="jsonl"), stdin=raw)
+        assert not raw.closed
+    assert item.uri == "stdin:#1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, html"),
+        ({"mapping": {"uri": "url"}}, InputError, "'uri' cannot be mapped"),
+        ({"mapping": {"metadata.": "a"}}, InputError, "'metadata.' cannot be mapped"),
+        ({"mapping": {"text": "a++b"}}, InputError, "a column has no name"),
+        ({"mapping": {"title": ""}}, InputError, "a column has no name"),
+        ({"encoding": "klingon"}, InputError, "give a name such as utf-8"),
+        ({"encoding": "hex"}, InputError, "give a name such as utf-8"),
+        ({"encoding": "undefined"}, InputError, "give a name such as utf-8"),
+        ({"encoding": "a\0b"}, InputError, "give a name such as utf-8"),
+        ({"max_bytes": 0}, InputError, "at least 1"),
+    ],
+)
+def test_options_are_checked_when_made(arguments: dict[str, object], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        ReadOptions(**arguments)
+
+
+def test_markdown_front_matter_becomes_metadata(tmp_path: Path) -> None:
+    path = given(
+        tmp_path / "a.md",
+        b"---\r\ntitle: The  Pump\r\ntags: [a, 1, 2.5, true, null]\r\ndate: 2024-03-05\r\n"
+        b"when: 2024-03-05T10:00:00Z\r\n"
+        b"draft: no\r\nauthor: {name: Jane, ids: [[1]]}\r\nversion: 1.20\r\nnothing: null\r\n7: seven\r\n"
+        b'half: "\\uD800"\r\n---\r\n\r\n# Heading\r\n\r\nWords.\r\n',
+    )
+    found = document(path)
+    assert found.title == "The Pump"
+    assert found.text == "\n# Heading\n\nWords.\n"
+    assert found.metadata == {
+        "filename": "a.md",
+        "tags": ("a", 1, 2.5, True),
+        "date": "2024-03-05",
+        "when": "2024-03-05T10:00:00+00:00",
+        "draft": False,
+        "author.name": "Jane",
+        "version": 1.2,
+        "7": "seven",
+        "half": "\ufffd",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("intro\n\n# First\n# Second\n", "First"),
+        ("```sh\n# comment\n~~~\n```\n\n  # Real *one* ##\n", "Real *one*"),
+        ("#hashtag\n## Second level\n", "a"),
+        ("    # code\n", "a"),
+        ("---\na: 1\n---\n# Behind\n", "Behind"),
+    ],
+)
+def test_markdown_title_is_the_first_heading_else_the_file_name(tmp_path: Path, text: str, title: str) -> None:
+    assert document(given(tmp_path / "a.md", text.encode())).title == title
+
+
+@pytest.mark.parametrize(
+    "text", ["---\njust words\n---\nmore\n", "---\n- a\n- b\n---\nmore\n", "---\na: 1\nno end\n", "----\n"]
+)
+def test_markdown_rules_that_hold_no_mapping_stay_text(tmp_path: Path, text: str) -> None:
+    found = document(given(tmp_path / "a.md", text.encode()))
+    assert (found.text, dict(found.metadata)) == (text, {"filename": "a.md"})
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ("a: [1", "its front matter is not YAML"),
+        ("a: 2024-13-45", "its front matter is not YAML"),
+        ("a: !!python/object/apply:os.system ['true']", "its front matter is not YAML"),
+        ("a: " + "[" * 3000, "its front matter is not YAML"),
+        ("a: &a {b: *a}", "its front matter has more than 10,000 metadata values or 32 levels"),
+        (
+            "a0: &a0 {x: 1}\n" + "\n".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}" for i in range(1, 30)),
+            "its front matter has more than 10,000 metadata values or 32 levels",
+        ),
+    ],
+)
+def test_markdown_front_matter_that_is_wrong_or_a_bomb_is_a_failure(tmp_path: Path, block: str, reason: str) -> None:
+    found = error(given(tmp_path / "a.md", f"---\n{block}\n---\nwords\n".encode()))
+    assert found.reason.startswith(reason)
+
+
+def test_markdown_with_nothing_behind_its_front_matter_is_empty(tmp_path: Path) -> None:
+    assert "is empty" in error(given(tmp_path / "a.md", b"---\na: 1\n---\n\n")).reason

@@ -1,0 +1,120 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from hlgraph.errors import ReadError
+from hlgraph.read import ReadFailure, ReadOptions, read
+from hlgraph.read.html import declared_encoding
+from hlgraph.records import Document
+
+PARAGRAPH = "The P-100 was made by ACME in 1999 and runs at forty bar, which is more than any pump before it could do. "
+PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pumps | ACME</title>
+<meta name="author" content="Jane Doe"><meta name="description" content="All about pümps">
+<link rel="canonical" href="https://acme.example/pumps">
+<meta property="article:published_time" content="2024-03-05T10:00:00Z"></head>
+<body><nav><a href="/">Home</a> <a href="/x">Products</a></nav>
+<main><article><h1>Pumps</h1><p>{PARAGRAPH * 2}</p><h2>Service &amp; care</h2><p>Oil it <b>weekly</b>. {PARAGRAPH}</p>
+<ul><li>one seal</li><li>two rings</li></ul>
+<table><tr><th>Part</th><th>Price</th></tr><tr><td>Seal</td><td>3.50</td></tr></table></article></main>
+<script>var hidden = "secret";</script><footer>Copyright ACME</footer></body></html>"""
+
+
+def only(path: Path, data: bytes | str, options: ReadOptions | None = None) -> Document | ReadError:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    [item] = read([str(path)], options)
+    return item.error if isinstance(item, ReadFailure) else item
+
+
+def test_main_text_comes_as_markdown_with_what_the_page_says_of_itself(tmp_path: Path) -> None:
+    found = only(tmp_path / "p.html", PAGE)
+    assert isinstance(found, Document)
+    assert found.title == "Pumps"
+    assert found.metadata == {
+        "filename": "p.html",
+        "author": "Jane Doe",
+        "date": "2024-03-05",
+        "url": "https://acme.example/pumps",
+        "description": "All about pümps",
+    }
+    lines = [line.strip() for line in found.text.splitlines()]
+    for line in ("# Pumps", "## Service & care", "- one seal", "| Part | Price |", "| Seal | 3.50 |"):
+        assert line in lines
+    assert "Oil it **weekly**." in found.text
+    assert not any(word in found.text for word in ("Home", "secret", "Copyright"))
+
+
+def test_same_page_gives_the_same_text_again(tmp_path: Path) -> None:
+    assert only(tmp_path / "p.html", PAGE) == only(tmp_path / "p.html", PAGE)
+
+
+@pytest.mark.parametrize("page", ["<p>Only a short line.</p>", "<HTML><body><div>Only a short line.</div>", "Only a short line."])
+def test_fragments_and_short_pages_are_read(tmp_path: Path, page: str) -> None:
+    found = only(tmp_path / "short.htm", page)
+    assert isinstance(found, Document)
+    assert (found.text, found.title) == ("Only a short line.", "short")
+
+
+@pytest.mark.parametrize("page", ["<html><body></body></html>", "<html><script>var a = 1;</script></html>", "<!-- x -->"])
+def test_a_page_without_main_text_is_a_failure(tmp_path: Path, page: str) -> None:
+    found = only(tmp_path / "p.html", page)
+    assert isinstance(found, ReadError)
+    assert found.reason == "no main text was found in the page"
+    assert "--format text" in found.mend
+
+
+def test_declared_encodings_are_obeyed_and_others_are_not_guessed(tmp_path: Path) -> None:
+    page = '<html><head><meta http-equiv="Content-Type" content="text/html; charset={}"></head><body><p>{}</p></body>'
+    for declared, actual in (("iso-8859-1", "cp1252"), ("koi8-r", "koi8-r"), ("utf-16", "utf-8"), ("nonsense", "utf-8")):
+        text = "Мир и слово" if actual == "koi8-r" else "Größe “quoted”"
+        found = only(tmp_path / "p.html", page.format(declared, text).encode(actual))
+        assert isinstance(found, Document), found
+        assert found.text == text
+    wrong = only(tmp_path / "p.html", "<html><body><p>Größe</p></body></html>".encode("latin-1"))
+    assert isinstance(wrong, ReadError)
+    assert "is not utf-8 text (byte 17)" in wrong.reason
+    given = only(tmp_path / "p.html", page.format("utf-8", "Größe").encode("latin-1"), ReadOptions(encoding="latin-1"))
+    assert isinstance(given, Document)
+    assert given.text == "Größe"
+    marked = only(tmp_path / "p.html", page.format("latin-1", "Größe").encode("utf-8-sig"))
+    assert isinstance(marked, Document)
+    assert marked.text == "Größe"
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        (b"<meta charset=utf-8>", "utf-8"),
+        (b'<?xml version="1.0" encoding="Shift_JIS"?>', "shift_jis"),
+        (b"<meta charset='ascii'>", "cp1252"),
+        (b"<meta charset=rot13>", None),
+        (b"<p>charset=utf-8</p>", None),
+        (b"", None),
+    ],
+)
+def test_declared_encoding(head: bytes, encoding: str | None) -> None:
+    assert declared_encoding(head) == encoding
+
+
+def test_xhtml_with_a_declaration_is_read(tmp_path: Path) -> None:
+    page = (
+        '<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml">'
+        f"<head><title>Tést</title></head><body><p>{PARAGRAPH}</p></body></html>"
+    )
+    found = only(tmp_path / "p.xhtml", page)
+    assert isinstance(found, Document)
+    assert (found.title, found.text) == ("Tést", PARAGRAPH.strip())
+
+
+def test_a_missing_extra_fails_its_files_with_the_pip_line_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.html", "b.pdf", "c.docx", "d.txt"):
+        (tmp_path / name).write_text("words")
+    for name in ("trafilatura", "pypdf", "docx"):
+        monkeypatch.setitem(sys.modules, name, None)
+    html, pdf, docx, text = read([str(tmp_path)])
+    assert isinstance(text, Document)
+    for item, extra in ((html, "html"), (pdf, "pdf"), (docx, "docx")):
+        assert isinstance(item, ReadFailure)
+        assert str(item.error).endswith(f"needs an optional dependency; run: pip install 'hlgraph[{extra}]'")

@@ -1,0 +1,135 @@
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader, PdfWriter
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from hlgraph.errors import ReadError
+from hlgraph.read import ReadFailure, ReadOptions, read
+from hlgraph.records import Document
+
+
+def pdf(pages: Sequence[str], title: str = "", author: str = "") -> bytes:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.setTitle(title)
+    canvas.setAuthor(author)
+    for page in pages:
+        for number, line in enumerate(page.splitlines()):
+            canvas.drawString(72, 760 - 16 * number, line)
+        canvas.showPage()
+    canvas.save()
+    return data.getvalue()
+
+
+def locked(data: bytes, password: str, algorithm: str) -> bytes:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
+    writer.encrypt(user_password=password, owner_password="owner", algorithm=algorithm)
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def only(path: Path, data: bytes, options: ReadOptions | None = None) -> Document | ReadError:
+    path.write_bytes(data)
+    [item] = read([str(path)], options)
+    return item.error if isinstance(item, ReadFailure) else item
+
+
+def test_pages_are_joined_and_their_starts_are_known(tmp_path: Path) -> None:
+    data = pdf(["First page\nof words", "", "Third page"], title="A  Title", author="Jane Doe")
+    found = only(tmp_path / "a.pdf", data)
+    assert isinstance(found, Document)
+    assert found.text == "First page\nof words\n\n\n\nThird page"
+    assert [found.text[start:].split("\n\n")[0] for start in found.page_starts] == ["First page\nof words", "", "Third page"]
+    assert found.title == "A Title"
+    assert found.metadata == {
+        "filename": "a.pdf",
+        "author": "Jane Doe",
+        "created": "2000-01-01T00:00:00+00:00",
+        "pages": 3,
+    }
+
+
+def test_title_is_the_file_name_when_the_file_has_none(tmp_path: Path) -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(["words"]))))
+    writer.metadata = None
+    out = io.BytesIO()
+    writer.write(out)
+    found = only(tmp_path / "report 7.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert (found.title, dict(found.metadata)) == ("report 7", {"filename": "report 7.pdf", "pages": 1})
+
+
+def test_a_creation_date_that_is_none_does_not_lose_the_text(tmp_path: Path) -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(["words"]))))
+    writer.add_metadata({"/CreationDate": "last Tuesday", "/Author": "Jo"})
+    out = io.BytesIO()
+    writer.write(out)
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert found.metadata == {"filename": "a.pdf", "author": "Jo", "pages": 1}
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-256"])
+def test_a_password_is_needed_or_not(tmp_path: Path, algorithm: str) -> None:
+    data = pdf(["secret words"])
+    found = only(tmp_path / "a.pdf", locked(data, "open sesame", algorithm))
+    assert isinstance(found, ReadError)
+    assert found.reason == "is protected by a password"
+    assert "qpdf --decrypt" in found.mend
+    found = only(tmp_path / "a.pdf", locked(data, "", algorithm))
+    assert isinstance(found, Document)
+    assert found.text == "secret words"
+
+
+def test_no_text_layer_is_a_failure_that_names_ocr(tmp_path: Path) -> None:
+    found = only(tmp_path / "a.pdf", pdf(["", ""]))
+    assert isinstance(found, ReadError)
+    assert "no text layer" in found.reason
+    assert "OCR" in found.mend
+
+
+@pytest.mark.parametrize("cut", [0.1, 0.5, 0.9])
+def test_a_cut_off_file_is_a_failure_or_whole(tmp_path: Path, cut: float) -> None:
+    whole = pdf(["some words of a page"] * 3)
+    found = only(tmp_path / "a.pdf", whole[: int(len(whole) * cut)])
+    assert isinstance(found, ReadError) or found.text.count("some words") == 3
+    assert isinstance(only(tmp_path / "b.pdf", b""), ReadError)
+    assert isinstance(only(tmp_path / "c.pdf", b"no pdf at all"), ReadError)
+
+
+def test_a_damaged_page_is_named(tmp_path: Path) -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(["one", "two"]))))
+    font = writer.pages[1]["/Resources"]["/Font"]
+    font[next(iter(font))] = writer.pages[1]["/MediaBox"]
+    out = io.BytesIO()
+    writer.write(out)
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, ReadError)
+    assert found.reason.startswith("page 2 cannot be read as PDF")
+
+
+def test_the_limit_holds_for_the_file_and_for_its_text(tmp_path: Path) -> None:
+    data = pdf(["x" * 60] * 3)
+    found = only(tmp_path / "a.pdf", data, ReadOptions(max_bytes=1000))
+    assert isinstance(found, ReadError)
+    assert found.reason == "is larger than 1,000 bytes"
+    writer = PdfWriter()
+    page = PdfReader(io.BytesIO(data)).pages[0]
+    for _ in range(200):
+        writer.add_page(page)
+    writer.compress_identical_objects()
+    out = io.BytesIO()
+    writer.write(out)
+    for number in range(5):
+        page = None
+    size = len(out.getvalue())
+    limit = 60 * 150
+    if size > limit:
+        limit = size
+    found = only(tmp_path / "b.pdf", out.getvalue(), ReadOptions(max_bytes=limit))
+    assert isinstance(found, Document | ReadError)
