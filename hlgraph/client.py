@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.models.seams import Embedder, Reranker
     from hlgraph.pipeline import Progress, Report
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Answer, Document
+    from hlgraph.records import Answer, Document, Source
     from hlgraph.retrieve import SearchResult
     from hlgraph.retrieve.request import Mode, Unit
     from hlgraph.retrieve.retriever import Retriever
@@ -123,13 +123,15 @@ class HLGraph:
         stores = self._opened.stores
         seen: set[str] = set()
         with stores.graph.lock():
-            steps = pipeline.Steps(self._chunker(chosen), self._extractor(chosen), self._embedder(), on_progress=on_progress)
+            steps = pipeline.Steps(
+                self._chunker(chosen), self._extractor(chosen), self._embedder(), on_progress=on_progress
+            )
             items = _noted(_read(paths, documents, chosen), seen)
             report = pipeline.ingest(items, self.corpus, stores=stores, steps=steps)
             if chosen.has_delete_missing:
                 from hlgraph.read import covered
 
-                pipeline.delete_missing(report, covered(paths), self.corpus, keep=seen, stores=stores)
+                pipeline.delete_missing(report, covered(paths), corpus=self.corpus, keep=seen, stores=stores)
         return report
 
     def delete(self, uris: Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False) -> Report:
@@ -138,7 +140,6 @@ class HLGraph:
         Raises UnknownNameError when a uri is not in the corpus: then nothing is removed.
         """
         from hlgraph import pipeline
-        from hlgraph.read import source_uri
         from hlgraph.records import Kind, Source
         from hlgraph.stores.protocols import Scope
 
@@ -152,12 +153,7 @@ class HLGraph:
             if isinstance(record, Source)
         ]
         if uris:
-            by_uri = {record.uri: record for record in found}
-            named = [uri if uri in by_uri else source_uri(uri) for uri in uris]
-            missing = [uri for uri, name in zip(uris, named, strict=True) if name not in by_uri]
-            if missing:
-                raise UnknownNameError(f"{missing[0]}: no source of corpus {self.corpus!r} has this uri; nothing was deleted")
-            found = [by_uri[name] for name in named]
+            found = _named(found, uris, corpus=self.corpus)
         return pipeline.delete([record.id for record in found], self.corpus, stores=self._opened.stores)
 
     # Reading
@@ -180,9 +176,7 @@ class HLGraph:
 
         request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where))
         embedder = self._embedder()
-        return search(
-            request, strategy, stores=self._opened.stores, embedder=embedder, reranker=self._reranker()
-        )
+        return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=self._reranker())
 
     def answer(
         self,
@@ -269,7 +263,25 @@ def connect(
         settings = replace(load(), store=target)
     else:
         settings = load(target)
-    return HLGraph(settings if corpus is None else replace(settings, corpus=corpus), embedder=embedder, reranker=reranker)
+    return HLGraph(
+        settings if corpus is None else replace(settings, corpus=corpus), embedder=embedder, reranker=reranker
+    )
+
+
+def _named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:
+    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in."""
+    from hlgraph.read import is_covered, source_uri
+
+    chosen: dict[str, Source] = {}
+    for uri in uris:
+        held = [item for item in sources if item.uri == uri]
+        if not held:
+            name = source_uri(uri)
+            held = [item for item in sources if is_covered(item.uri, {name, f"{name}/"})]
+        if not held:
+            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
+        chosen |= {item.id: item for item in held}
+    return list(chosen.values())
 
 
 def _split(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:

@@ -14,10 +14,10 @@ from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract.seam import Extractor
 from hlgraph.ids import source_id
-from hlgraph.index import embed_change
+from hlgraph.index import check_model, embed_change
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import finish, persist
-from hlgraph.read import ReadFailure
+from hlgraph.read import ReadFailure, is_covered
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
 from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
 from hlgraph.stores.protocols import Scope, Stores
@@ -94,6 +94,7 @@ def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stor
     report = Report()
     with stores.graph.lock() as pending:
         report.resumed = _resume(pending, stores)
+        check_model(stores.graph.stats(corpus, has_counts=False), steps.embedder)
         before = _counts(corpus, stores)
         seen: set[str] = set()
         for batch in _batches(items, report, seen=seen, steps=steps):
@@ -113,14 +114,14 @@ def delete(source_ids: Sequence[str], corpus: str, *, stores: Stores) -> Report:
     return report
 
 
-def delete_missing(seen: Report, prefixes: Sequence[str], corpus: str, *, keep: set[str], stores: Stores) -> None:
+def delete_missing(seen: Report, prefixes: Sequence[str], *, corpus: str, keep: set[str], stores: Stores) -> None:
     """Remove the stored sources under these URI prefixes that were not read; add what that did to the report.
 
     Parameters
     ----------
     keep : URIs that were read; those of failures, and what lies under them (``uri#...``), are protected too
     """
-    failed = [item.uri for item in seen.failed]
+    names, protected = set(prefixes), {item.uri for item in seen.failed}
     with stores.graph.lock():
         before = _counts(corpus, stores)
         missing = [
@@ -128,8 +129,8 @@ def delete_missing(seen: Report, prefixes: Sequence[str], corpus: str, *, keep: 
             for record in stores.graph.find(Kind.SOURCE, Scope(corpus))
             if isinstance(record, Source)
             and record.uri not in keep
-            and any(record.uri == prefix or record.uri.startswith(prefix) for prefix in prefixes)
-            and not any(record.uri == uri or record.uri.startswith(f"{uri}#") for uri in failed)
+            and is_covered(record.uri, names)
+            and not is_covered(record.uri, protected)
         ]
         removed = Report()
         _remove(missing, corpus, report=removed, stores=stores)
@@ -196,7 +197,11 @@ def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores:
         with report.timed("chunk"):
             spans = steps.chunker.chunk(item.document) if item.has_new_text else []
         with report.timed("resolve"):
-            plan = plan_chunks(item, spans, stored.get(item.source.id, {}), steps.extractor) if item.has_new_text else None
+            plan = (
+                plan_chunks(item, spans, stored=stored.get(item.source.id, {}), extractor=steps.extractor)
+                if item.has_new_text
+                else None
+            )
         planned.append(Extracted(item, plan or ChunkPlan(), ()))
     with report.timed("extract"):
         extracted = _extract(planned, report, steps)
@@ -222,7 +227,8 @@ def _compare(batch: list[Document], corpus: str, *, report: Report, stores: Stor
     stored = {record.id: record for record in stores.graph.records(Kind.SOURCE, names) if isinstance(record, Source)}
     processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
     compared = [
-        compare(document, corpus, stored.get(name), processing) for document, name in zip(batch, names, strict=True)
+        compare(document, corpus, stored=stored.get(name), processing=processing)
+        for document, name in zip(batch, names, strict=True)
     ]
     changed = [item for item in compared if item is not None]
     report.sources_unchanged += len(batch) - len(changed)
@@ -255,7 +261,7 @@ def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: S
     for start in range(0, len(found), 500):
         part = found[start : start + 500]
         with report.timed("persist"):
-            change = removal(corpus, [item.id for item in part], [item.version for item in part])
+            change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
             outcome = persist(change, stores)
         report.count(outcome.added, outcome.vanished)
         report.sources_removed += len(part)

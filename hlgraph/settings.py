@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import msgspec
@@ -92,9 +92,13 @@ def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
     try:
         tree = yaml.safe_load(text) or {}
     except yaml.YAMLError as error:
-        raise SettingsError(f"{path}: not valid YAML ({error}); compare it with the output of: hlgraph config") from error
+        raise SettingsError(
+            f"{path}: not valid YAML ({error}); compare it with the output of: hlgraph config"
+        ) from error
     if not isinstance(tree, dict):
-        raise SettingsError(f"{path}: the file holds no mapping of names to values; compare it with the output of: hlgraph config")
+        raise SettingsError(
+            f"{path}: the file holds no mapping of names to values; compare it with the output of: hlgraph config"
+        )
     _check_keys(tree, path)
     try:
         return msgspec.convert(_expanded(tree, env, path), Settings, strict=True)
@@ -112,7 +116,9 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
     def put(match: re.Match[str]) -> str:
         found = env.get(match[1], match[2])
         if found is None:
-            raise SettingsError(f"{path}: the environment variable {match[1]} is not set; set it, or write ${{{match[1]}:-value}}")
+            raise SettingsError(
+                f"{path}: the environment variable {match[1]} is not set; set it, or write ${{{match[1]}:-value}}"
+            )
         return found
 
     return _NAME.sub(put, value)
@@ -120,8 +126,9 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
 
 def _check_keys(tree: Mapping[str, object], path: Path) -> None:
     """A misspelt key is an error, not a default."""
-    for name, part in (("", tree), ("chunk.", tree.get("chunk")), ("models.", tree.get("models"))):
-        known = {"": Settings, "chunk.": ChunkSettings, "models.": ModelSettings}[name].__dataclass_fields__
+    parts = (("", Settings, tree), ("chunk.", ChunkSettings, tree.get("chunk")), ("models.", ModelSettings, tree.get("models")))
+    for name, made, part in parts:
+        known = [item.name for item in fields(made)]
         unknown = sorted(str(key) for key in part if key not in known) if isinstance(part, dict) else []
         if unknown:
             raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; there are: {', '.join(known)}")

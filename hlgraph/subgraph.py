@@ -15,7 +15,7 @@ from hlgraph.records import Kind, Relationship
 KINDS: tuple[Kind, ...] = tuple(Kind)
 """The kind of a node is stored as its index here."""
 
-Csr: TypeAlias = "sp.csr_array[np.float32, tuple[int, int]]"
+Csr: TypeAlias = sp.csr_array
 
 
 @dataclass(frozen=True, slots=True)

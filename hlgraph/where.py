@@ -84,10 +84,12 @@ class Compare(_Combinable):
     field: str
     op: Op
     value: Scalar
+    is_truth: bool = dataclasses.field(init=False, repr=False)  # to Python 1 == True, to a filter they differ
 
     def __post_init__(self) -> None:
         _check_name(self.field)
         _check_value(self.field, self.value)
+        object.__setattr__(self, "is_truth", isinstance(self.value, bool))
         if isinstance(self.value, bool) and self.op not in {Op.EQ, Op.NE}:
             raise WhereError(f"{self.field} {self.op} {self.value}: true and false have no order; use = or !=")
 
@@ -100,6 +102,7 @@ class In(_Combinable):
     size: ClassVar[int] = 1
     field: str
     values: tuple[Scalar, ...]
+    are_truths: tuple[bool, ...] = dataclasses.field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_name(self.field)
@@ -107,6 +110,7 @@ class In(_Combinable):
             raise WhereError(f"{self.field} in (...) lists {len(self.values):,} values, more than {MAX_VALUES:,}")
         for value in self.values:
             _check_value(self.field, value)
+        object.__setattr__(self, "are_truths", tuple(isinstance(value, bool) for value in self.values))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -242,8 +246,8 @@ def to_text(where: Where) -> str:
 
     Examples
     --------
-    >>> to_text(~field("in").is_in(["it's", 2.0, True]))
-    '`in` not in ("it\'s", 2.0, true)'
+    >>> to_text(~field("in").is_in(["a", 2.0, True]))
+    '`in` not in ("a", 2.0, true)'
     """
     from hlgraph._where_text import write
 
@@ -292,7 +296,7 @@ def _holds(op: Op, element: Scalar, value: Scalar) -> bool:
         try:
             element = float(element)
         except OverflowError:
-            element = math.copysign(math.inf, element)
+            element = math.inf if element > 0 else -math.inf
     return _TESTS[op](element, value)
 
 

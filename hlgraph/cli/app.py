@@ -45,7 +45,8 @@ def _version(value: bool) -> None:
 def _globals(
     context: typer.Context,
     store: Annotated[
-        str | None, typer.Option(help="Url of the store, such as hlgraph://./folder (also HLGRAPH_STORE).", show_default=False)
+        str | None,
+        typer.Option(help="Url of the store, such as hlgraph://./folder (also HLGRAPH_STORE).", show_default=False),
     ] = None,
     config: Annotated[
         str | None, typer.Option(help="Settings file in YAML (also HLGRAPH_CONFIG).", show_default=False)

@@ -53,7 +53,9 @@ def _finish(report: Report, *, is_json: bool) -> None:
 
 def ingest(
     context: typer.Context,
-    paths: Annotated[list[str], typer.Argument(help="Files, folders, globs, or - for standard input.", show_default=False)],
+    paths: Annotated[
+        list[str], typer.Argument(help="Files, folders, globs, or - for standard input.", show_default=False)
+    ],
     corpus: Corpus = None,
     format_: Annotated[
         str | None,

@@ -134,7 +134,9 @@ def migrate(
         print_json({"stores": stores, "is_pending": is_pending})
     else:
         for kind, item in stores.items():
-            print(f"{kind}: {len(item['applied'])} applied, {len(item['pending'])} pending, {len(item['now'])} applied now")
+            print(
+                f"{kind}: {len(item['applied'])} applied, {len(item['pending'])} pending, {len(item['now'])} applied now"
+            )
             for name in item["pending"]:
                 print(f"  pending: {name}")
     if action == "verify" and is_pending:
@@ -162,5 +164,11 @@ def config(context: typer.Context, json: Json = False) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for name, command in (("init", init), ("stats", stats), ("doctor", doctor), ("migrate", migrate), ("config", config)):
+    for name, command in (
+        ("init", init),
+        ("stats", stats),
+        ("doctor", doctor),
+        ("migrate", migrate),
+        ("config", config),
+    ):
         app.command(name)(command)

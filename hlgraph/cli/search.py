@@ -23,7 +23,8 @@ def search(
     strategy: StrategyName = "statement",
     k: Annotated[int, typer.Option("--k", "-k", help="How many pieces of evidence.")] = 10,
     unit: Annotated[
-        str | None, typer.Option(help="What is returned: statement or chunk (default: the strategy's).", show_default=False)
+        str | None,
+        typer.Option(help="What is returned: statement or chunk (default: the strategy's).", show_default=False),
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
@@ -46,7 +47,12 @@ def search(
     state: State = context.obj
     with state.open(corpus) as graph:
         result = graph.search(
-            question, strategy=strategy, k=k, unit=cast("Unit | None", unit), where=where, mode=cast("RequestMode", mode)
+            question,
+            strategy=strategy,
+            k=k,
+            unit=cast("Unit | None", unit),
+            where=where,
+            mode=cast("RequestMode", mode),
         )
     if json:
         print_json(search_tree(result))

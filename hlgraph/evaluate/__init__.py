@@ -1,1 +1,1 @@
-""""""
+"""Measures retrieval on questions whose supporting passages are known."""

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.change import Change, VectorBlock
+from hlgraph.errors import ModelMismatchError
 from hlgraph.ids import normalise_name
 from hlgraph.index.synonyms import synonyms
 from hlgraph.models.seams import Embedder
 from hlgraph.records import Chunk, Kind
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import CorpusStats, Stores
 
 
 def chunk_text(title: str, text: str) -> str:
     """What stands for a chunk in the vector space and in the full text: the title of its source, then its words."""
     return f"{title}\n{text}" if title else text
+
+
+def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
+    """Raise ModelMismatchError when the corpus (none or one) holds vectors of another model."""
+    for corpus in stats:
+        if corpus.embedding and (corpus.embedding, corpus.dimensions) != (embedder.fingerprint, embedder.dimensions):
+            raise ModelMismatchError(
+                f"corpus {corpus.corpus!r} holds vectors of {corpus.embedding} ({corpus.dimensions} dimensions), the model "
+                f"in use is {embedder.fingerprint} ({embedder.dimensions}); use that model, or another corpus"
+            )
 
 
 def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> Change:
@@ -33,7 +44,7 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
     again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
     names = {link.entity_id: normalise_name(link.surface) for link in change.mentions}
     held = {
-        kind: stores.vectors.ids(kind, change.corpus, among)
+        kind: stores.vectors.ids(kind, change.corpus, among=among)
         for kind, among in (
             (Kind.STATEMENT, [item.id for item in change.statements]),
             (Kind.TOPIC, [item.id for item in change.topics]),

@@ -62,7 +62,7 @@ def synonyms(
     for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
         if a < b and _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
             found[_pair(chosen[a], chosen[b])] = float(cosine)
-    near = stores.vectors.neighbours(Kind.ENTITY, corpus, rows, threshold=SYNONYM_THRESHOLD)
+    near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=SYNONYM_THRESHOLD)
     held = {
         item.id: normalise_name(item.name)
         for item in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)))

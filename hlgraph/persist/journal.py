@@ -37,9 +37,7 @@ def finish(pending: Pending, stores: Stores) -> Outcome:
 
 def _before(change: Change, stores: Stores) -> None:
     """What must be there before the flip: descriptions of new sources and rows of new records, hidden until then."""
-    added = tuple(
-        source for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0
-    )
+    added = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0)
     if added or change.vectors:
         stores.vectors.upsert(VectorBatch(change.corpus, change.id, added, change.vectors))
 

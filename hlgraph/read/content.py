@@ -74,7 +74,7 @@ def plain_bytes(origin: Origin, raw: io.BufferedReader, *, is_gzip: bool) -> Ite
         raise ReadError(origin.uri, f"the gzip data is damaged or cut off ({error})", "fetch it again") from error
 
 
-def read_bounded(origin: Origin, stream: io.BufferedIOBase, limit: int) -> bytes:
+def read_bounded(origin: Origin, stream: io.BufferedIOBase, *, limit: int) -> bytes:
     """All bytes of a stream; more than ``limit`` is a ReadError, found without reading on."""
     pieces: list[bytes] = []
     size = 0
@@ -86,7 +86,7 @@ def read_bounded(origin: Origin, stream: io.BufferedIOBase, limit: int) -> bytes
     return b"".join(pieces)
 
 
-def decode(origin: Origin, data: bytes, encoding: str | None) -> str:
+def decode(origin: Origin, data: bytes, *, encoding: str | None) -> str:
     """The text of bytes, cleaned: by the encoding that was given, the byte order mark, or UTF-8.
 
     Raises
@@ -98,7 +98,7 @@ def decode(origin: Origin, data: bytes, encoding: str | None) -> str:
         raise ReadError(origin.uri, "is binary, not text", "name its format with --format, or its --encoding")
     chosen = encoding or marked_encoding(data) or "utf-8"
     try:
-        text = data.decode(chosen).removeprefix("\ufeff")
+        text = data.decode(chosen).lstrip("\ufeff")
     except UnicodeError as error:
         where = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
         mend = f"name another --encoding than {encoding}" if encoding else NAME_ENCODING

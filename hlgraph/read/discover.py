@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from hlgraph.errors import InputError
 from hlgraph.read.content import Origin
 from hlgraph.read.failure import ReadFailure, failure
 from hlgraph.read.formats import format_of
@@ -53,7 +54,7 @@ def covered(paths: Sequence[str]) -> tuple[str, ...]:
 
     A folder gives its uri with ``/`` at the end, a file its uri and that with ``#`` (its rows). Standard input, globs
     and what does not exist give nothing: they do not say what they no longer hold. A stored source that is covered, was
-    not read again and is protected by no failure is gone.
+    not read again and is protected by no failure is gone from them (so is a file that its folder leaves out by now).
     """
     names: dict[str, None] = {}
     for path in paths:
@@ -69,6 +70,26 @@ def covered(paths: Sequence[str]) -> tuple[str, ...]:
         else:
             names |= dict.fromkeys((absolute.as_uri(), f"{absolute.as_uri()}#"))
     return tuple(names)
+
+
+def source_uri(path: str) -> str:
+    """The uri under which the file at a path is stored; what is such a uri already comes back as it is.
+
+    Raises
+    ------
+    InputError
+        No file can have this path.
+
+    Examples
+    --------
+    >>> source_uri("stdin:#7")
+    'stdin:#7'
+    """
+    if path.startswith(("file:", STDIN_URI)):
+        return path
+    if not path or not _is_nameable(path):
+        raise InputError(f"{path!r} is no path; give a path or a uri")
+    return _absolute(path).as_uri()
 
 
 def _expand(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
@@ -88,7 +109,9 @@ def _expand(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]
     elif glob.has_magic(path) and not os.path.lexists(absolute):
         matches = [Path(match) for match in sorted(glob.glob(str(absolute), recursive=True))]  # noqa: PTH207 - pathlib's shows hidden files
         files = [_found(match, format_name) for match in matches if not match.is_dir()]
-        yield from files or [failure(absolute.as_uri(), "no file matches", "quote the pattern, or check it with ls")]
+        yield from files or [
+            failure(absolute.as_uri(), "no file matches", mend="quote the pattern, or check it with ls")
+        ]
     else:
         yield _found(absolute, format_name)
 
@@ -102,7 +125,7 @@ def _found(path: Path, format_name: str | None) -> Found | ReadFailure:
     except OSError as error:
         return failure(path.as_uri(), error.strerror or str(error))
     if not stat.S_ISREG(mode):  # reading a pipe or a device may never end
-        return failure(path.as_uri(), "is not a regular file", "pipe it in, with - as the path")
+        return failure(path.as_uri(), "is not a regular file", mend="pipe it in, with - as the path")
     name = os.fsencode(path.name).decode("utf-8", "replace")
     return Found(path, Origin(path.as_uri(), name), format_name or format_of(name))
 
@@ -128,7 +151,7 @@ def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common(10))
         _logger.warning("%s: left out %d files without a reader: %s", root.as_uri(), left_out.total(), kinds)
     if is_empty:
-        yield failure(_folder_uri(root), "holds no file that can be read", "check the path, or give a --format")
+        yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
 
 
 def _enters(folder: Path, root: Path, entered: set[Path]) -> bool:

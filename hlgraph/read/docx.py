@@ -34,7 +34,7 @@ _CELLS = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
 _PROPERTIES = ("author", "category", "keywords", "language", "subject")
 
 
-def read_docx(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The one document of a DOCX file: text with ``# `` headings and Markdown tables, and its core properties.
 
     Raises

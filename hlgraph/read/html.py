@@ -18,7 +18,7 @@ _DECLARED = re.compile(
 _FIELDS = ("author", "date", "url", "description")
 
 
-def read_html(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The one document of a page: main text, title, and what it says of author, date, url and description.
 
     Raises
@@ -32,7 +32,7 @@ def read_html(origin: Origin, data: bytes, options: ReadOptions) -> Document:
         from trafilatura import bare_extraction
     except ImportError as error:
         raise MissingExtraError("html", "reading HTML") from error
-    page = decode(origin, data, options.encoding or marked_encoding(data) or declared_encoding(data))
+    page = decode(origin, data, encoding=options.encoding or marked_encoding(data) or declared_encoding(data))
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura takes whole pages only
     try:

@@ -163,7 +163,7 @@ def _hash_of(columns: Mapping[str, object]) -> str:
 
 
 def documents_of(
-    origin: Origin, rows: Iterable[Row | Flaw], mapping: RowMapping, *, unit: str
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
 ) -> Iterator[Document | ReadFailure]:
     """A document or a failure for each row; ``unit`` says what rows are counted in, ``line`` or ``row``.
 
@@ -176,12 +176,12 @@ def documents_of(
         is_empty = False
         place = f"{unit} {row.number}"
         if isinstance(row, Flaw):
-            yield failure(origin.uri, f"{place} {row.reason}", row.mend)
+            yield failure(origin.uri, f"{place} {row.reason}", mend=row.mend)
             continue
         try:
             document = mapping.document(origin, row.columns)
         except ReadError as error:
-            yield failure(error.uri, f"{place}: {error.reason}", error.mend)
+            yield failure(error.uri, f"{place}: {error.reason}", mend=error.mend)
             continue
         except (ValueError, RecursionError) as error:
             yield failure(origin.uri, f"{place}: {error}")
@@ -190,9 +190,9 @@ def documents_of(
         if first == row.number:
             yield document
         elif document.key is None:
-            yield failure(document.uri, f"{place} is the same as {unit} {first}", "give the rows ids to keep both")
+            yield failure(document.uri, f"{place} is the same as {unit} {first}", mend="give the rows ids to keep both")
         else:
             reason = f"duplicate id {document.key!r} in {unit} {row.number}, first in {unit} {first}"
-            yield failure(document.uri, reason, "make the ids unique")
+            yield failure(document.uri, reason, mend="make the ids unique")
     if is_empty:
         yield failure(origin.uri, "is empty: it holds no rows")

@@ -16,14 +16,14 @@ from hlgraph.read.text import clean_title
 from hlgraph.records import Document
 
 _YAML_ERRORS: tuple[type[Exception], ...] = (yaml.YAMLError, *PARSER_ERRORS)
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
 
 
-def read_markdown(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The one document of a Markdown file; ``text`` begins behind the front matter, which becomes metadata."""
-    whole = decode(origin, data, options.encoding)
+    whole = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front = _front_matter(origin, match.group(1)) if match else None
     text = whole[match.end() :] if match and front is not None else whole
@@ -33,11 +33,11 @@ def read_markdown(origin: Origin, data: bytes, options: ReadOptions) -> Document
         metadata = metadata_of(front or {})
     except ValueError as error:
         raise ReadError(origin.uri, f"its front matter {error}") from error
-    title = metadata.pop("title", "")
+    title = "" if isinstance(metadata.get("title"), tuple) else str(metadata.pop("title", ""))
     return Document(
         uri=origin.uri,
         text=text,
-        title=clean_title(str(title)) or first_heading(text) or clean_title(origin.stem),
+        title=clean_title(title) or first_heading(text) or clean_title(origin.stem),
         metadata=metadata,
     )
 

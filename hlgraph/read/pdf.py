@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PAGE_BREAK = "\n\n"
 
 
-def read_pdf(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The one document of a PDF: its pages with a blank line between, and the offset at which each begins.
 
     Raises

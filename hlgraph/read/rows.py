@@ -33,9 +33,9 @@ _DELIMITERS = ",;\t|"
 _LARGEST_FIELD = 2**31 - 1  # a C long of Windows
 
 
-def read_json_lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document for each line that holds a JSON object; blank lines are skipped."""
-    return documents_of(origin, _json_lines(origin, stream, options), RowMapping(options.mapping), unit="line")
+    return documents_of(origin, _json_lines(origin, stream, options), mapping=RowMapping(options.mapping), unit="line")
 
 
 def _json_lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> Iterator[Row | Flaw]:
@@ -60,16 +60,16 @@ def _row(number: int, value: object) -> Row | Flaw:
     )
 
 
-def read_json(origin: Origin, stream: ByteStream, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document for each object of an array; an object is one row, or holds the one array of objects meant."""
-    text = decode(origin, read_bounded(origin, stream, options.max_bytes), options.encoding)
+    text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ReadError(origin.uri, f"is not JSON ({error})", "for one object a line, --format jsonl") from error
     mapping = RowMapping(options.mapping)
     rows = (_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
-    return documents_of(origin, rows, mapping, unit="row")
+    return documents_of(origin, rows, mapping=mapping, unit="row")
 
 
 def _items(value: object, mapping: RowMapping) -> list[object]:
@@ -82,10 +82,10 @@ def _items(value: object, mapping: RowMapping) -> list[object]:
     return [value]
 
 
-def read_csv(origin: Origin, stream: ByteStream, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document for each row; the delimiter is that of ``, ; tab |`` which the header holds most."""
     mapping = RowMapping(options.mapping, value_of=cell_value)
-    return documents_of(origin, _csv_rows(origin, stream, options, mapping), mapping, unit="line")
+    return documents_of(origin, _csv_rows(origin, stream, options, mapping), mapping=mapping, unit="line")
 
 
 class _RowError(ValueError):
@@ -99,7 +99,7 @@ class _RowError(ValueError):
 class _CsvLines:
     """The decoded lines that csv.reader asks for; counts them, and stops a row that grows beyond the limit."""
 
-    def __init__(self, lines: Iterator[bytes | None], encoding: str, limit: int) -> None:
+    def __init__(self, lines: Iterator[bytes | None], *, encoding: str, limit: int) -> None:
         self._lines = lines
         self._encoding = encoding
         self._limit = limit
@@ -129,7 +129,8 @@ class _CsvLines:
 def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping: RowMapping) -> Iterator[Row | Flaw]:
     # the limit of the module is one for the process and 128 KiB: texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(options.max_bytes, _LARGEST_FIELD)))
-    lines = _CsvLines(*_lines(origin, stream, options), options.max_bytes)
+    raw_lines, encoding = _lines(origin, stream, options)
+    lines = _CsvLines(raw_lines, encoding=encoding, limit=options.max_bytes)
     try:
         first = next((line for line in lines if line.strip()), None)
         if first is None:
@@ -171,7 +172,7 @@ def _lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> tuple[It
     if codecs.lookup(encoding).name == "utf-8-sig":
         encoding = "utf-8"
     if "\n{".encode(encoding) != b"\n{":
-        text = decode(origin, read_bounded(origin, stream, options.max_bytes), encoding)
+        text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=encoding)
         return bounded_lines(io.BytesIO(text.encode()), options.max_bytes), "utf-8"
     if b"\0" in head:
         raise ReadError(origin.uri, "is binary, not text", "name its --encoding, for example utf-16-le")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import ByteStream, Origin, plain_bytes, read_bounded
@@ -25,8 +25,20 @@ from hlgraph.read.rows import read_csv, read_json, read_json_lines
 from hlgraph.read.text import read_text
 from hlgraph.records import Document
 
-FileReader = Callable[[Origin, bytes, ReadOptions], Document]
-RowsReader = Callable[[Origin, ByteStream, ReadOptions], Iterator[Document | ReadFailure]]
+
+class FileReader(Protocol):
+    """Makes one document of the bytes of a file, or raises ReadError or MissingExtraError."""
+
+    def __call__(self, origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+        """The document."""
+
+
+class RowsReader(Protocol):
+    """Makes a document or a failure of each row of a stream; a ReadError ends it."""
+
+    def __call__(self, origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+        """The documents and failures."""
+
 
 FILE_READERS: Mapping[str, FileReader] = MappingProxyType(
     {"docx": read_docx, "html": read_html, "markdown": read_markdown, "pdf": read_pdf, "text": read_text}
@@ -65,6 +77,15 @@ def read(
     ------
     InputError
         ``paths`` is one text instead of a sequence.
+
+    Examples
+    --------
+    >>> import io
+    >>> rows = io.BytesIO(b'{"id": 7, "text": "one"}\n{"id": 8')
+    >>> for item in read(["-"], ReadOptions(format="jsonl"), stdin=rows):
+    ...     print(item.error if isinstance(item, ReadFailure) else (item.uri, item.text))
+    ('stdin:#7', 'one')
+    stdin:: line 2 is not JSON (Input data was truncated)
     """
     if isinstance(paths, str):
         raise InputError(f"paths is the text {paths!r}; give a list, [{paths!r}]")
@@ -87,9 +108,9 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
             if found.format is not None and found.format in ROWS_READERS:
-                yield from ROWS_READERS[found.format](origin, data, options)
+                yield from ROWS_READERS[found.format](origin, data, options=options)
             else:
-                yield _document(found, read_bounded(origin, data, options.max_bytes), options)
+                yield _document(found, read_bounded(origin, data, limit=options.max_bytes), options)
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
@@ -103,7 +124,7 @@ def _document(found: Found, data: bytes, options: ReadOptions) -> Document:
     if origin.uri == STDIN_URI:
         origin = Origin(STDIN_URI + hashlib.sha256(data).hexdigest()[:16])
     try:
-        document = FILE_READERS[found.format or "text"](origin, data, options)
+        document = FILE_READERS[found.format or "text"](origin, data, options=options)
     except ReadError as error:
         if found.format is None:
             mend = f"name its format with --format, one of {', '.join(FORMATS)}"

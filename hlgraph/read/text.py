@@ -7,9 +7,11 @@ from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
 
-def read_text(origin: Origin, data: bytes, options: ReadOptions) -> Document:
+def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The one document of a text file."""
-    return Document(uri=origin.uri, text=decode(origin, data, options.encoding), title=clean_title(origin.stem))
+    return Document(
+        uri=origin.uri, text=decode(origin, data, encoding=options.encoding), title=clean_title(origin.stem)
+    )
 
 
 def clean_title(title: str) -> str:

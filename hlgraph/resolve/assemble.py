@@ -80,7 +80,9 @@ class _Assembly:
         subject_id = self._mention(chunk, statement_id, Mention(triple.subject))
         object_id = "" if triple.is_literal else self._mention(chunk, statement_id, Mention(triple.object))
         fact_id = ids.fact_id(self.corpus, triple.subject, predicate, complement, is_literal=triple.is_literal)
-        self.facts[fact_id] = FactRow(fact_id, subject_id, predicate, object_id, complement if triple.is_literal else "")
+        self.facts[fact_id] = FactRow(
+            fact_id, subject_id, predicate, object_id, complement if triple.is_literal else ""
+        )
         self.supports[Support(chunk.id, statement_id, fact_id)] = None
 
 
@@ -125,7 +127,7 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     )
 
 
-def removal(corpus: str, source_ids: Sequence[str], versions: Sequence[int]) -> Change:
+def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) -> Change:
     """The change that removes these sources and all that only they assert."""
     states = [f"{source}:{version}" for source, version in zip(source_ids, versions, strict=True)]
     return Change(

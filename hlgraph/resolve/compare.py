@@ -28,7 +28,7 @@ class Comparison:
         return self.base_version == 0
 
 
-def compare(document: Document, corpus: str, stored: Source | None, processing: Sequence[str]) -> Comparison | None:
+def compare(document: Document, corpus: str, *, stored: Source | None, processing: Sequence[str]) -> Comparison | None:
     """The document as the next state of its source; None when nothing changed.
 
     Parameters
@@ -60,7 +60,9 @@ class ChunkPlan:
     removed: tuple[str, ...] = ()
 
 
-def plan_chunks(item: Comparison, spans: Sequence[Span], stored: Mapping[str, Chunk], extractor: Extractor) -> ChunkPlan:
+def plan_chunks(
+    item: Comparison, spans: Sequence[Span], *, stored: Mapping[str, Chunk], extractor: Extractor
+) -> ChunkPlan:
     """Compare the spans of a document with the stored chunks of its source, by text and occurrence.
 
     ``known`` names those of ``to_extract`` that are stored already. Raises nothing; O(text).

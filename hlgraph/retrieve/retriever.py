@@ -43,12 +43,12 @@ def check_counts(retriever: Retriever) -> None:
             raise InputError(f"{item.name} is {value}; it must be at least 1")
 
 
-def as_searched(kind: Kind, hits: list[Hit], session: Session) -> Ranked:
+def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
     """Hits as the search gave them."""
     return Ranked(kind, hits, {hit.id: {session.request.mode: hit.score} for hit in hits})
 
 
-def rerank(session: Session, kind: Kind, ids: Sequence[str]) -> Ranked:
+def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
     """Order nodes by the reranker, ties by id."""
     cosines = session.similarities(kind, ids)
     texts = _texts(session, kind, ids)
@@ -67,9 +67,9 @@ def rerank(session: Session, kind: Kind, ids: Sequence[str]) -> Ranked:
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
     if kind is Kind.STATEMENT:
-        return {item: record.text for item, record in session.records(kind, ids, Statement).items()}
-    chunks = session.records(Kind.CHUNK, ids, Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), Source)
+        return {item: record.text for item, record in session.records(kind, ids, made=Statement).items()}
+    chunks = session.records(Kind.CHUNK, ids, made=Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), made=Source)
     return {
         item: chunk_text(sources[chunk.source_id].title, chunk.text)
         for item, chunk in chunks.items()

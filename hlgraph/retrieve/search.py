@@ -6,7 +6,8 @@ import difflib
 import time
 from dataclasses import fields
 
-from hlgraph.errors import ModelMismatchError, UnknownNameError
+from hlgraph.errors import UnknownNameError
+from hlgraph.index import check_model
 from hlgraph.models.seams import Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
@@ -23,8 +24,8 @@ def retriever_named(name: str) -> Retriever:
     """The retriever of a strategy with its defaults. Raises UnknownNameError with the closest names."""
     if name not in STRATEGIES:
         close = difflib.get_close_matches(name, STRATEGIES, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise UnknownNameError(f"there is no strategy {name!r}{hint} Choose one of: {', '.join(sorted(STRATEGIES))}")
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UnknownNameError(f"there is no strategy {name!r}; {hint}choose one of: {', '.join(sorted(STRATEGIES))}")
     return STRATEGIES[name]()
 
 
@@ -78,12 +79,8 @@ def _checked(request: SearchRequest, stores: Stores, embedder: Embedder) -> Corp
     corpus = found[0]
     if request.where is not None:
         check_fields(request.where, corpus.fields)
-    model = (embedder.fingerprint, embedder.dimensions)
-    if corpus.embedding and request.mode != "text" and (corpus.embedding, corpus.dimensions) != model:
-        raise ModelMismatchError(
-            f"corpus {request.corpus!r} was embedded by {corpus.embedding} ({corpus.dimensions} dimensions), the question "
-            f"would be by {model[0]} ({model[1]}); use that model, or mode 'text'"
-        )
+    if request.mode != "text":
+        check_model(found, embedder)
     return corpus
 
 
@@ -94,7 +91,7 @@ def _evidence(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
 
 
 def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
-    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], Statement)
+    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
     evidence: list[Evidence] = []
     for hit in ranked.hits:
@@ -140,7 +137,7 @@ def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 def _chunks_of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     """HLG's chunk variant: chunks in the order of their best statement, which is named in ``why``."""
-    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], Statement)
+    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     best: dict[str, float] = {}
     why: Why = {}
     for hit in ranked.hits:
@@ -153,7 +150,9 @@ def _chunks_of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
 
 def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     """All statements of the ranked chunks, by their cosine to the question."""
-    shape = PullShape(frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000)
+    shape = PullShape(
+        frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
+    )
     graph = session.pull([hit.id for hit in ranked.hits], shape)
     cosines = session.similarities(Kind.STATEMENT, [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)])
     hits = [Hit(item, score) for item, score in sorted(cosines.items(), key=lambda pair: (-pair[1], pair[0]))]
@@ -162,8 +161,8 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:
     """Chunks and the sources they are from; a source that the filter does not admit now is left out."""
-    chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), Source)
+    chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), made=Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), made=Source)
     where = session.request.where
     if where is not None:
         sources = {item: source for item, source in sources.items() if matches(where, source_values(source))}

@@ -81,7 +81,7 @@ class Session:
         """Cosine to the question of each of these nodes that has a vector."""
         vector = self.vector()
         with self.step(f"similarity {kind}") as step:
-            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids)
+            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=ids)
             self.round_trips += 1
             step.count = len(found)
             return dict(zip(found, (matrix @ vector).tolist(), strict=True)) if found else {}
@@ -89,13 +89,13 @@ class Session:
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around the seeds."""
         with self.step("pull") as step:
-            graph = self._stores.graph.pull(seeds, shape, self.scope)
+            graph = self._stores.graph.pull(seeds, shape, scope=self.scope)
             self.round_trips += 1
             step.count = len(graph)
             step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
         return graph
 
-    def records(self, kind: Kind, ids: Sequence[str], made: type[_R]) -> dict[str, _R]:
+    def records(self, kind: Kind, ids: Sequence[str], *, made: type[_R]) -> dict[str, _R]:
         """The visible records of a kind by id."""
         if not ids:
             return {}

@@ -24,7 +24,7 @@ class ChunkRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        return as_searched(Kind.CHUNK, session.seeds(Kind.CHUNK, k), session)
+        return as_searched(Kind.CHUNK, session.seeds(Kind.CHUNK, k), session=session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ChunkRerankRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         hits = session.seeds(Kind.CHUNK, max(self.candidates, k))
-        return rerank(session, Kind.CHUNK, [hit.id for hit in hits])
+        return rerank(session, Kind.CHUNK, ids=[hit.id for hit in hits])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class ChunkEntityRetriever:
         overlap = np.asarray(weight @ incidence, dtype=np.float32).ravel()
         overlap[is_seed] = np.finfo(np.float32).max
         linked = np.flatnonzero(overlap > 0)
-        best = linked[top_k(overlap[linked], max(self.nodes, k), graph.ids[chunks[linked]])]
-        return rerank(session, Kind.CHUNK, [str(graph.ids[chunks[place]]) for place in best])
+        best = linked[top_k(overlap[linked], max(self.nodes, k), tie_break=graph.ids[chunks[linked]])]
+        return rerank(session, Kind.CHUNK, ids=[str(graph.ids[chunks[place]]) for place in best])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class StatementRetriever:
         """See :class:`Retriever`."""
         hits = session.seeds(Kind.STATEMENT, max(self.candidates, k))
         if not self.has_rerank:
-            return as_searched(Kind.STATEMENT, hits, session)
-        return rerank(session, Kind.STATEMENT, [hit.id for hit in hits])
+            return as_searched(Kind.STATEMENT, hits, session=session)
+        return rerank(session, Kind.STATEMENT, ids=[hit.id for hit in hits])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ class TopicRetriever:
         cosines = session.similarities(Kind.STATEMENT, ids)
         best = sorted(cosines, key=lambda item: (-cosines[item], item))[: max(self.statements, k)]
         if not self.has_rerank:
-            return as_searched(Kind.STATEMENT, [Hit(item, cosines[item]) for item in best], session)
-        return rerank(session, Kind.STATEMENT, best)
+            return as_searched(Kind.STATEMENT, [Hit(item, cosines[item]) for item in best], session=session)
+        return rerank(session, Kind.STATEMENT, ids=best)
 
 
 STRATEGIES: Mapping[str, type[Retriever]] = {

@@ -55,7 +55,9 @@ def open_stores(url: str) -> Opened:
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in _STORES:
         known = ", ".join(f"{name}://" for name in sorted(_STORES))
-        raise UnknownNameError(f"{url!r} is no url of a store; write one that starts with {known}, such as hlgraph://./folder")
+        raise UnknownNameError(
+            f"{url!r} is no url of a store; write one that starts with {known}, such as hlgraph://./folder"
+        )
     if not rest:
         raise UnknownNameError(f"{url!r} names no folder; write one, such as hlgraph://./folder")
     return _STORES[scheme](rest)

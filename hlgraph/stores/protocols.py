@@ -93,7 +93,7 @@ class GraphStore(Protocol):
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """All visible records of a kind in a scope, by ascending id (facts and entities only without filter or sources)."""
 
-    def pull(self, seeds: Sequence[str], shape: PullShape, scope: Scope) -> Subgraph:
+    def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """One bounded part of the visible graph; no node or edge that only sources outside the scope assert."""
 
     def stats(self, corpus: str | None = None, *, has_counts: bool = True) -> tuple[CorpusStats, ...]:
@@ -146,13 +146,13 @@ class VectorStore(Protocol):
     def search(self, query: VectorQuery) -> list[Hit]:
         """The ``k`` best rows, best first, ties by id; the filter holds inside the search, never after it."""
 
-    def neighbours(self, kind: Kind, corpus: str, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours:
+    def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """All stored rows whose cosine to a given vector is at or above the threshold, in bounded memory."""
 
-    def vectors(self, kind: Kind, corpus: str, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
         """The ids that are there, in the order given, and their vectors."""
 
-    def ids(self, kind: Kind, corpus: str, among: Sequence[str] | None = None) -> set[str]:
+    def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """Ids that the store holds (of those given); for ``Kind.SOURCE`` the described sources."""
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:

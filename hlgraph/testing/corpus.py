@@ -79,12 +79,12 @@ def change_for(
     extractor = TinyExtractor()
     for document in documents:
         held = {item.uri: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
-        compared = compare(document, corpus, held.get(document.uri), ("whole", extractor.fingerprint))
+        compared = compare(document, corpus, stored=held.get(document.uri), processing=("whole", extractor.fingerprint))
         if compared is None:
             continue
         scope = Scope(corpus, sources=(compared.source.id,))
         chunks = {item.id: item for item in stores.graph.find(Kind.CHUNK, scope) if isinstance(item, Chunk)}
-        plan = plan_chunks(compared, WholeChunker().chunk(document), chunks, extractor)
+        plan = plan_chunks(compared, WholeChunker().chunk(document), stored=chunks, extractor=extractor)
         extractions = extractor.extract(context for _, context in plan.to_extract)
         items.append(Extracted(compared, plan, tuple(extractions)))
     if not items:

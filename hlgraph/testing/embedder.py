@@ -36,7 +36,8 @@ class WordEmbedder:
         for at, text in enumerate(texts):
             for word in words(text) or [""]:
                 rows[at] += self._direction(word)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
 
     def _direction(self, word: str) -> NDArray[np.float32]:
         seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")

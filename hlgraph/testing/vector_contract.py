@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -24,12 +26,16 @@ _TEXTS = (
     "川の橋",
 )
 _SOURCES = tuple(
-    Source(f"{at:032x}", "c", f"doc:{at}", f"Title {at}", "sum", {"n": at, "even": at % 2 == 0, "tags": ("all", f"t{at}")})
+    Source(
+        f"{at:032x}", "c", f"doc:{at}", f"Title {at}", "sum", {"n": at, "even": at % 2 == 0, "tags": ("all", f"t{at}")}
+    )
     for at in range(len(_TEXTS))
 )
 
 
-def block(kind: Kind, texts: tuple[str, ...], *, first: int = 0, source_ids: tuple[str, ...] | None = None) -> VectorBlock:
+def block(
+    kind: Kind, texts: tuple[str, ...], *, first: int = 0, source_ids: tuple[str, ...] | None = None
+) -> VectorBlock:
     """Rows with ids that count from ``first`` on, one source each."""
     matrix = _EMBEDDER.embed(texts)
     names = tuple(f"{first + at:032x}" for at in range(len(texts)))
@@ -43,7 +49,8 @@ def fill(stores: Stores, *, change: str = "one", corpus: str = "c") -> None:
 
 def ask(text: str) -> NDArray[np.float32]:
     """A question as a vector."""
-    return _EMBEDDER.embed([text])[0]
+    vector: NDArray[np.float32] = _EMBEDDER.embed([text])[0]
+    return vector
 
 
 class VectorStoreContract:
@@ -53,8 +60,8 @@ class VectorStoreContract:
         assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, ask("bridge"))) == []
         assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, text="bridge")) == []
         assert stores.vectors.ids(Kind.STATEMENT, "c") == set()
-        assert stores.vectors.vectors(Kind.STATEMENT, "c", ["x"])[0] == []
-        assert stores.vectors.neighbours(Kind.ENTITY, "c", ask("a")[None], threshold=0.5).ids == []
+        assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=["x"])[0] == []
+        assert stores.vectors.neighbours(Kind.ENTITY, "c", vectors=ask("a")[None], threshold=0.5).ids == []
 
     def test_search_by_vector_is_exact(self, stores: Stores) -> None:
         fill(stores)
@@ -73,9 +80,11 @@ class VectorStoreContract:
         fill(stores)
         hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 5, text="Who kept the lighthouse?"))
         assert int(hits[0].id, 16) == 4
-        assert all(a.score >= b.score for a, b in zip(hits, hits[1:], strict=False))
+        assert all(a.score >= b.score for a, b in itertools.pairwise(hits))
 
-    @pytest.mark.parametrize(("text", "at"), [("brücke fluss", 5), ("川の橋", 6), ("BRÜCKE", 5), ('"quoted" AND (canal* OR lock)', 3)])
+    @pytest.mark.parametrize(
+        ("text", "at"), [("brücke fluss", 5), ("川の橋", 6), ("BRÜCKE", 5), ('"quoted" AND (canal* OR lock)', 3)]
+    )
     def test_text_of_any_script_and_syntax_is_only_words(self, stores: Stores, text: str, at: int) -> None:
         fill(stores)
         assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, text=text))[0].id, 16) == at
@@ -87,7 +96,15 @@ class VectorStoreContract:
 
     @pytest.mark.parametrize("mode", ["vector", "text", "hybrid"])
     @pytest.mark.parametrize(
-        "where", ["n >= 3", "even = true", 'tags in ("t1", "t2")', "not exists n", 'title = "Title 2" or n < 1', 'uri = "doc:3"']
+        "where",
+        [
+            "n >= 3",
+            "even = true",
+            'tags in ("t1", "t2")',
+            "not exists n",
+            'title = "Title 2" or n < 1',
+            'uri = "doc:3"',
+        ],
     )
     def test_filters_hold_inside_the_search(self, stores: Stores, mode: str, where: str) -> None:
         fill(stores)
@@ -147,20 +164,20 @@ class VectorStoreContract:
     def test_vectors_come_back_in_the_order_asked_for(self, stores: Stores) -> None:
         fill(stores)
         names = [f"{at:032x}" for at in (4, 99, 1)]
-        found, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", names)
+        found, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", ids=names)
         assert found == [names[0], names[2]]
         np.testing.assert_allclose(matrix, _EMBEDDER.embed([_TEXTS[4], _TEXTS[1]]), atol=1e-6)
 
     def test_neighbours_are_all_pairs_at_the_threshold(self, stores: Stores) -> None:
         fill(stores)
         matrix = _EMBEDDER.embed(_TEXTS)
-        found = stores.vectors.neighbours(Kind.STATEMENT, "c", matrix, threshold=0.4)
+        found = stores.vectors.neighbours(Kind.STATEMENT, "c", vectors=matrix, threshold=0.4)
         pairs = {(int(a), int(b, 16)) for a, b in zip(found.queries, found.ids, strict=True)}
         assert pairs == {(int(a), int(b)) for a, b in np.argwhere(matrix @ matrix.T >= 0.4)}
 
     def test_ids_among(self, stores: Stores) -> None:
         fill(stores)
-        assert stores.vectors.ids(Kind.STATEMENT, "c", [_SOURCES[0].id, "nope"]) == {_SOURCES[0].id}
+        assert stores.vectors.ids(Kind.STATEMENT, "c", among=[_SOURCES[0].id, "nope"]) == {_SOURCES[0].id}
         assert stores.vectors.ids(Kind.SOURCE, "c") == {item.id for item in _SOURCES}
 
     def test_corpora_and_kinds_are_apart(self, stores: Stores) -> None:
@@ -179,7 +196,7 @@ class VectorStoreContract:
             VectorQuery(Kind.STATEMENT, "c", 9, text="steel bridge"),
         ):
             assert _SOURCES[0].id not in {hit.id for hit in stores.vectors.search(query)}
-        assert stores.vectors.vectors(Kind.STATEMENT, "c", [_SOURCES[0].id])[0] == []
+        assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=[_SOURCES[0].id])[0] == []
 
     def test_many_deletes_and_writes_keep_rows_apart(self, stores: Stores) -> None:
         texts = tuple(f"word{at} shared" for at in range(3_000))
@@ -187,7 +204,9 @@ class VectorStoreContract:
         stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(2_500)]})
         stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("late arrival",), first=9_000),)))
         assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == 501
-        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("word2777 shared")))[0].id, 16) == 2_777
+        assert (
+            int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("word2777 shared")))[0].id, 16) == 2_777
+        )
         assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("late arrival")))[0].id, 16) == 9_000
 
     def test_other_dimensions_are_refused(self, stores: Stores) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import InputError
-from hlgraph.read import ReadFailure, ReadOptions, covered, is_covered, read
+from hlgraph.read import ReadFailure, ReadOptions, covered, is_covered, read, source_uri
 from hlgraph.records import Document
 
 
@@ -132,6 +132,16 @@ def test_uri_is_absolute_and_percent_encoded(tmp_path: Path, monkeypatch: pytest
     assert item.uri == f"{tmp_path.as_uri()}/a%20b%23%C3%BC.txt"
 
 
+def test_source_uri_is_that_of_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "a b.txt")
+    monkeypatch.chdir(tmp_path)
+    [item] = read(["./a b.txt"])
+    assert source_uri("./a b.txt") == source_uri(item.uri) == item.uri
+    for path in ("", "a\0b", "\ud800"):
+        with pytest.raises(InputError, match="is no path"):
+            source_uri(path)
+
+
 def test_file_name_that_is_not_utf8_gives_clean_title_and_metadata(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.txt")
     (tmp_path / name).write_text("words")
@@ -165,3 +175,4 @@ def test_is_covered_does_not_mix_up_names_that_begin_alike() -> None:
     assert not is_covered("file:///d/a.csv.bak", names)
     assert not is_covered("file:///e", names)
     assert not is_covered("file:///x", [""])
+    assert not is_covered("file:///d/b.csv#a/c", ["file:///d/b.csv#a/"])

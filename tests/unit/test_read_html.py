@@ -48,14 +48,18 @@ def test_same_page_gives_the_same_text_again(tmp_path: Path) -> None:
     assert only(tmp_path / "p.html", PAGE) == only(tmp_path / "p.html", PAGE)
 
 
-@pytest.mark.parametrize("page", ["<p>Only a short line.</p>", "<HTML><body><div>Only a short line.</div>", "Only a short line."])
+@pytest.mark.parametrize(
+    "page", ["<p>Only a short line.</p>", "<HTML><body><div>Only a short line.</div>", "Only a short line."]
+)
 def test_fragments_and_short_pages_are_read(tmp_path: Path, page: str) -> None:
     found = only(tmp_path / "short.htm", page)
     assert isinstance(found, Document)
     assert (found.text, found.title) == ("Only a short line.", "short")
 
 
-@pytest.mark.parametrize("page", ["<html><body></body></html>", "<html><script>var a = 1;</script></html>", "<!-- x -->"])
+@pytest.mark.parametrize(
+    "page", ["<html><body></body></html>", "<html><script>var a = 1;</script></html>", "<!-- x -->"]
+)
 def test_a_page_without_main_text_is_a_failure(tmp_path: Path, page: str) -> None:
     found = only(tmp_path / "p.html", page)
     assert isinstance(found, ReadError)
@@ -65,7 +69,12 @@ def test_a_page_without_main_text_is_a_failure(tmp_path: Path, page: str) -> Non
 
 def test_declared_encodings_are_obeyed_and_others_are_not_guessed(tmp_path: Path) -> None:
     page = '<html><head><meta http-equiv="Content-Type" content="text/html; charset={}"></head><body><p>{}</p></body>'
-    for declared, actual in (("iso-8859-1", "cp1252"), ("koi8-r", "koi8-r"), ("utf-16", "utf-8"), ("nonsense", "utf-8")):
+    for declared, actual in (
+        ("iso-8859-1", "cp1252"),
+        ("koi8-r", "koi8-r"),
+        ("utf-16", "utf-8"),
+        ("nonsense", "utf-8"),
+    ):
         text = "Мир и слово" if actual == "koi8-r" else "Größe “quoted”"
         found = only(tmp_path / "p.html", page.format(declared, text).encode(actual))
         assert isinstance(found, Document), found

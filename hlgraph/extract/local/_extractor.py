@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from hlgraph.extract.local._layout import Unit, units
 from hlgraph.extract.local._mentions import find_mentions
-from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._title import Title, occurrences, read_title
+from hlgraph.extract.local._tokens import Shape
 from hlgraph.extract.local._topics import chunk_topics, unit_topics
 from hlgraph.extract.local._triples import find_triples
 from hlgraph.extract.local._values import Found

@@ -1,4 +1,4 @@
-"""Closed word lists of the rule-based extractor: what looks like a name and is none, and what tells the kind of a name."""
+"""Closed word lists of the rule-based extractor: what only looks like a name, and what tells the kind of one."""
 
 from __future__ import annotations
 
@@ -9,168 +9,148 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+def _lines(text: str) -> frozenset[str]:
+    """Entries of several words, parted by bars."""
+    return frozenset(text.replace("\n", "").split("|"))
+
+
+_MONTHS = """January February March April May June July August September October November December"""
+MONTHS = tuple(_MONTHS.split())
 
 CALENDAR = _words("monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter") | {
     month.lower() for month in MONTHS
 }
 
 DEMONYMS = _words(
-    """african afghan albanian algerian american anglo arab arabic argentine argentinian armenian asian australian
-    austrian azerbaijani bangladeshi bavarian belarusian belgian bengali bolivian bosnian brazilian british bulgarian
-    burmese cambodian cameroonian canadian caribbean catalan catholic celtic chilean chinese christian colombian
-    croatian cuban cypriot czech danish dutch ecuadorian egyptian english estonian ethiopian european filipino finnish
-    flemish french georgian german germanic ghanaian greek gujarati hawaiian hebrew hindi hindu hispanic hungarian
-    icelandic indian indonesian iranian iraqi irish islamic israeli italian jamaican japanese jewish jordanian kannada
-    kazakh kenyan korean kurdish kuwaiti latin latvian lebanese libyan lithuanian malay malayalam malaysian maltese
-    mandarin marathi mediterranean mexican mongolian moroccan muslim nepalese nepali nigerian nordic norwegian
-    ottoman pakistani palestinian persian peruvian polish portuguese protestant prussian punjabi roman romanian russian
-    sanskrit saudi scandinavian scottish serbian sicilian slavic slovak slovenian somali soviet spanish swedish swiss
-    syrian taiwanese tamil telugu thai tibetan tunisian turkish ugandan ukrainian urdu uruguayan venezuelan vietnamese
-    welsh yugoslav anglican norman norse frankish byzantine confederate allied nazi republican republicans democratic
-    democrat democrats buddhist buddhists levantine latino latinos slavs soviets nazis carolingian victorian elizabethan
-    hellenistic aramaic amharic persians ottomans byzantines normans franks british-indian philippine bohemian tuscan
-    venetian florentine parisian californian texan hollywood-style north-american afro americans germans russians indians italians canadians australians romans greeks jews christians
-    muslims europeans africans arabs turks spaniards danes swedes poles northern southern eastern western central"""
+    """african afghan albanian algerian american anglo arab arabic argentine argentinian armenian asian australian austrian
+azerbaijani bangladeshi bavarian belarusian belgian bengali bolivian bosnian brazilian british bulgarian burmese
+cambodian cameroonian canadian caribbean catalan catholic celtic chilean chinese christian colombian croatian cuban
+cypriot czech danish dutch ecuadorian egyptian english estonian ethiopian european filipino finnish flemish french
+georgian german germanic ghanaian greek gujarati hawaiian hebrew hindi hindu hispanic hungarian icelandic indian
+indonesian iranian iraqi irish islamic israeli italian jamaican japanese jewish jordanian kannada kazakh kenyan
+korean kurdish kuwaiti latin latvian lebanese libyan lithuanian malay malayalam malaysian maltese mandarin marathi
+mediterranean mexican mongolian moroccan muslim nepalese nepali nigerian nordic norwegian ottoman pakistani
+palestinian persian peruvian polish portuguese protestant prussian punjabi roman romanian russian sanskrit saudi
+scandinavian scottish serbian sicilian slavic slovak slovenian somali soviet spanish swedish swiss syrian taiwanese
+tamil telugu thai tibetan tunisian turkish ugandan ukrainian urdu uruguayan venezuelan vietnamese welsh yugoslav
+anglican norman norse frankish byzantine confederate allied nazi republican republicans democratic democrat
+democrats buddhist buddhists levantine latino latinos slavs soviets nazis carolingian victorian elizabethan
+hellenistic aramaic amharic persians ottomans byzantines normans franks philippine bohemian tuscan venetian
+florentine parisian californian texan afro americans germans russians indians italians canadians australians romans
+greeks jews christians muslims europeans africans arabs turks spaniards danes swedes poles northern southern eastern
+western central"""
 )
 
 # A sentence often begins with these; they are taken off the front of a name there ("Former President ...").
 OPENERS = STOP_WORDS | _words(
-    """according accordingly across actually additionally ago almost alone along alongside already although altogether
-    amid among amongst annually anyone anything apart apparently appointed approximately around aside based
-    basically because being besides born both built certain clearly commonly compared composed conceived concerning
-    consequently considering contrary conversely created currently described designed despite developed directed due
-    during earlier early economically educated either elected elsewhere especially essentially established
-    eventually everyone everything except exiled famously featuring following follows formed former formerly founded
-    frequently fully furthermore generally given having hence historically hopefully hosted hundreds immediately
-    included including increasingly indeed initially inside inspired instead interestingly internationally known
-    largely lastly late later led likewise located mainly many married meanwhile mid moreover mostly musically named
-    nationally naturally nearby nearly neighboring neighbouring neither nevertheless nobody none nonetheless
-    normally notably nothing nowadays numerous obviously occasionally officially often oh ok okay originally others
-    otherwise outside overall owing owned partially partly per performed perhaps physically played politically
-    powered presently previously primarily prior probably produced published quite raised rather recently recorded
-    regarded regarding regardless related released respectively roughly secondly several shortly similarly simply
-    simultaneously since situated sometimes soon specifically starring still subsequent subsequently successful
-    suddenly surely surprisingly taken thereafter thereby therefore thirdly though throughout till together totally
-    toward towards traditionally trained typically ultimately undoubtedly unfortunately unless unlike unlikely using
-    usually various versus via well whatever whenever whereas wherever whether whichever while whoever written yes
-    yesterday yet"""
+    """according accordingly across actually additionally ago almost alone along alongside already although altogether amid
+among amongst annually anyone anything apart apparently appointed approximately around aside based basically because
+being besides born both built certain clearly commonly compared composed conceived concerning consequently
+considering contrary conversely created currently described designed despite developed directed due during earlier
+early economically educated either elected elsewhere especially essentially established eventually everyone
+everything except exiled famously featuring following follows formed former formerly founded frequently fully
+furthermore generally given having hence historically hopefully hosted hundreds immediately included including
+increasingly indeed initially inside inspired instead interestingly internationally known largely lastly late later
+led likewise located mainly many married meanwhile mid moreover mostly musically named nationally naturally nearby
+nearly neighboring neighbouring neither nevertheless nobody none nonetheless normally notably nothing nowadays
+numerous obviously occasionally officially often oh ok okay originally others otherwise outside overall owing owned
+partially partly per performed perhaps physically played politically powered presently previously primarily prior
+probably produced published quite raised rather recently recorded regarded regarding regardless related released
+respectively roughly secondly several shortly similarly simply simultaneously since situated sometimes soon
+specifically starring still subsequent subsequently successful suddenly surely surprisingly taken thereafter thereby
+therefore thirdly though throughout till together totally toward towards traditionally trained typically ultimately
+undoubtedly unfortunately unless unlike unlikely using usually various versus via well whatever whenever whereas
+wherever whether whichever while whoever written yes yesterday yet"""
 )
 # These alone, at the head of a sentence or in a heading, are no name; in a longer name they may be part of it.
 ORDINARY = (
     OPENERS
     | CALENDAR
     | _words(
-        """abstract acknowledgements actor actress actual additional adult adults advertisement age album albums
-    alternative analysis analysts animals annual answer answers appendix art article articles artists arts audiences
-    author authors average awards background beginning best better bibliography big biography birds books boys
-    brother brothers business businesses capital care career cast caution chairman chapter characters children
-    cities citizens city class click color colour communication companies company conclusion conclusions
-    construction contents context control cost costs countries country crew criticism critics cultural culture
-    current customers damage dance data date daughter daughters day days dead dear death deaths dedicated demand
-    design details development different dinner director discography discussion distribution doctors economic
-    economy education eight eighteen eighth eighty eleven employees employment end energy engineers entertainment
-    environment episode episodes equal equipment etymology events evidence evolution example examples experts
-    exports facilities faculty fair family famous fans farmers father features federal fellow fewer fifteen fifth
-    fifty figure figures film filmography films final finally financial fire first fish five flights flowers follow
-    food foods football forced foreign forty founder four fourteen fourth free freedom friends full fun funds game
-    games gas geographically girls god gold good gov government governments graduates great group groups guests half
-    health heat heavy hello help high higher hills history home homes host hot human humans hundred husband images
-    immigrants important imports incidents income independent individual individuals industrial industry infant
-    information inhabitants international introduction investors islands issue issues job jobs justice key kids king
-    kings lack land language languages large last latter law laws lawyers lead leaders least left legal legend
-    legislation less let letters level library life light like likely line lines list literacy little live living
-    local long look lots love low lower machine main major make makes making male males man managers maps marine
-    marketing marketplace mass material materials maximum maybe mayor measures media medical members membership
-    memory men metal methods military million millions minister modern money months moral mother motion mountains
-    movement movies mr mrs music names national natural nature net new next nine nineteen ninety ninth non north
-    northern note notes number objects officers officials oil old older one ones open opened opening opponents
-    opposite opposition ordinary original overview owners page pages paper parallel parents part participants
-    parties parts party passengers past patients peace people performance performances permanent person personal
-    persons photo photos phrases place places plans plant plants players please plot plus poetry police political
-    politics population positive possible post power premiered present president pressure prices prisoners private
-    problems proceeds process production products professional professor programs progress property proponents
-    prosecutors protesters public publication publisher pupils question questions rail rain ratings read reading
-    real really reason reasons recent reception record recording records reference references refugees religion
-    religious remains remember rep report reports representatives research researchers residents respect results
-    revenue reviewers reviews rice right rights rivers roads role royal rule rules rumors said sales say says scenes
-    scholars school schools science scientific scientists seasons second section see seeing sen series services
-    settlement settlers seven seventeen seventh seventy sex share ship ships shooting shops side sign similar singer
-    singles sister sisters site six sixteen sixth sixty sketches slaves small snow social society soil soldiers sole
-    son songs sons sound source sources southern space special specialized species specimens speech speed sport
-    sports staff stage standard star stars start started starting state statement states statistics steel step steps
-    stone stories story structure student students studies study style subject success sugar summary supply support
-    supporters sure survivors symptoms synopsis system table target tax teachers teaching team teams technical
-    technology tell temperatures ten tens tenth territory text thanks theory things think third thirteen thirty
-    thousand thousands three time times tip tips title titled titles today tomorrow tonight top total tourism
-    tourists towns track tracks trade traditional traffic training trains transport transportation travel travelers
-    treatment trees troops trustees try twelve twenty two type types typical university upcoming urban use used
-    users uses variations vehicles version versions victims video videos views village villages violence vision
-    visitors visual vocals volunteers voters voting wait want war warning warnings watch water ways weather wife
-    wikipedia wind wine winner winners winter wireless wives woman women wood word words work workers working works
-    world worldwide writer writers writing year years young younger youth zero"""
+        """abstract acknowledgements actor actress actual additional adult adults advertisement age album albums alternative
+analysis analysts animals annual answer answers appendix art article articles artists arts audiences author authors
+average awards background beginning best better bibliography big biography birds books boys brother brothers
+business businesses capital care career cast caution chairman chapter characters children cities citizens city class
+click color colour communication companies company conclusion conclusions construction contents context control cost
+costs countries country crew criticism critics cultural culture current customers damage dance data date daughter
+daughters day days dead dear death deaths dedicated demand design details development different dinner director
+discography discussion distribution doctors economic economy education eight eighteen eighth eighty eleven employees
+employment end energy engineers entertainment environment episode episodes equal equipment etymology events evidence
+evolution example examples experts exports facilities faculty fair family famous fans farmers father features
+federal fellow fewer fifteen fifth fifty figure figures film filmography films final finally financial fire first
+fish five flights flowers follow food foods football forced foreign forty founder four fourteen fourth free freedom
+friends full fun funds game games gas geographically girls god gold good gov government governments graduates great
+group groups guests half health heat heavy hello help high higher hills history home homes host hot human humans
+hundred husband images immigrants important imports incidents income independent individual individuals industrial
+industry infant information inhabitants international introduction investors islands issue issues job jobs justice
+key kids king kings lack land language languages large last latter law laws lawyers lead leaders least left legal
+legend legislation less let letters level library life light like likely line lines list literacy little live living
+local long look lots love low lower machine main major make makes making male males man managers maps marine
+marketing marketplace mass material materials maximum maybe mayor measures media medical members membership memory
+men metal methods military million millions minister modern money months moral mother motion mountains movement
+movies mr mrs music names national natural nature net new next nine nineteen ninety ninth non north northern note
+notes number objects officers officials oil old older one ones open opened opening opponents opposite opposition
+ordinary original overview owners page pages paper parallel parents part participants parties parts party passengers
+past patients peace people performance performances permanent person personal persons photo photos phrases place
+places plans plant plants players please plot plus poetry police political politics population positive possible
+post power premiered present president pressure prices prisoners private problems proceeds process production
+products professional professor programs progress property proponents prosecutors protesters public publication
+publisher pupils question questions rail rain ratings read reading real really reason reasons recent reception
+record recording records reference references refugees religion religious remains remember rep report reports
+representatives research researchers residents respect results revenue reviewers reviews rice right rights rivers
+roads role royal rule rules rumors said sales say says scenes scholars school schools science scientific scientists
+seasons second section see seeing sen series services settlement settlers seven seventeen seventh seventy sex share
+ship ships shooting shops side sign similar singer singles sister sisters site six sixteen sixth sixty sketches
+slaves small snow social society soil soldiers sole son songs sons sound source sources southern space special
+specialized species specimens speech speed sport sports staff stage standard star stars start started starting state
+statement states statistics steel step steps stone stories story structure student students studies study style
+subject success sugar summary supply support supporters sure survivors symptoms synopsis system table target tax
+teachers teaching team teams technical technology tell temperatures ten tens tenth territory text thanks theory
+things think third thirteen thirty thousand thousands three time times tip tips title titled titles today tomorrow
+tonight top total tourism tourists towns track tracks trade traditional traffic training trains transport
+transportation travel travelers treatment trees troops trustees try twelve twenty two type types typical university
+upcoming urban use used users uses variations vehicles version versions victims video videos views village villages
+violence vision visitors visual vocals volunteers voters voting wait want war warning warnings watch water ways
+weather wife wikipedia wind wine winner winners winter wireless wives woman women wood word words work workers
+working works world worldwide writer writers writing year years young younger youth zero"""
     )
 )
 
 # With these endings a word at the head of a sentence is a common noun or a participle more often than a name.
-COMMON_ENDINGS = (
-    "ing",
-    "ed",
-    "ly",
-    "tion",
-    "tions",
-    "sion",
-    "ment",
-    "ments",
-    "ness",
-    "ity",
-    "ism",
-    "ship",
-    "ance",
-    "ence",
-)
+_ENDINGS = """ing ed ly tion tions sion ment ments ness ity ism ship ance ence"""
+COMMON_ENDINGS = tuple(_ENDINGS.split())
 
 HONORIFICS = _words("mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor")
 
 ROLES = _words(
-    """president chancellor premier senator congressman congresswoman governor mayor judge justice general colonel captain lieutenant sergeant admiral commander cardinal archbishop bishop father pastor rabbi imam director
-    producer actor actress singer author writer novelist poet composer drummer guitarist bassist coach manager chairman
-    chairwoman ceo secretary minister ambassador representative commissioner engineer architect scientist physicist
-    inventor explorer detective inspector officer agent comedian journalist designer founder"""
+    """president chancellor premier senator congressman congresswoman governor mayor judge justice general colonel captain
+lieutenant sergeant admiral commander cardinal archbishop bishop father pastor rabbi imam director producer actor
+actress singer author writer novelist poet composer drummer guitarist bassist coach manager chairman chairwoman ceo
+secretary minister ambassador representative commissioner engineer architect scientist physicist inventor explorer
+detective inspector officer agent comedian journalist designer founder"""
 )
 # "Duke of Kent": the part behind "of" is a name as well.
 TITLES_OF = ROLES | _words(
     """king queen prince princess duke duchess earl count countess baron baroness marquess marquis viscount lord lady
-    emperor empress sultan tsar shah elector margrave landgrave regent pope abbot dean archduke archduchess grand saint"""
+emperor empress sultan tsar shah elector margrave landgrave regent pope abbot dean archduke archduchess grand saint"""
 )
-NOBILITY = ("Duke", "Duchess", "Earl", "Count", "Countess", "Baron", "Baroness", "Marquess", "Viscount", "Archduke")
+NOBILITY = _words(
+    """Duke Duchess Earl Count Countess Baron Baroness Marquess Marchioness Marquis Viscount Viscountess Archduke
+Archduchess Landgrave Margrave Elector Baronet"""
+)
 
 ORGANIZATIONS = _words(
     """inc ltd llc plc corp corporation company co gmbh ag university college school academy institute institution museum
-    library association society foundation federation union council committee commission agency authority bureau
-    department ministry office administration board bank group holdings industries partners club fc party church
-    congress parliament senate court orchestra philharmonic press records pictures studios entertainment
-    productions network airlines railway railroad league conference center centre hospital laboratory laboratories
-    organization organisation alliance trust guild brigade regiment army navy faculty service services secretary
-    minister"""
+library association society foundation federation union council committee commission agency authority bureau
+department ministry office administration board bank group holdings industries partners club fc party church
+congress parliament senate court orchestra philharmonic press records pictures studios entertainment productions
+network airlines railway railroad league conference center centre hospital laboratory laboratories organization
+organisation alliance trust guild brigade regiment army navy faculty service services secretary minister"""
 )
 PLACES = _words(
     """river lake mountain mountains mount county city town township village island islands bay sea ocean strait gulf
-    valley street avenue road bridge park forest desert peninsula province district prefecture region airport station
-    castle palace cathedral creek falls canyon fort cape beach harbor harbour republic"""
+valley street avenue road bridge park forest desert peninsula province district prefecture region airport station
+castle palace cathedral creek falls canyon fort cape beach harbor harbour republic"""
 )
 # A name that begins so is not "first name, last name": its last word does not stand for it.
 NOT_A_FIRST_NAME = (
@@ -179,35 +159,24 @@ NOT_A_FIRST_NAME = (
     | DEMONYMS
     | _words(
         """the new north south east west upper lower greater great san santa st saint los las el la le les old royal united
-    super grand world international national federal first second third general air big little black white red blue
-    green golden sri mt ft port el al de university battle treaty house game star
-    real inter miss captain team nazi ancient imperial medieval inner outer virgin nintendo microsoft google amazon mr mrs"""
+super grand world international national federal first second third general air big little black white red blue
+green golden sri mt ft port al de university battle treaty house game star real inter miss captain team nazi ancient
+imperial medieval inner outer virgin nintendo microsoft google amazon mr mrs"""
     )
 )
 
 # Gaps between two capitalised words over which one name goes on.
-PARTICLES = frozenset(
-    f" {gap} "
-    for gap in (
-        "of|of the|of a|de|de la|de las|de los|del|della|di|da|do|dos|das|du|des|la|le|van|van der|van de|van den|von|von der"
-        "|vom|von dem|mac|mc|ap|zu|zur|der|den|ter|ten|af|av|al|el|bin|ibn|ben|bint|y|e|und|the|et|delle|dei|degli|sur|upon|on-the|&|'n'|’n’|n'"
-    ).split("|")
+_PARTICLES = (
+    """of|of the|of a|de|de la|de las|de los|del|della|di|da|do|dos|das|du|des|la|le|van|van der|van de|van den|von
+|von der|vom|von dem|mac|mc|ap|zu|zur|der|den|ter|ten|af|av|al|el|bin|ibn|ben|bint|y|e|und|the|et|delle|dei|degli|sur
+|upon|&|'n'|’n’"""
 )
+PARTICLES = frozenset(f" {gap} " for gap in _lines(_PARTICLES))
 # ... and over which it goes on inside the name of an organization.
 ORGANIZATION_PARTICLES = frozenset((" for ", " for the ", " to ", " on ", " and ", " and the ", " at ", ", and "))
-PAIRS_WITH_AND = frozenset(
-    (
-        "Trinidad and Tobago",
-        "Bosnia and Herzegovina",
-        "Antigua and Barbuda",
-        "Romeo and Juliet",
-        "Johnson and Johnson",
-        "Tyne and Wear",
-        "Jammu and Kashmir",
-        "Newfoundland and Labrador",
-        "Rodgers and Hammerstein",
-        "Smith and Wesson",
-    )
+PAIRS_WITH_AND = _lines(
+    """Trinidad and Tobago|Bosnia and Herzegovina|Antigua and Barbuda|Romeo and Juliet|Johnson and Johnson|Tyne and Wear
+|Jammu and Kashmir|Newfoundland and Labrador|Rodgers and Hammerstein|Smith and Wesson"""
 )
 # These name nothing alone, whatever their capital: offices, kinds of bodies and places, abbreviations of everyday use.
 GENERIC = (
@@ -216,33 +185,18 @@ GENERIC = (
     | TITLES_OF
     | HONORIFICS
     | _words(
-        """act award awards crown constitution cup empire hall internet league website test state states union revolution republic
-    section treaty war wars century street web tv dvd dvds cd cds ep eps lp lps fm vhs phd ph.d ba b.a ma m.a bs b.s mvp ceo
-    cfo cto ad bc am pm no nr vol op rpm usd gmt utc est pst et al cm mm km kg dj vs pc mp suv ii iii iv no.1 play game part
-    black white red blue green gold silver platinum saint st allies axis heaven give jr sr junior baronet house uss hms zip go cat box he in senior day night eve"""
+        """act award awards crown constitution cup empire hall internet league website test state states union revolution
+republic section treaty war wars century street web tv dvd dvds cd cds ep eps lp lps fm vhs phd ph.d ba b.a ma m.a
+bs b.s mvp ceo cfo cto ad bc am pm no nr vol op rpm usd gmt utc est pst et al cm mm km kg dj vs pc mp suv ii iii iv
+no.1 play game part black white red blue green gold silver platinum saint st allies axis heaven give jr sr junior
+baronet house uss hms zip go cat box he in senior fall elder musical finals universe northeast southeast northwest
+southwest midwest liberal conservative labor labour eve"""
     )
-    | {
-        "prime minister",
-        "vice president",
-        "head coach",
-        "chief executive officer",
-        "chief executive",
-        "executive producer",
-        "general manager",
-        "deputy prime minister",
-        "chief justice",
-        "first lady",
-        "world champion",
-        "hot 100",
-        "the",
-        "no",
-        "foreign minister",
-        "secretary general",
-        "general secretary",
-        "commander in chief",
-        "hall of fame",
-        "prime ministers",
-    }
+    | _lines(
+        """prime minister|prime ministers|vice president|deputy prime minister|foreign minister|chief justice|head coach
+|chief executive|chief executive officer|executive producer|general manager|general secretary|secretary general|first lady
+|commander in chief|world champion|hall of fame|hot 100"""
+    )
 )
 ADJECTIVES = (
     DEMONYMS
@@ -255,13 +209,13 @@ DOTTED = _words("st dr mr mrs ms prof jr sr mt ft gen col capt lt sgt rev hon no
 # Nouns that stand for the thing that the title names: "The film stars ...".
 SELF_NOUNS = _words(
     """film movie song album single book novel series show band group company organization organisation city town village
-    river school university station team club game episode magazine newspaper museum building bridge church island
-    lake county district municipality genus species play opera musical award festival airport college firm"""
+river school university station team club game episode magazine newspaper museum building bridge church island lake
+county district municipality genus species play opera musical award festival airport college firm"""
 )
 AUXILIARIES = _words("is was are were has had have became becomes remained remains")
 IRREGULAR = _words(
     """wrote won began made led met held left took gave ran built fought founded sang shot sold bought lost taught grew
-    rose fell came went kept brought sought drew flew swam struck beat broke chose drove spoke stood spent sent set put
-    hit cut read overtook overthrew withdrew succeeded lies lay wed bore bound found felt forms"""
+rose fell came went kept brought sought drew flew swam struck beat broke chose drove spoke stood spent sent set put
+hit cut read overtook overthrew withdrew succeeded lies lay wed bore bound found felt forms"""
 )
 PREPOSITIONS = _words("in on at from by for to with of as into near under against between within about after before")

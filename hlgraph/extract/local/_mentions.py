@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from hlgraph.extract.local import _lexicon as lexicon
 from hlgraph.extract.local._layout import Unit
-from hlgraph.extract.local._names import Shape, Token, names, shape, tokens
+from hlgraph.extract.local._names import names
 from hlgraph.extract.local._title import Title, occurrences
-from hlgraph.extract.local._values import Found, quoted, values
+from hlgraph.extract.local._tokens import Shape, Token, shape, tokens
+from hlgraph.extract.local._values import Found, quoted, values, without_overlaps
 
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 _UNSPACED_NAME = re.compile(
@@ -24,7 +26,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[list[Found]], Shape]:
-    """The mentions of every unit of a chunk, in the order of the unit's text, and what the chunk says about capitals.
+    """The mentions of every unit of a chunk, in the order of its text, and what the chunk says about capitals.
 
     Mentions do not overlap but for the name inside a title of office ("Kent" in "Duke of Kent"). An acronym that the chunk
     explains, and a surname whose only full name in the chunk is known, are given the full name.
@@ -59,15 +61,16 @@ def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shap
     taken: list[Found] = []
     if title.is_name:
         taken = [found for found in occurrences(text, title) if not _is_part_of_name(text, found)]
-    taken = _with(taken, quoted(text))
-    taken = _with(taken, values(text))
+    taken = without_overlaps(taken, quoted(text))
+    taken = without_overlaps(taken, values(text))
     if _UNSPACED.search(text) and len(_UNSPACED.findall(text)) * 3 > len(text):
         words = ()  # the borders of words are not those that capitals tell
-        for match in _UNSPACED_NAME.finditer(text):
-            taken = _with(taken, [Found(match.start(), match.end(), match.group(), "")])
+        latin = [Found(match.start(), match.end(), match.group(), "") for match in _UNSPACED_NAME.finditer(text)]
+        taken = without_overlaps(taken, latin)
     runs = names(text, words, evidence, taken=taken) if words else []
-    kept = (found for found in taken if not any(run.start <= found.start and found.end <= run.end for run in runs))
-    for found in sorted([*kept, *runs]):
+    inside = [run for before, run in pairwise(runs) if run.start < before.end]  # "Kent" of "Duke of Kent"
+    outside = [run for run in runs if run not in inside] if inside else runs
+    for found in sorted([*without_overlaps(outside, taken), *inside]):
         if title.is_name and (found.name in title.forms or _introduces(text, found, title)):
             yield found._replace(name=title.bare)
         elif found.kind == "" and _BORN.match(text, found.end):
@@ -93,18 +96,9 @@ def _is_part_of_name(text: str, found: Found) -> bool:
     return text[found.end : found.end + 1] == " " and (follower.isupper() or follower.isdigit())
 
 
-def _with(taken: Sequence[Found], more: Sequence[Found]) -> list[Found]:
-    """Both, sorted, without those of ``more`` that overlap what is taken."""
-    if not taken:
-        return list(more)
-    return sorted(
-        [*taken, *(new for new in more if all(new.end <= old.start or old.end <= new.start for old in taken))]
-    )
-
-
 def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]]:
     """Acronyms that a sentence explains: "World Health Organization (WHO)", where the initials agree."""
-    for full, short in zip(mentions, mentions[1:], strict=False):
+    for full, short in pairwise(mentions):
         if (
             text[full.end : short.start] == " ("
             and text[short.end : short.end + 1] == ")"
@@ -139,8 +133,7 @@ def _surname(name: str) -> str:
     if (
         lowered[0] in lexicon.NOT_A_FIRST_NAME
         or lowered[0] in lexicon.ORDINARY
-        or len(parts[0]) > 2
-        and parts[0].isupper()
+        or (len(parts[0]) > 2 and parts[0].isupper())
     ):
         return ""
     if any(word in ("of", "the", "&", "and", "for") for word in lowered):

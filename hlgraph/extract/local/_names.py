@@ -4,89 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import pairwise
 
 from hlgraph.extract.local import _lexicon as lexicon
+from hlgraph.extract.local._tokens import Shape, Token
 from hlgraph.extract.local._values import Found
+from hlgraph.text import STOP_WORDS
 
-
-class Token(NamedTuple):
-    """A word that may be part of a name; ``word`` is without the possessive; ``is_first``: a capital means nothing here."""
-
-    start: int
-    end: int
-    word: str
-    is_first: bool
-    is_possessive: bool
-
-
-# A word from its first letter that is not known to be lower case, or a number. That it is a capital, and where the word
-# really begins, is asked afterwards: a pattern that begins with a plain set of characters is searched several times faster.
-_TOKEN = re.compile(
-    r"[^\W\da-zß-öø-ÿ_][^\W_]*(?:(?:['’.&‐‑–-]|\.-)[^\W_]+)*"
-    r"|\d(?<![^\W_].)(?:\d{0,3}(?![\w.,%-])|0th(?= Century [A-Z]))"
-)
-_FIRST = re.compile(r"[^\W_]")
-_WORD = re.compile(r"[^\W\d_]+")
-_BREAK = re.compile(r"(?:[:.?!…•|]|[“\"«„(\[—–-])\s*$")
-_BREAKS = ':.?!…•|"“«„([—–-'
 _DETERMINER = re.compile(r"\b(?:the|a|an|his|her|its|their|our|this|that|each|every|The)\s$")
-_LOWER_TAIL = re.compile(r"[-‐‑](?:based|born|owned|led|winning|nominated|area|backed|controlled|occupied)$")
 _INITIAL = re.compile(r"(?<!\w)[A-Z]\. ")
 _ROMAN = re.compile(r"[IVXLC]+$")
-_GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|auf|von|den|dem|zu|wurde|sich|auch|werden)\b")
-_ENGLISH = re.compile(r"\b(?:the|and|is|of|to|was|in|for|with|that)\b")
 _GERMAN_PLACE = re.compile(r"\b(?:in|aus|nach|bei|von)\s$")
-_BE = re.compile(
+_IS = re.compile(
     r"(?:['’]s)?\s(?:is|was|has|had|became|won|said|says|announced|wrote|began|died|lives|joined|released)\b"
 )
+_WITH_DOT = frozenset(("Jr", "Sr", "Inc", "Ltd", "Co", "Corp"))
+_AFTER_COMMA = frozenset(("Jr", "Sr", "Inc", "Ltd", "LLC", "D.C", "D.C."))
+_RANK = re.compile(r", \d{1,2}(?:st|nd|rd|th) $")
+_OF = (" of ", " of the ")
+# "People's Republic", "Women's World Cup"
+_OF_A_WHOLE = frozenset(
+    ("King", "Queen", "People", "Women", "Men", "Children", "Master", "Bachelor", "World", "Nation")
+)
 _LONGEST_NAME = 8  # longer runs are lines in Title Case, not names
-
-
-class Shape(NamedTuple):
-    """What the words of a chunk look like: the evidence for and against a capital being that of a name."""
-
-    lower: frozenset[str]
-    capital: frozenset[str]
-    is_german: bool
-
-
-def tokens(text: str) -> list[Token]:
-    """The words of a sentence that begin with a capital (or are written like "iPhone"), and the numbers, in order."""
-    found = []
-    head = _FIRST.search(text)
-    head_end = head.start() if head else 0
-    for match in _TOKEN.finditer(text):
-        word, start = match.group(), match.start()
-        if not (word[0].isupper() or word[0].isdigit()):
-            continue
-        before = text[start - 1] if start else " "
-        if before.isalnum():
-            if not before.islower() or (start > 1 and text[start - 2].isalnum()):
-                continue  # inside a word
-            start, word = start - 1, before + word
-        elif before == "-" and text[start - 2].islower():
-            continue  # "non-English"
-        is_first = start <= head_end or (
-            (before != " " or text[start - 2] in _BREAKS) and _BREAK.search(text, max(0, start - 4), start) is not None
-        )
-        end = match.end()
-        is_possessive = word[-2:-1] in ("'", "’") and word[-1] in "sS"
-        if is_possessive:
-            word = word[:-2]
-        elif "-" in word and (tail := _LOWER_TAIL.search(word)):
-            word = word[: tail.start()]  # "Chicago-based"
-            end = start + len(word)
-        found.append(Token(start, end, word, is_first, is_possessive))
-    return found
-
-
-def shape(text: str, sentences: Sequence[Sequence[Token]], *, known: Sequence[str]) -> Shape:
-    """The evidence that a chunk gives about its own words; ``known`` are names, whatever the chunk says."""
-    lower = {word for word in set(_WORD.findall(text)) if word.islower()}.difference(name.lower() for name in known)
-    capital = {token.word for sentence in sentences for token in sentence if not token.is_first}
-    is_german = len(_GERMAN.findall(text)) > 2 + len(_ENGLISH.findall(text))
-    return Shape(frozenset(lower), frozenset(capital.union(known)), is_german)
+_LONGEST_RUN = 40
+_LONGEST_GAP = 9
 
 
 def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence[Found]) -> list[Found]:
@@ -97,30 +39,25 @@ def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence
     text:
         The sentence.
     words:
-        Its :func:`tokens`.
+        Its tokens.
     evidence:
         What the chunk says about capitals.
     taken:
         Mentions found otherwise; sorted, not overlapping.
     """
-    if _is_shouted(text):
-        return []
+    if len(text) > 12 and text.isupper() and " " in text:
+        return []  # a line in capitals throughout
     free = _free(words, [found for found in taken if not (found.kind == "date" and found.end - found.start == 4)])
     found: list[Found] = []
     first = 0
     while first < len(free):
         last = first
-        while last + 1 < len(free) and _joins(text, free, first, last):
+        while last + 1 < len(free) and last - first < _LONGEST_RUN and _joins(text, free, first, last):
             last += 1
         if last - first < _LONGEST_NAME:
             found.extend(_name(text, free[first : last + 1], evidence))
         first = last + 1
     return found
-
-
-def _is_shouted(text: str) -> bool:
-    """Whether a line is written in capitals throughout, so that they tell nothing."""
-    return len(text) > 12 and text.isupper() and " " in text
 
 
 def _free(words: Sequence[Token], taken: Sequence[Found]) -> list[Token]:
@@ -138,139 +75,139 @@ def _joins(text: str, free: Sequence[Token], first: int, last: int) -> bool:
     """Whether the name that runs from token ``first`` to ``last`` goes on to the next token."""
     left, right = free[last], free[last + 1]
     gap = text[left.end : right.start]
-    if len(gap) > 9:
-        return False
-    is_number = right.word[0].isdigit()
     if gap == " ":
-        if left.word[0].isdigit():
-            return not is_number and (last > first or _opens_name(text, left, right))
-        if left.is_possessive:
-            return _keeps_possessive(free, first, last)
-        if is_number:
-            return last > first or len(right.word) < 4
-        return not right.is_first
-    if is_number or left.word[0].isdigit():
+        return _joins_directly(text, free, first, last)
+    if len(gap) > _LONGEST_GAP or right.word[0].isdigit() or left.word[0].isdigit():
         return False
-    if gap == ". ":
-        return len(left.word) == 1 or "." in left.word or left.word.lower() in lexicon.DOTTED
-    if gap in (", ", " ") and right.word in ("Jr", "Sr", "Inc", "Ltd", "LLC"):
-        return True
-    if gap == ", ":
-        return right.word in lexicon.NOBILITY and text.startswith(" of ", right.end)
+    if gap in (". ", ", ") or _RANK.match(gap):
+        return _joins_over_mark(text, left, right, gap)
     if left.is_possessive or right.is_first:
         return False
     if gap in lexicon.PARTICLES:
-        return gap != " the " or first == last
-    if gap in lexicon.ORGANIZATION_PARTICLES:
-        return _joins_organization(text, free, first, last)
-    return gap == "/" and len(left.word) > 3
+        return gap != " the " or first == last  # "Ivan the Terrible"
+    return gap in lexicon.ORGANIZATION_PARTICLES and _joins_organization(text, free, first, last)
 
 
-def _opens_name(text: str, year: Token, right: Token) -> bool:
-    """ "the 1948 Summer Olympics", "20th Century Fox", but not "In 1948 Warner" nor "a 1948 American film"."""
-    if year.word.endswith("th"):
-        return True
-    if right.word.lower() in lexicon.DEMONYMS or right.is_first:
+def _joins_directly(text: str, free: Sequence[Token], first: int, last: int) -> bool:
+    """Whether a name goes on to the next word: "World War 2", "the 1948 Summer Olympics", "St Mary's Cathedral"."""
+    left, right = free[last], free[last + 1]
+    is_number = right.word[0].isdigit()
+    if left.word[0].isdigit():
+        return not is_number and (last > first or _opens_name(text, left, right))
+    if left.is_possessive:
+        return _keeps_possessive(free, first, last)
+    if is_number:
+        return last > first or len(right.word) < 4
+    return not right.is_first
+
+
+def _joins_over_mark(text: str, left: Token, right: Token, mark: str) -> bool:
+    """Whether a name goes on over a full stop or a comma: "J. K. Rowling", "St. Louis", "Smith, Jr", "Ann, 1st Duchess of"."""
+    if mark == ". ":
+        return len(left.word) == 1 or "." in left.word or left.word.lower() in lexicon.DOTTED
+    is_noble = right.word in lexicon.NOBILITY and (mark != ", " or text.startswith(" of ", right.end))
+    return is_noble or (mark == ", " and right.word in _AFTER_COMMA)
+
+
+def _opens_name(text: str, number: Token, right: Token) -> bool:
+    """Whether a number begins a name: "the 1948 Summer Olympics", but not "In 1948 Warner" nor "a 1948 American film"."""
+    if number.word.endswith("th"):
+        return True  # "20th Century Fox"
+    if right.word.lower() in lexicon.DEMONYMS or right.is_first or len(number.word) != 4:
         return False
-    return len(year.word) == 4 and _DETERMINER.search(text, max(0, year.start - 7), year.start) is not None
+    return _DETERMINER.search(text, max(0, number.start - 7), number.start) is not None
 
 
 def _keeps_possessive(free: Sequence[Token], first: int, last: int) -> bool:
-    """ "King's College", "St. Mary's Cathedral", "People's Republic", but "Disney's Frozen" are two."""
+    """Whether a name goes on behind a possessive: "St. Mary's Cathedral", "People's Republic", but not "Disney's Frozen"."""
     word = free[last].word
-    if word in ("King", "Queen", "People", "Women", "Men", "Children", "Master", "Bachelor", "World", "Nation"):
-        return True
-    if free[first].word in ("St", "Saint", "Our"):
+    if word in _OF_A_WHOLE or free[first].word in ("St", "Saint", "Our"):
         return True
     following = free[last + 1].word.lower()
-    return (
-        first == last and following in lexicon.ORGANIZATIONS | lexicon.PLACES and word.lower() not in lexicon.ORDINARY
-    )
+    is_body = following in lexicon.ORGANIZATIONS or following in lexicon.PLACES
+    return first == last and is_body and word.lower() not in lexicon.ORDINARY
 
 
 def _joins_organization(text: str, free: Sequence[Token], first: int, last: int) -> bool:
-    """ "Center for Disease Control and Prevention", "Food and Drug Administration", "Bosnia and Herzegovina"."""
+    """Whether a name goes on over "for", "and", "at", as those of bodies do: "Center for Disease Control and Prevention"."""
     left, right = free[last], free[last + 1]
     if text[left.start : right.end] in lexicon.PAIRS_WITH_AND:
         return True
     gap = text[left.end : right.start]
-    held = any(free[i].word.lower() in lexicon.ORGANIZATIONS for i in range(first, last + 1))
     if gap == " at ":
-        return held and free[first].word == "University"
-    if held:
-        if "and" not in gap:
-            return free[last].word.lower() not in lexicon.DEMONYMS
+        return any(token.word == "University" for token in free[first : last + 1])
+    if any(token.word.lower() in lexicon.ORGANIZATIONS for token in free[first : last + 1]):
         opened = text[free[first].start : left.start]
-        return " of " in opened or " for " in opened or opened.endswith("of the ")
-    if gap != " and " or first != last:
+        return "and" not in gap or " of " in opened or " for " in opened or opened.endswith("of the ")
+    if gap != " and " or first != last or last + 2 >= len(free):
         return False
-    follower = free[last + 2] if last + 2 < len(free) else None
-    return (
-        follower is not None
-        and text[right.end : follower.start] == " "
-        and follower.word.lower() in lexicon.ORGANIZATIONS
-        and not right.is_possessive
-        and left.word.lower() not in lexicon.DEMONYMS
-    )
+    body = free[last + 2]  # "Food and Drug Administration"
+    is_body = text[right.end : body.start] == " " and body.word.lower() in lexicon.ORGANIZATIONS
+    return is_body and not right.is_possessive and left.word.lower() not in lexicon.DEMONYMS
 
 
 def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
     """The mention that a run of tokens makes, if any, and the name inside it: "Kent" of "Duke of Kent"."""
-    run, kind = _trimmed(text, run)
+    run, kind = _without_address(text, run)
+    run = _without_tail(run)
     if not run or (len(run) == 1 and not _is_single_name(text, run[0], evidence)):
         return
     lowered = [token.word.lower() for token in run]
     if all(_is_adjective(word) for word in lowered) or " ".join(lowered) in lexicon.GENERIC:
         return
-    start = run[0].start
-    end = run[-1].end - (2 if run[-1].is_possessive else 0)
-    if text[end : end + 1] == "." and (
-        run[-1].word.count(".") or run[-1].word in ("Jr", "Sr", "Inc", "Ltd", "Co", "Corp")
-    ):
+    start, end = run[0].start, run[-1].name_end
+    if text[end : end + 1] == "." and ("." in run[-1].word or run[-1].word in _WITH_DOT):
         end += 1
     name = text[start:end]
-    yield Found(start, end, name, kind or _kind(name, run, lowered))
-    if lowered[0] in lexicon.TITLES_OF and len(run) > 1:
-        head = text[run[0].end : run[1].start]
-        if head in (" of ", " of the ") and len(run[1].word) > 2 and lowered[1] not in lexicon.DEMONYMS:
-            yield Found(run[1].start, end, text[run[1].start : end], "")
+    yield Found(start, end, name, kind or _kind(name, lowered))
+    if lowered[0] in lexicon.TITLES_OF and len(run) > 1 and text[run[0].end : run[1].start] in _OF:
+        inside = Found(run[1].start, end, text[run[1].start : end], "")
+        if len(run[1].word) > 2 and lowered[1] not in lexicon.DEMONYMS:
+            yield inside
 
 
-def _trimmed(text: str, run: Sequence[Token]) -> tuple[Sequence[Token], str]:
-    """A run without the words around the name: openers of the sentence, forms of address, offices."""
+def _without_address(text: str, run: Sequence[Token]) -> tuple[Sequence[Token], str]:
+    """A run without what stands before the name: openers of the sentence, forms of address, offices; and its kind."""
     kind = ""
     while run:
         lower = run[0].word.lower()
-        is_alone = len(run) == 1 or text[run[0].end : run[1].start] not in (" ", ". ")
-        if run[0].is_first and (lower in lexicon.OPENERS or (is_alone and len(run) > 1 and lower in lexicon.ORDINARY)):
-            run = run[1:]
-        elif len(run) > 1 and lower in lexicon.HONORIFICS and text[run[0].end : run[1].start] in (" ", ". "):
-            run, kind = run[1:], "person"
-        elif len(run) > 2 and not is_alone and lower in lexicon.ROLES and not _has_body(text, run):
-            run, kind = run[1:], "person"
-        else:
+        is_joined = len(run) > 1 and text[run[0].end : run[1].start] in (" ", ". ")
+        is_opener = lower in lexicon.OPENERS or (len(run) > 1 and not is_joined and lower in lexicon.ORDINARY)
+        is_address = is_joined and lower in lexicon.HONORIFICS
+        is_office = is_joined and len(run) > 2 and lower in lexicon.ROLES and not _is_body(text, run)
+        if is_address or is_office:
+            kind = "person"
+        elif not (is_opener and run[0].is_first):
             break
-    while run and (run[-1].word.lower() in lexicon.STOP_WORDS or (run[-1].word[0].isdigit() and len(run) == 1)):
-        if len(run) > 1 and len(run[-1].word) > 1 and run[-1].word.isupper():
-            break  # "WHO", "IT"
-        if len(run) > 1 and run[-1].word == "I":
-            break  # "Constantine I"
-        run = run[:-1]
+        run = run[1:]
     return run, kind
 
 
+def _without_tail(run: Sequence[Token]) -> Sequence[Token]:
+    """A run without function words at its end, but with "Constantine I" and acronyms; a lone number is none."""
+    while run:
+        word = run[-1].word
+        is_kept = len(run) > 1 and (word == "I" or (len(word) > 1 and word.isupper()))
+        if (word.lower() in STOP_WORDS and not is_kept) or (word[0].isdigit() and len(run) == 1):
+            run = run[:-1]
+        else:
+            break
+    return run
+
+
+def _is_body(text: str, run: Sequence[Token]) -> bool:
+    """Whether a run names an office or a body, not a person by role: "Governor of Texas", "General Motors Company"."""
+    if any(" of" in text[left.end : right.start] for left, right in pairwise(run)):
+        return True
+    lowered = [token.word.lower() for token in run[1:]]
+    return any(word in lexicon.ORGANIZATIONS or word in lexicon.PLACES for word in lowered)
+
+
 def _is_adjective(word: str) -> bool:
-    """Whether a word tells where or when and names nothing: "American", "Anglo-Irish", "North", "June", "1969"."""
+    """Whether a word tells where or when and names nothing: "american", "anglo-irish", "north", "june", "1969"."""
     if "-" in word or "–" in word:
         return all(_is_adjective(part) for part in word.replace("–", "-").split("-"))
     return word in lexicon.ADJECTIVES or word.isdigit()
-
-
-def _has_body(text: str, run: Sequence[Token]) -> bool:
-    """Whether a run is the name of an office or a body and not a role with a name: "Governor of Texas", "Judge Advocate Board"."""
-    return any(" of" in text[a.end : b.start] for a, b in zip(run, run[1:], strict=False)) or any(
-        token.word.lower() in lexicon.ORGANIZATIONS | lexicon.PLACES for token in run[1:]
-    )
 
 
 def _is_single_name(text: str, token: Token, evidence: Shape) -> bool:
@@ -280,31 +217,33 @@ def _is_single_name(text: str, token: Token, evidence: Shape) -> bool:
         return False
     if "-" in word and word[word.rindex("-") + 1 :].islower():
         return False  # "Oscar-worthy"
-    if word[1:] != lower[1:] and not token.is_first:
+    if token.is_first:
+        return _is_name_at_head(text, token, evidence)
+    if word[1:] != lower[1:]:
         return True  # an acronym, or "McDonald"
-    if lower in lexicon.STOP_WORDS or lower in evidence.lower:
-        return False
     if evidence.is_german and not _GERMAN_PLACE.search(text, max(0, token.start - 5), token.start):
-        return word in evidence.capital and not token.is_first and word.isupper()
-    if not token.is_first:
-        return lower not in lexicon.ORDINARY
-    if lower in lexicon.ORDINARY:
         return False
-    if word in evidence.capital or (len(word) > 1 and any(map(str.isupper, word[1:]))):
+    return lower not in lexicon.ORDINARY and lower not in evidence.lower
+
+
+def _is_name_at_head(text: str, token: Token, evidence: Shape) -> bool:
+    """Whether the capitalised word that opens a sentence is a name: known from elsewhere, an acronym, or a likely subject."""
+    word, lower = token.word, token.word.lower()
+    if lower in lexicon.ORDINARY or lower in evidence.lower:
+        return False
+    if word in evidence.capital or word[1:] != lower[1:]:
         return True
-    return _BE.match(text, token.end - (2 if token.is_possessive else 0)) is not None and not lower.endswith(
-        lexicon.COMMON_ENDINGS
-    )
+    is_subject = _IS.match(text, token.name_end) is not None
+    return is_subject and not evidence.is_german and not lower.endswith(lexicon.COMMON_ENDINGS)
 
 
-def _kind(name: str, run: Sequence[Token], lowered: Sequence[str]) -> str:
+def _kind(name: str, lowered: Sequence[str]) -> str:
     """A guess from cheap cues; mostly none."""
-    if lowered[-1] in lexicon.ORGANIZATIONS or (
-        lowered[0] in lexicon.ORGANIZATIONS and name.split()[1:2] in (["of"], ["for"])
-    ):
+    head, last = lowered[0], lowered[-1]
+    if last in lexicon.ORGANIZATIONS or (head in lexicon.ORGANIZATIONS and name.split()[1:2] in (["of"], ["for"])):
         return "organization"
-    if len(run) > 1 and (lowered[-1] in lexicon.PLACES or lowered[0] in ("lake", "mount", "river", "cape", "fort")):
+    if len(lowered) > 1 and (last in lexicon.PLACES or head in ("lake", "mount", "river", "cape", "fort")):
         return "place"
-    if len(run) > 1 and (lowered[-1] in ("jr", "sr") or _INITIAL.search(name)):
+    if len(lowered) > 1 and (last in ("jr", "sr") or _INITIAL.search(name)):
         return "person"
     return ""

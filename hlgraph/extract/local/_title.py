@@ -26,7 +26,7 @@ class Title(NamedTuple):
     ``full`` is the title, ``bare`` the title without its disambiguation in brackets: the name that statements mention.
     ``aliases`` are other entities that it is (the full title, the acronym in brackets, the bare name without its
     article): one statement a chunk mentions them, which joins them to the bare name in the graph. ``forms``: what stands
-    for it in its own document. ``is_name``: whether it is short and written like the name of something.
+    for it in its own document; all but the last ``ambiguous`` of them tell a stranger what is meant. ``is_name``: whether it is short and written like the name of something.
     """
 
     full: str
@@ -78,7 +78,7 @@ def _is_name(bare: str) -> bool:
 
 def occurrences(text: str, title: Title) -> list[Found]:
     """Where a sentence names the title, in order, not overlapping; a form of one word must have its capital."""
-    found: list[Found] = []
+    spans: list[tuple[int, int]] = []
     lower = text.lower()
     for form in title.forms:
         is_loose = " " in form and len(lower) == len(text)
@@ -86,10 +86,14 @@ def occurrences(text: str, title: Title) -> list[Found]:
         start = where.find(what)
         while start >= 0:
             end = start + len(what)
-            if _is_whole(text, start, end) and all(end <= other.start or start >= other.end for other in found):
-                found.append(Found(start, end, title.bare, ""))
+            if _is_whole(text, start, end):
+                spans.append((start, end))
             start = where.find(what, end)
-    return sorted(found)
+    found: list[Found] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not found or start >= found[-1].end:
+            found.append(Found(start, end, title.bare, ""))
+    return found
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:

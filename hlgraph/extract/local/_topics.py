@@ -11,16 +11,72 @@ from hlgraph.extract.local._title import Title
 from hlgraph.extract.local._values import Found
 from hlgraph.text import STOP_WORDS
 
+_WORD = r"[^\W\d_A-Z]++(?:-[^\W\d_A-Z]++)*+"
 # A noun phrase is taken only where a small word announces it: that keeps most verbs out.
 _ANNOUNCED = re.compile(
-    r"\b(?:an?|the|of|as|his|her|its|their|for|with|and|in|by|into|from|about|on|to|The|An?) ((?:[^\W\d_A-Z]+-?)+(?: (?:[^\W\d_A-Z]+-?)+){1,7})"
+    r"\b(?:an?|the|of|as|his|her|its|their|for|with|and|in|by|into|from|about|on|to|The|An?) "
+    rf"(?=({_WORD}(?: {_WORD}){{1,6}}+))"
 )
-_PARTS_OF_VERBS = frozenset(
-    """used known made based called named born found given became become begin began located released includes include
-    included including following followed follows using one two three four five many several well often usually second third new
-    died married played plays features stars directed written produced published served took like various different same other
-    first last early late van von der den des del later soon back such same""".split()
-)
+# Where one of these begins, a phrase ends.
+_BORDERS = STOP_WORDS | {
+    *(
+        "used",
+        "known",
+        "made",
+        "based",
+        "called",
+        "named",
+        "born",
+        "found",
+        "given",
+        "became",
+        "become",
+        "begin",
+        "began",
+    ),
+    *(
+        "located",
+        "released",
+        "includes",
+        "include",
+        "included",
+        "including",
+        "following",
+        "followed",
+        "follows",
+        "using",
+    ),
+    *("one", "two", "three", "four", "five", "first", "second", "third", "last", "next", "several", "many", "various"),
+    *(
+        "different",
+        "same",
+        "other",
+        "such",
+        "late",
+        "early",
+        "later",
+        "soon",
+        "back",
+        "well",
+        "often",
+        "usually",
+        "like",
+    ),
+    *(
+        "died",
+        "married",
+        "played",
+        "plays",
+        "features",
+        "stars",
+        "directed",
+        "written",
+        "produced",
+        "published",
+        "served",
+    ),
+    *("took", "new", "van", "von", "der", "den", "del", "des"),
+}
 _LONGEST = 4
 _SENTENCES_PER_PHRASE = 4
 _MOST_PHRASES = 3
@@ -56,7 +112,7 @@ def _phrase(words: str) -> str:
     """The phrase that announced words begin with, up to the first function word, or nothing."""
     phrase: list[str] = []
     for word in words.split(" "):
-        if word in STOP_WORDS or word in _PARTS_OF_VERBS or len(word) < 3 or (phrase and word.endswith("ed")):
+        if word in _BORDERS or len(word) < 3 or (phrase and word.endswith("ed")):
             break
         phrase.append(word)
     while phrase and phrase[-1].endswith(("ed", "ly", "ing")):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from hlgraph.extract.local._lexicon import AUXILIARIES, IRREGULAR, PREPOSITIONS, SELF_NOUNS
+from hlgraph.extract.local._lexicon import AUXILIARIES, IRREGULAR, OPENERS, PREPOSITIONS, SELF_NOUNS
 from hlgraph.extract.local._title import Title
 from hlgraph.extract.local._values import Found
 from hlgraph.records import Triple
 from hlgraph.text import STOP_WORDS
 
-_HEAD = re.compile(r"(?:The |the )?[\"“`«]{0,2}\s?$")
+_HEAD = re.compile(r"(?:(?:The|the|Sir|Dame|Mr\.?|Mrs\.?|Dr\.?) )?[\"“`«]{0,2}\s?$")
 _PRONOUN = re.compile(r"(?:It|He|She)(?= [a-z])|The (?P<noun>[a-z]+)(?= [a-z])")
 _PERSONAL = re.compile(r"\b(?:[Hh]e|[Ss]he|born|who)\b")
 _BRACKETS = re.compile(r"['’\"”]{0,2}\s?\([^()]{0,200}\)")
@@ -27,11 +28,26 @@ _PARTICIPLE = re.compile(
 _NEGATION = re.compile(r"\b(?:not|never|no|nor|without|neither)\b")
 _LIST = frozenset((", ", " and ", ", and ", ", the ", " and the ", ", and the ", " & "))
 _ADVERBS = frozenset(
-    "also later then first originally currently officially now subsequently once formerly briefly soon".split()
+    (
+        "also",
+        "later",
+        "then",
+        "first",
+        "originally",
+        "currently",
+        "officially",
+        "now",
+        "once",
+        "formerly",
+        "briefly",
+        "soon",
+    )
 )
-_ARTICLES = frozenset("a an the his her its their".split())
+_ARTICLES = frozenset(("a", "an", "the", "his", "her", "its", "their"))
 _TRAILING = re.compile(r"\s(?:the|an?|his|her|its|their)$")
 _VERB_ENDING = re.compile(r"[a-z]{2,}(?:ed|[a-rt-z]s)$")
+_DEPENDENT = re.compile(r"[\"”]?['’](?:s\b|\s)|-[a-z]")
+_FOLLOWER = re.compile(r"[\"”]? ([a-z]+(?:-[a-z]+)?)\b")
 _MOST = 8
 _LONGEST_COMPLEMENT = 14
 
@@ -41,8 +57,8 @@ def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Tri
 
     The subject is the mention at the head of the sentence, or the title for "It", "He", "She" and "The film" where the
     title is a name and the pronoun fits. Found are: the complement of "is a"; a verb phrase of lower-case words between the
-    subject and a mention, its further prepositions and the members of its list ("stars A and B"); "directed by", "starring" after a
-    complement; the dates of a life in brackets. A sentence with a negation in the way gives nothing.
+    subject and a mention, its further prepositions and the members of its list ("stars A and B"); "directed by" and
+    "starring" after a complement; the dates of a life in brackets. Nothing is taken from behind a negation.
 
     Parameters
     ----------
@@ -89,7 +105,7 @@ def _after_insertions(text: str, end: int) -> int:
 
 
 def _life(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple]:
-    """ "(born 1 March 1952)" and "(1 May 1769 – 14 September 1852)" behind a name."""
+    """The dates of "(born 1 March 1952)" and "(1 May 1769 – 14 September 1852)" behind a name."""
     if not others or others[0].kind != "date" or "(" not in text[subject.end : others[0].start]:
         return
     match = _LIFE.fullmatch(text, subject.end, others[0].start)
@@ -98,13 +114,14 @@ def _life(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple
     if match["born"]:
         yield Triple(subject.name, "born", others[0].name, is_literal=True)
     elif len(others) > 1 and others[1].kind == "date" and _DASH.fullmatch(text, others[0].end, others[1].start):
-        if text[others[1].end : others[1].end + 1] == ")" and " " in others[0].name:
-            yield Triple(subject.name, "born", others[0].name, is_literal=True)
-            yield Triple(subject.name, "died", others[1].name, is_literal=True)
+        is_life = text[others[1].end : others[1].end + 1] == ")" and " " in others[0].name  # not "(1990 – 1995)"
+        ends = (("born", others[0]), ("died", others[1])) if is_life else ()
+        for predicate, date in ends:
+            yield Triple(subject.name, predicate, date.name, is_literal=True)
 
 
 def _complement(text: str, subject: Found) -> Iterator[Triple]:
-    """ "X is a writer of comics": a literal."""
+    """The complement of "is a writer of comics": a literal."""
     match = _COMPLEMENT.match(text, _after_insertions(text, subject.end))
     if not match:
         return
@@ -121,53 +138,55 @@ def _complement(text: str, subject: Found) -> Iterator[Triple]:
 def _verbs(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple]:
     """Verb phrases between the subject and mentions, going from mention to mention while the clause goes on."""
     position = _after_insertions(text, subject.end)
-    others = [mention for mention in others if mention.start >= position]
-    verb = predicate = ""
-    is_open = True  # no other name stands between the subject and here
+    clause = _Clause("", "")
     for mention in others:
         if mention.start < position:
             continue
         gap = text[position : mention.start]
-        if _NEGATION.search(gap):
-            return
-        verb, predicate = _predicate(gap, verb, predicate, is_open=is_open)
-        if predicate:
-            is_literal = mention.kind in ("date", "number")
-            yield Triple(subject.name, predicate, mention.name, is_literal=is_literal)
-        position = mention.end + (2 if text.startswith(("'s", "’s"), mention.end) else 0)
-        if position != mention.end:
-            return
-        is_open = is_open and (predicate != "" or mention.kind in ("date", "number"))
-        if not is_open and not predicate:
-            return
+        is_value = mention.kind in ("date", "number")
+        following = None if _NEGATION.search(gap) else _next_clause(gap, clause)
+        if following is not None:
+            clause = following
+            if _DEPENDENT.match(text, mention.end) or _is_adjunct(text, mention.end):
+                return
+            yield Triple(subject.name, clause.predicate, mention.name, is_literal=is_value)
+            if mention.kind == "number":
+                return  # "57 percent of ..."
+        elif not is_value or clause.predicate:
+            return  # another name stands in between: what follows may be about that
+        position = mention.end
 
 
-def _predicate(gap: str, verb: str, predicate: str, *, is_open: bool) -> tuple[str, str]:
-    """The verb and the predicate that the words before a mention make, or two empty words.
+def _is_adjunct(text: str, end: int) -> bool:
+    """Whether a mention only qualifies the noun behind it: "starred in Indian TV serials"."""
+    match = _FOLLOWER.match(text, end)
+    word = match[1] if match else "and"
+    return not (word in OPENERS or word in PREPOSITIONS or word.endswith(("ed", "ing")))
 
-    ``verb`` and ``predicate`` are those of the mention before, which a preposition or a list may go on with.
-    """
+
+class _Clause(NamedTuple):
+    """The predicate that led to the last mention, and its verb, where a preposition may go on with it."""
+
+    verb: str
+    predicate: str
+
+
+def _next_clause(gap: str, before: _Clause) -> _Clause | None:
+    """The clause that the words before a mention make, or go on with; None if they do neither."""
     if match := _PARTICIPLE.search(gap):
-        if is_open or match.start() == 0:
-            return "", match[1]
-        return "", ""
-    words = gap.strip().rstrip('"“`').strip()
-    if predicate:
-        if gap in _LIST:
-            return verb, predicate
-        bare = _TRAILING.sub("", words)
-        if verb and bare in PREPOSITIONS and gap.startswith(" "):
-            return verb, f"{verb} {bare}"
-        return "", ""
+        return _Clause("", match[1]) if not before.predicate or match.start() == 0 else None
+    if before.predicate:
+        preposition = _TRAILING.sub("", gap.strip().rstrip('"“`').strip())
+        if before.verb and preposition in PREPOSITIONS and gap.startswith(" "):
+            return _Clause(before.verb, f"{before.verb} {preposition}")
+        return before if gap in _LIST else None
     match = _VERB_PHRASE.match(gap)
-    if not match or not is_open:
-        return "", ""
-    phrase = _TRAILING.sub("", match[1].strip()).split()
+    phrase = _TRAILING.sub("", match[1].strip()).split() if match else []
     if not phrase or not _is_verb_phrase(phrase):
-        return "", ""
-    if _ARTICLES.isdisjoint(phrase) and phrase[-1] in PREPOSITIONS:
-        return " ".join(phrase[:-1]), " ".join(phrase)
-    return ("" if phrase[-1] in PREPOSITIONS else " ".join(phrase)), " ".join(phrase)
+        return None
+    if phrase[-1] not in PREPOSITIONS:
+        return _Clause(" ".join(phrase), " ".join(phrase))
+    return _Clause(" ".join(phrase[:-1]) if _ARTICLES.isdisjoint(phrase) else "", " ".join(phrase))
 
 
 def _is_verb_phrase(phrase: Sequence[str]) -> bool:

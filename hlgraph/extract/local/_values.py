@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
@@ -16,6 +16,26 @@ class Found(NamedTuple):
     end: int
     name: str
     kind: str
+
+
+def without_overlaps(first: Sequence[Found], more: Sequence[Found]) -> list[Found]:
+    """Both, sorted, without those of ``more`` that overlap one of ``first``; each is sorted and free of overlaps.
+
+    Examples
+    --------
+    >>> [found.name for found in without_overlaps([Found(0, 4, "a", "")], [Found(3, 5, "b", ""), Found(5, 6, "c", "")])]
+    ['a', 'c']
+    """
+    merged: list[Found] = []
+    position = 0
+    for new in more:
+        while position < len(first) and first[position].end <= new.start:
+            merged.append(first[position])
+            position += 1
+        if position == len(first) or new.end <= first[position].start:
+            merged.append(new)
+    merged.extend(first[position:])
+    return merged
 
 
 _MONTH_NAMES = (
@@ -45,8 +65,8 @@ _VALUE = re.compile(
     rf"|(?<!\w)(?P<other>\d{{1,2}}\.?\s(?:de\s)?(?:{_OTHER_MONTHS})\s(?:de\s)?{_YEAR})\b"
     rf"|(?<![\w.-])(?P<digits>{_YEAR}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}/\d{{4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{4}})(?![\w-])"
     r"|(?<!\d)(?P<cjk>\d{2,4}年(?:\d{1,2}月(?:\d{1,2}日)?)?)"
-    rf"|(?<![\w.])(?P<number>[$€£¥₹]\s?\d[\d,.]*(?<![,.]){_SCALE}"
-    rf"|\d[\d,.]*(?<![,.])(?:\s(?:million|billion|trillion))?[\s-]?(?:{_UNITS})(?![\w/]))"
+    rf"|(?<![\w.])(?P<number>[$€£¥₹]\s?\d[\d,.]{{0,20}}(?<![,.]){_SCALE}"
+    rf"|\d[\d,.]{{0,20}}(?<![,.])(?:\s(?:million|billion|trillion))?[\s-]?(?:{_UNITS})(?![\w/]))"
     r"|(?<![\w.,-])(?P<era>\d{1,4}\s(?:BCE?|CE|AD)\b|AD\s\d{1,4}\b|\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\sBCE?)?|(?:1\d|20)\d0s\b)"
     rf"|(?<![\w.,$€£#:/+])(?P<year>{_YEAR})(?![\w:/%]|[.,]\d)"
 )

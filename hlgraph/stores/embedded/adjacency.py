@@ -53,7 +53,7 @@ _BATCH = 100_000
 class Adjacency:
     """One version of one corpus: nodes in the order of their ids, relationships loaded when first needed."""
 
-    def __init__(self, database: Database, corpus: str, version: int) -> None:
+    def __init__(self, database: Database, corpus: str, *, version: int) -> None:
         self.version = version
         self._database = database
         connection = database.reader()
@@ -71,7 +71,7 @@ class Adjacency:
         self._edges: dict[Relationship, Csr] = {}
         self._both: dict[Relationship, Csr] = {}
 
-    def pull(self, seeds: Sequence[str], shape: PullShape, scope: Scope) -> Subgraph:
+    def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """Breadth-first search from the seeds within shape and scope."""
         may = self._visible(shape, scope)
         edges = {item: self._scoped(item, scope) for item in sorted(shape.relationships) if item in _EDGES}
@@ -123,7 +123,7 @@ class Adjacency:
             return "", {}
         rows = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"
         return (
-            f"SELECT source.n FROM ({rows}) AS source WHERE {' AND '.join(conditions)}",  # noqa: S608 - parameters only
+            f"SELECT source.n FROM ({rows}) AS source WHERE {' AND '.join(conditions)}",
             {**values, "scope_c": self._c},
         )
 
@@ -137,9 +137,10 @@ class Adjacency:
     def _symmetric(self, relationship: Relationship, matrix: Csr) -> Csr:
         if matrix is not self._edges.get(relationship):
             return sp.csr_array(matrix + matrix.T)
-        if relationship not in self._both:
-            self._both[relationship] = sp.csr_array(matrix + matrix.T)
-        return self._both[relationship]
+        found = self._both.get(relationship)
+        if found is None:
+            found = self._both[relationship] = sp.csr_array(matrix + matrix.T)
+        return found
 
     def _load(self, relationship: Relationship) -> Csr:
         found = self._edges.get(relationship)

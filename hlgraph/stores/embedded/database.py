@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import socket
@@ -15,39 +14,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from hlgraph import migrate
-from hlgraph.errors import MigrationError, StoreCorruptError, StoreError, StoreLockedError, StoreUnavailableError
+from hlgraph.errors import MigrationError, StoreError, StoreLockedError
+from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.migrations import SqliteTarget
 
 DATABASE = "hlgraph.db"
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-
-
-@contextlib.contextmanager
-def mapped(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into those of hlgraph, naming the store and the mend."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        text = str(error)
-        if "locked" in text or "busy" in text:
-            raise StoreLockedError(f"{path}: another process is writing to this store; try again when it is done") from error
-        if "full" in text or "disk I/O" in text:
-            raise StoreUnavailableError(
-                f"{path}: cannot write ({text}); free some space and run the same command again: it goes on where it stopped"
-            ) from error
-        if "readonly" in text or "unable to open" in text:
-            raise StoreUnavailableError(f"{path}: {text}; check that the directory exists and is writable") from error
-        raise StoreError(f"{path}: {text}") from error
-    except sqlite3.DatabaseError as error:
-        raise StoreCorruptError(f"{path}: {error}; restore a copy, or delete the directory and ingest again") from error
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        mend = (
-            "free some space and run the same command again: it goes on where it stopped"
-            if error.errno in _FULL
-            else "check that the directory exists and is writable"
-        )
-        raise StoreUnavailableError(f"{path}: {reason}; {mend}") from error
 
 
 class Database:
@@ -75,7 +46,9 @@ class Database:
         if found is not None:
             return found
         if not self.exists():
-            raise StoreError(f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH")
+            raise StoreError(
+                f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH"
+            )
         with mapped(self.path):
             connection = self._connect_reading()
             self._check_schema()
@@ -88,7 +61,11 @@ class Database:
         """Read-only where possible; on a read-only medium SQLite cannot make its shared memory, so open it as immutable."""
         for option in ("mode=ro", "mode=ro&immutable=1"):
             connection = sqlite3.connect(
-                f"{self.file.absolute().as_uri()}?{option}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+                f"{self.file.absolute().as_uri()}?{option}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                timeout=30,
             )
             try:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -117,9 +94,10 @@ class Database:
     def create(self) -> None:
         """Make the directory and the database with the present schema; an existing store is only checked."""
         with mapped(self.path):
-            if not self.exists():
+            target = SqliteTarget(self.file)
+            if not self.exists() or not migrate.plan(target).applied:  # a kill may leave a file with no schema yet
                 (self.path / "vectors").mkdir(parents=True, exist_ok=True)
-                migrate.apply(SqliteTarget(self.file))
+                migrate.apply(target)
             self._check_schema()
 
     @contextlib.contextmanager
@@ -142,7 +120,9 @@ class Database:
     def _take(self, me: int) -> None:
         note = self.path / "writer.json"
         if self._owner is not None:
-            raise StoreLockedError(f"{self.path}: another thread of this process is writing to this store; wait until it is done")
+            raise StoreLockedError(
+                f"{self.path}: another thread of this process is writing to this store; wait until it is done"
+            )
         with mapped(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             try:
@@ -161,6 +141,8 @@ class Database:
 
     def _let_go(self) -> None:
         if self._writer is not None:
+            with contextlib.suppress(sqlite3.Error):  # what was deleted must not live on in the log; the next writer retries
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
             self._writer = None
         self._owner = None

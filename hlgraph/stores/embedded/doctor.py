@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 
 from hlgraph import migrate
-from hlgraph.stores.embedded.database import Database, mapped
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path
 from hlgraph.stores.embedded.migrations import SqliteTarget
 
@@ -82,21 +83,25 @@ def check(database: Database) -> Iterator[tuple[str, bool, str]]:
 
 def _journal(connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
     count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
-    seen = "nothing unfinished" if not count else f"{count} unfinished changes; run any ingest or delete again to finish them"
+    seen = (
+        "nothing unfinished"
+        if not count
+        else f"{count} unfinished changes; run any ingest or delete again to finish them"
+    )
     yield "journal", count == 0, seen
 
 
 def _links() -> Iterator[tuple[str, str]]:
     for table, ends in _LINKS:
         checks = " OR ".join(f"{column} NOT IN (SELECT n FROM {target})" for column, target in ends.items())
-        yield f"links of {table}", f"SELECT count(*) FROM {table} WHERE {checks}"  # noqa: S608 - names from the table above
+        yield f"links of {table}", f"SELECT count(*) FROM {table} WHERE {checks}"
 
 
 def _files(database: Database, connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
     rows = connection.execute("SELECT file, generation, dimensions, slots, corpus, kind FROM vector_file").fetchall()
     wrong = []
     for file, generation, dimensions, slots, corpus, kind in rows:
-        path = matrix_path(database.path, file, generation)
+        path = matrix_path(database.path, file, generation=generation)
         size = path.stat().st_size if path.exists() else 0
         if size < slots * dimensions * 4:
             wrong.append(f"{corpus}/{kind}: {size} bytes for {slots} rows")

@@ -15,7 +15,8 @@ import msgspec
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Kind, Record, Relationship
-from hlgraph.stores.embedded.database import Database, mapped
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.publish import publish
 from hlgraph.stores.embedded.rows import STORED, select
 from hlgraph.stores.embedded.where_sql import to_sql
@@ -30,9 +31,12 @@ BUILT_IN_FIELDS = ("source_id", "title", "uri")
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
     Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
-    Relationship.ABOUT: "SELECT count(*) FROM (SELECT DISTINCT statement, topic FROM about AS l JOIN node ON node.n = l.topic AND c = :c)",
-    Relationship.MENTIONS: "SELECT count(*) FROM (SELECT DISTINCT statement, entity FROM mentions AS l JOIN node ON node.n = l.chunk AND c = :c)",
-    Relationship.SUPPORTS: "SELECT count(*) FROM (SELECT DISTINCT statement, fact FROM supports AS l JOIN node ON node.n = l.chunk AND c = :c)",
+    Relationship.ABOUT: """
+        SELECT count(*) FROM (SELECT DISTINCT statement, topic FROM about AS l JOIN node ON node.n = l.topic AND c = :c)""",
+    Relationship.MENTIONS: """
+        SELECT count(*) FROM (SELECT DISTINCT statement, entity FROM mentions AS l JOIN node ON node.n = l.chunk AND c = :c)""",
+    Relationship.SUPPORTS: """
+        SELECT count(*) FROM (SELECT DISTINCT statement, fact FROM supports AS l JOIN node ON node.n = l.chunk AND c = :c)""",
     Relationship.SUBJECT: "SELECT count(*) FROM fact JOIN node USING (n) WHERE c = :c",
     Relationship.OBJECT: "SELECT count(*) FROM fact JOIN node USING (n) WHERE c = :c AND object IS NOT NULL",
     Relationship.RELATES: "SELECT count(*) FROM relates AS l JOIN node ON node.n = l.subject AND c = :c",
@@ -69,7 +73,9 @@ class EmbeddedGraphStore:
 
     def _pending(self) -> tuple[Pending, ...]:
         with mapped(self._database.path):
-            rows = self._database.writer().execute("SELECT payload, state, outcome FROM journal ORDER BY seq").fetchall()
+            rows = (
+                self._database.writer().execute("SELECT payload, state, outcome FROM journal ORDER BY seq").fetchall()
+            )
         return tuple(
             Pending(
                 msgspec.msgpack.decode(zlib.decompress(payload), type=Change),
@@ -85,7 +91,9 @@ class EmbeddedGraphStore:
             if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
                 return
             self._check_versions(change)
-            row = connection.execute("SELECT embedding, dimensions FROM corpus WHERE name = ?", (change.corpus,)).fetchone()
+            row = connection.execute(
+                "SELECT embedding, dimensions FROM corpus WHERE name = ?", (change.corpus,)
+            ).fetchone()
             if change.embedding and row and row[0] and (row[0], row[1]) != (change.embedding, change.dimensions):
                 raise ModelMismatchError(
                     f"corpus {change.corpus!r} holds vectors of {row[0]} ({row[1]} dimensions), these are of "
@@ -114,7 +122,9 @@ class EmbeddedGraphStore:
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
         """See the protocol."""
         with self._database.transaction() as connection:
-            row = connection.execute("SELECT state, payload, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
+            row = connection.execute(
+                "SELECT state, payload, outcome FROM journal WHERE id = ?", (change_id,)
+            ).fetchone()
             if row is None:
                 if to is ChangeState.DONE:
                     return Outcome()
@@ -144,7 +154,10 @@ class EmbeddedGraphStore:
         connection = self._database.reader()
         with mapped(self._database.path):
             found = select(
-                connection, kind, "node.id IN (SELECT value FROM json_each(:ids))", {"ids": json.dumps(list(ids))}
+                connection,
+                kind,
+                condition="node.id IN (SELECT value FROM json_each(:ids))",
+                values={"ids": json.dumps(list(ids))},
             )
         by_id = {record.id: record for record in found}
         return [by_id[item] for item in dict.fromkeys(ids) if item in by_id]
@@ -166,9 +179,9 @@ class EmbeddedGraphStore:
             values.update(more)
             conditions.append(f"node.source IN (SELECT n FROM ({_SOURCE_ROWS}) AS source WHERE {condition})")
         with mapped(self._database.path):
-            return iter(select(self._database.reader(), kind, " AND ".join(conditions), values))
+            return iter(select(self._database.reader(), kind, condition=" AND ".join(conditions), values=values))
 
-    def pull(self, seeds: Sequence[str], shape: PullShape, scope: Scope) -> Subgraph:
+    def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See the protocol."""
         from hlgraph.stores.embedded.adjacency import Adjacency, nothing
 
@@ -177,10 +190,10 @@ class EmbeddedGraphStore:
             return nothing(shape)
         found = self._adjacency.get(scope.corpus)
         if found is None or found.version != stats[0].version:
-            found = Adjacency(self._database, scope.corpus, stats[0].version)
+            found = Adjacency(self._database, scope.corpus, version=stats[0].version)
             self._adjacency[scope.corpus] = found
         with mapped(self._database.path):
-            return found.pull(seeds, shape, scope)
+            return found.pull(seeds, shape, scope=scope)
 
     def stats(self, corpus: str | None = None, *, has_counts: bool = True) -> tuple[CorpusStats, ...]:
         """See the protocol."""
@@ -188,9 +201,13 @@ class EmbeddedGraphStore:
             return ()
         connection = self._database.reader()
         with mapped(self._database.path):
-            rows = connection.execute("SELECT c, name, version, embedding, dimensions FROM corpus ORDER BY name").fetchall()
+            rows = connection.execute(
+                "SELECT c, name, version, embedding, dimensions FROM corpus ORDER BY name"
+            ).fetchall()
             pending: dict[str, list[str]] = {}
-            for name, change in connection.execute("SELECT corpus, id FROM journal WHERE state = 'staged' ORDER BY seq"):
+            for name, change in connection.execute(
+                "SELECT corpus, id FROM journal WHERE state = 'staged' ORDER BY seq"
+            ):
                 pending.setdefault(name, []).append(change)
             return tuple(
                 replace(self._corpus_stats(row, has_counts=has_counts), pending=tuple(pending.get(row[1], ())))
@@ -212,7 +229,9 @@ class EmbeddedGraphStore:
             held = replace(
                 held,
                 records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED},
-                relationships={kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()},
+                relationships={
+                    kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()
+                },
             )
         self._stats[name] = held
         return held

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def matrix_path(folder: Path, file: int, generation: int) -> Path:
+def matrix_path(folder: Path, file: int, *, generation: int) -> Path:
     """Where the matrix lies; a new generation is written when most slots of the old one are free."""
     return folder / "vectors" / f"{file}-{generation}.f32"
 
 
-def write_rows(path: Path, first: int, rows: NDArray[np.float32]) -> None:
+def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
     """Write rows from slot ``first`` on, and wait until they are on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = np.ascontiguousarray(rows, dtype="<f4")
@@ -25,7 +25,7 @@ def write_rows(path: Path, first: int, rows: NDArray[np.float32]) -> None:
         os.fsync(out.fileno())
 
 
-def zero_rows(path: Path, slots: NDArray[np.int64], dimensions: int) -> None:
+def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
     """Overwrite rows with zeros, and wait until they are on the disk."""
     if not path.exists() or not len(slots):
         return
@@ -35,7 +35,7 @@ def zero_rows(path: Path, slots: NDArray[np.int64], dimensions: int) -> None:
     del matrix
 
 
-def read_rows(path: Path, slots: int, dimensions: int) -> NDArray[np.float32]:
+def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]:
     """The first ``slots`` rows as a read-only memory map (an empty array when there are none)."""
     if not slots:
         return np.empty((0, dimensions), dtype=np.float32)

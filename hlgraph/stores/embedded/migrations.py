@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hlgraph.errors import MigrationError
 from hlgraph.migrate import Applied, Migration, running_version
+from hlgraph.stores.embedded.mapped import mapped
 
 _HISTORY = """\
 CREATE TABLE IF NOT EXISTS migration (
@@ -55,7 +56,7 @@ class SqliteTarget:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Begin a transaction that excludes other writers; commit it at the end of the block, drop it on an error."""
-        with _mapped(self.path), closing(self._connect("rwc")) as connection:
+        with mapped(self.path), closing(self._connect("rwc")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._writer = connection
             try:
@@ -70,7 +71,7 @@ class SqliteTarget:
             return _history(self._writer)
         if not self.path.exists():
             return []
-        with _mapped(self.path):
+        with mapped(self.path):
             try:
                 with closing(self._connect("rw")) as connection:
                     return _history(connection)
@@ -151,12 +152,3 @@ def _history(connection: sqlite3.Connection) -> list[Applied]:
         "SELECT version, name, checksum, applied_at, hlgraph_version FROM migration ORDER BY version"
     )
     return [Applied(*row) for row in rows]
-
-
-@contextmanager
-def _mapped(path: Path) -> Iterator[None]:
-    # Imported late: the store's own module checks the schema with this one.
-    from hlgraph.stores.embedded.database import mapped
-
-    with mapped(path):
-        yield

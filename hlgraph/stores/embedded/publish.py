@@ -47,7 +47,7 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     for statement in script("temporary"):
         connection.execute(statement)
     for table in _TABLES:
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the tuple above
+        connection.execute(f"DELETE FROM {table}")
     _load(connection, change)
     for statement in script("publish"):
         connection.execute(statement, {"corpus": change.corpus} if ":corpus" in statement else {})
@@ -61,12 +61,15 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
 def _load(connection: sqlite3.Connection, change: Change) -> None:
     def insert(table: str, width: int, rows: Iterator[tuple[object, ...]]) -> None:
         marks = ", ".join("?" * width)
-        connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)  # noqa: S608 - our own names
+        connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
 
     insert(
         "t_source",
         8,
-        ((s.id, s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to) for s in change.sources),
+        (
+            (s.id, s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to)
+            for s in change.sources
+        ),
     )
     insert("t_removed_source", 1, ((item,) for item in change.removed_sources))
     insert("t_removed_chunk", 1, ((item,) for item in change.removed_chunks))
@@ -74,7 +77,18 @@ def _load(connection: sqlite3.Connection, change: Change) -> None:
         "t_chunk",
         10,
         (
-            (c.id, c.source_id, c.text, c.start, c.end, c.position, c.tokens, json.dumps(c.headings), c.page, c.fingerprint)
+            (
+                c.id,
+                c.source_id,
+                c.text,
+                c.start,
+                c.end,
+                c.position,
+                c.tokens,
+                json.dumps(c.headings),
+                c.page,
+                c.fingerprint,
+            )
             for c in change.chunks
         ),
     )

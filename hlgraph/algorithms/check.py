@@ -1,0 +1,69 @@
+"""Checks of arguments: each returns nothing, or raises an `InputError` with the argument, its value and the bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sized
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.errors import InputError
+
+
+def same_length(**values: Sized) -> None:
+    """All of these have one length.
+
+    Examples
+    --------
+    >>> same_length(ids=["a"], scores=[0.5, 0.7])
+    Traceback (most recent call last):
+        ...
+    hlgraph.errors.InputError: these must have one length: ids (1), scores (2)
+    """
+    if len({len(value) for value in values.values()}) > 1:
+        lengths = ", ".join(f"{name} ({len(value)})" for name, value in values.items())
+        raise InputError(f"these must have one length: {lengths}")
+
+
+def not_nan(name: str, values: NDArray[np.floating]) -> None:
+    """No element is NaN, which has no place in an order; infinities have."""
+    _no_element(name, np.isnan(values))
+
+
+def finite(name: str, values: NDArray[np.floating]) -> None:
+    """No element is NaN or infinite."""
+    _no_element(name, ~np.isfinite(values))
+
+
+def _no_element(name: str, is_wrong: NDArray[np.bool_]) -> None:
+    places = np.flatnonzero(is_wrong)
+    if len(places):
+        what = "element is" if len(places) == 1 else "elements are"
+        raise InputError(f"{name}: {len(places)} {what} not a usable number, the first at index {places[0]}")
+
+
+def positive(name: str, value: float) -> None:
+    """A finite number above zero."""
+    if not 0 < value < math.inf:
+        raise InputError(f"{name} is {value}; it must be a number above 0")
+
+
+def not_negative(name: str, value: float) -> None:
+    """A finite number, zero or above."""
+    if not 0 <= value < math.inf:
+        raise InputError(f"{name} is {value}; it must be a number from 0")
+
+
+def probability(name: str, value: float) -> None:
+    """A number from 0 to 1.
+
+    Examples
+    --------
+    >>> probability("damping", 1.5)
+    Traceback (most recent call last):
+        ...
+    hlgraph.errors.InputError: damping is 1.5; it must be a number from 0 to 1
+    """
+    if not 0 <= value <= 1:
+        raise InputError(f"{name} is {value}; it must be a number from 0 to 1")

@@ -1,0 +1,112 @@
+"""The extractor over files of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hlgraph.extract.precomputed._files import read_files
+from hlgraph.extract.precomputed._merge import merge
+from hlgraph.extract.precomputed._records import Record
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import checksum
+from hlgraph.records import Extraction
+
+_VERSION = "precomputed/1"
+
+
+class PrecomputedExtractor:
+    """Gives each chunk what files say about its document; the forms of their lines stand in the package's docstring.
+
+    A record is found by the document's key, else by its uri, else by what follows ``#`` in the uri. Files are read once,
+    into memory. The text of a statement is taken as it is given, with white space folded. Names that a record writes in
+    lower case get the capitals that they have in the chunk. A statement without a topic gets the deepest heading, or
+    else the title.
+
+    Parameters
+    ----------
+    paths:
+        One file of JSON lines or several, plain or gzip.
+
+    Raises
+    ------
+    ExtractionError
+        A file cannot be read or holds no record. A single bad line does not raise: see :attr:`problems`.
+    """
+
+    def __init__(self, paths: Path | str | Sequence[Path | str]) -> None:
+        given = [paths] if isinstance(paths, (Path, str)) else list(paths)
+        self._paths = [Path(path) for path in given]
+        self._index = read_files(self._paths)
+
+    @property
+    def fingerprint(self) -> str:
+        """Name, version and a hash of the files' content."""
+        return f"{_VERSION}/{self._index.digest[:32]}"
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be used: file, line, reason and mend, in the order of the files."""
+        return tuple(self._index.problems)
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        """One extraction a chunk, in order; one without propositions and with a problem where there is no record."""
+        extractions = [self._extract(chunk) for chunk in chunks]
+        for first, lost in self._lost(chunks, extractions):
+            problem = (
+                f"{len(lost)} statements of {chunks[first].key or chunks[first].uri!r} are in no chunk of it,"
+                f" the first is {lost[0][:80]!r}; name their chunk with `chunk`"
+            )
+            extractions[first] = replace(extractions[first], problem=extractions[first].problem or problem)
+        return extractions
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        """A hash of the records of this chunk and of its text and context: another record elsewhere does not change it."""
+        records = self._records(chunk)
+        position = str(chunk.position) if any(record.chunk is not None for record in self._of_document(chunk)) else ""
+        shape = "one" if chunk.chunk_count == 1 else "many"
+        digests = [record.digest for record in records]
+        return checksum(_VERSION, chunk.text, chunk.title, shape, position, *chunk.headings, "", *digests)
+
+    def _of_document(self, chunk: ChunkInput) -> list[Record]:
+        for name in (chunk.key, chunk.uri, chunk.uri.partition("#")[2]):
+            if name and name in self._index.records:
+                return self._index.records[name]
+        return []
+
+    def _records(self, chunk: ChunkInput) -> list[Record]:
+        return [record for record in self._of_document(chunk) if record.chunk in (None, chunk.position)]
+
+    def _lost(self, chunks: Sequence[ChunkInput], extractions: Sequence[Extraction]) -> Iterator[tuple[int, list[str]]]:
+        """For each document whose chunks are all here: its first chunk, and the statements that no chunk took."""
+        documents: dict[tuple[str | None, str], list[int]] = {}
+        for i, chunk in enumerate(chunks):
+            if chunk.chunk_count > 1:
+                documents.setdefault((chunk.key, chunk.uri), []).append(i)
+        for indices in documents.values():
+            if len({chunks[i].position for i in indices}) == chunks[indices[0]].chunk_count:
+                taken = {proposition.text for i in indices for proposition in extractions[i].propositions}
+                records = (record for record in self._of_document(chunks[indices[0]]) if record.chunk is None)
+                given = (" ".join(item.text.split()) for record in records for item in record.statements)
+                lost = [text for text in given if text not in taken]
+                if lost:
+                    yield indices[0], lost
+
+    def _extract(self, chunk: ChunkInput) -> Extraction:
+        records = self._records(chunk)
+        if not records:
+            return Extraction(problem=self._why_none(chunk))
+        if not any(record.statements or record.triples for record in records):
+            return Extraction(problem=f"the record of {chunk.key or chunk.uri!r} has neither statements nor triples")
+        return merge(records, chunk)
+
+    def _why_none(self, chunk: ChunkInput) -> str:
+        name = chunk.key or chunk.uri
+        files = ", ".join(str(path) for path in self._paths)
+        if self._of_document(chunk):
+            return f"no record for chunk {chunk.position} of {name!r} in {files}; add one, or records without `chunk`"
+        for key in (chunk.key, chunk.uri, chunk.uri.partition("#")[2]):
+            if key and key in self._index.broken:
+                return f"no record for {name!r}: {self._index.broken[key]}"
+        return f"no record for {name!r} in {files}; its id must be the document's key or uri"

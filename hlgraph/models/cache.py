@@ -1,0 +1,315 @@
+"""Keeps vectors on disk, so that no text is embedded twice by one model."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import filelock
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.models.seams import Embedder
+
+_log = logging.getLogger(__name__)
+
+_SCHEMA = """
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,
+    text_hash BLOB NOT NULL,
+    model INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
+CREATE INDEX vectors_by_use ON vectors (used, id);
+"""
+_KEYS_AT_ONCE = 500  # sqlite may be built to allow 999 parameters
+_TEXTS_AT_ONCE = 2048  # embedded and saved together, so that an interrupted run loses no more
+_WAIT_SECONDS = 10.0
+_SECONDS_A_DAY = 86_400
+_PRUNED_SHARE = 0.1
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_SIDE_FILES = ("-wal", "-shm")
+
+_Result = TypeVar("_Result")
+
+
+class CachedEmbedder:
+    """An embedder that looks into a file first. Safe for threads, forks and many processes on one file.
+
+    A vector is found by the fingerprint of the model and the SHA-256 of the text; the text itself is never stored. When
+    the file grows over ``max_bytes``, the tenth of it that was not used for longest goes (to the day).
+
+    A cache is a convenience: one that cannot be used (read-only, disk full) is left alone after one warning, and a broken
+    file is put aside and begun anew; neither is ever an error.
+
+    Parameters
+    ----------
+    inner : embeds what is not in the file
+    path : the file; made when it is needed, with its folders
+    max_bytes : bound of its size
+
+    Attributes
+    ----------
+    hits, misses : texts that were and were not in the file, since this object was made; a text that stands twice in one
+        call counts twice
+    """
+
+    def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
+        self._inner = inner
+        self._path = path
+        self._max_bytes = max_bytes
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+        self._process = os.getpid()
+        self._is_disabled = False
+        self.hits = 0
+        self.misses = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the model: the cache changes nothing."""
+        return self._inner.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One normalised row a text, from the file where it is there, else from the model."""
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        rows: dict[bytes, list[int]] = {}
+        for row, text in enumerate(texts):
+            rows.setdefault(_text_hash(text), []).append(row)
+        found = self._pull(list(rows))
+        for key, vector in found.items():
+            vectors[rows[key]] = vector
+        missing = [key for key in rows if key not in found]
+        count = sum(len(rows[key]) for key in missing)
+        with self._lock:
+            self.hits += len(texts) - count
+            self.misses += count
+        for start in range(0, len(missing), _TEXTS_AT_ONCE):
+            keys = missing[start : start + _TEXTS_AT_ONCE]
+            new = self._inner.embed([texts[rows[key][0]] for key in keys])
+            for key, vector in zip(keys, new, strict=True):
+                vectors[rows[key]] = vector
+            self._save(keys, new)
+        return vectors
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Delete what the file holds about these texts, of every model, and overwrite where it lay."""
+        keys = list({_text_hash(text) for text in texts})
+
+        def delete(connection: sqlite3.Connection) -> bool:
+            with _writing(connection):
+                connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return True
+
+        if keys and self._path.exists() and self._try(delete) is None:
+            _log.warning(
+                "embedding cache %s may still hold vectors of %d forgotten texts; delete the file",
+                self._path,
+                len(keys),
+            )
+        self._inner.forget(texts)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None and self._process == os.getpid():
+                connection.close()
+
+    def __del__(self) -> None:
+        """Close the file."""
+        if getattr(self, "_connection", None) is not None:
+            self.close()
+
+    def _pull(self, keys: list[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """The vectors that are there and whole, by the hash of their text."""
+
+        def select(connection: sqlite3.Connection) -> list[tuple[int, bytes, int, bytes]]:
+            rows: list[tuple[int, bytes, int, bytes]] = []
+            for start in range(0, len(keys), _KEYS_AT_ONCE):
+                part = keys[start : start + _KEYS_AT_ONCE]
+                marks = ",".join("?" * len(part))
+                # Only question marks are put into the statement.
+                statement = (
+                    f"SELECT id, text_hash, used, vector FROM vectors WHERE model = ? AND text_hash IN ({marks})"  # noqa: S608
+                )
+                rows += connection.execute(statement, (self._model, *part))
+            return [row for row in rows if len(row[3]) == 4 * self.dimensions]
+
+        rows = (self._try(select) or []) if keys else []
+        if not rows:
+            return {}
+        vectors = np.frombuffer(b"".join(row[3] for row in rows), dtype="<f4").reshape(len(rows), -1)
+        # A row that is no unit vector was damaged; it is computed again.
+        is_whole = np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3
+        today = _today()
+        self._touch([row[0] for row in rows if row[2] < today], today)
+        return {row[1]: vector for row, vector, whole in zip(rows, vectors, is_whole, strict=True) if whole}
+
+    def _touch(self, ids: list[int], today: int) -> None:
+        """Note that rows were used today: once a day, so that reading is not always writing."""
+
+        def update(connection: sqlite3.Connection) -> None:
+            with _writing(connection):
+                connection.executemany("UPDATE vectors SET used = ? WHERE id = ?", ((today, each) for each in ids))
+
+        if ids:
+            self._try(update)
+
+    def _save(self, keys: list[bytes], vectors: NDArray[np.float32]) -> None:
+        blobs = [row.tobytes() for row in np.ascontiguousarray(vectors, dtype="<f4")]
+        today, model = _today(), self._model
+
+        def insert(connection: sqlite3.Connection) -> None:
+            with _writing(connection):
+                connection.executemany(
+                    "INSERT OR REPLACE INTO vectors (text_hash, model, used, vector) VALUES (?, ?, ?, ?)",
+                    ((key, model, today, blob) for key, blob in zip(keys, blobs, strict=True)),
+                )
+                self._prune(connection)
+
+        self._try(insert)
+
+    def _prune(self, connection: sqlite3.Connection) -> None:
+        """Delete what was not used for longest until the file is within its bound; freed pages are filled again."""
+        while _used_bytes(connection) > self._max_bytes:
+            (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
+            if not count:
+                return
+            connection.execute(
+                "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors ORDER BY used, id LIMIT ?)",
+                (max(1, int(count * _PRUNED_SHARE)),),
+            )
+
+    @property
+    def _model(self) -> int:
+        """The fingerprint as the 64-bit number that the rows carry."""
+        return int.from_bytes(hashlib.sha256(self.fingerprint.encode()).digest()[:8], "big", signed=True)
+
+    def _try(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
+        """What ``action`` gives; None where the cache cannot be used now, or any more."""
+        with self._lock:
+            for _ in range(2):  # a second time on the file that takes the place of a broken one
+                if self._is_disabled:
+                    return None
+                try:
+                    return action(self._opened())
+                except (sqlite3.Error, OSError) as error:
+                    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the extended part
+                    if code in _BUSY:
+                        _log.info("embedding cache %s is passed over: other processes are writing to it", self._path)
+                        return None
+                    if code in _CORRUPT and self._put_aside(error):
+                        continue
+                    self._disable(error)
+            return None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._process != os.getpid():
+            # A connection must not be used, and not even be closed, on both sides of a fork.
+            _inherited.append(self._connection)
+            self._connection, self._process = None, os.getpid()
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._exclusively():
+                self._connection = _connect(self._path)
+                self._inode = self._path.stat().st_ino
+                _prepare(self._connection)
+        return self._connection
+
+    def _exclusively(self) -> filelock.BaseFileLock:
+        """Held while the file is made or put aside; reading and writing need sqlite's own locks only."""
+        return filelock.FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=_WAIT_SECONDS)
+
+    def _put_aside(self, reason: Exception) -> bool:
+        """Rename a broken file, unless another process has done so already; returns whether a new one may be begun."""
+        self.close()
+        broken = self._path.with_name(f"{self._path.name}.broken")
+        try:
+            with self._exclusively():
+                if self._path.exists() and self._path.stat().st_ino == self._inode:
+                    self._path.replace(broken)
+                    for suffix in _SIDE_FILES:
+                        self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                    _log.warning(
+                        "embedding cache %s was broken (%s): it is now %s, and a new one is begun",
+                        self._path,
+                        reason,
+                        broken.name,
+                    )
+        except OSError:
+            return False
+        return True
+
+    def _disable(self, reason: Exception) -> None:
+        self.close()
+        self._is_disabled = True
+        _log.warning(
+            "embedding cache %s cannot be used (%s): every text is embedded anew; make room, or set HLGRAPH_CACHE to a"
+            " folder that can be written",
+            self._path,
+            reason,
+        )
+
+
+_inherited: list[sqlite3.Connection | None] = []
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA secure_delete = ON")
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():
+        with _writing(connection):
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+
+
+@contextmanager
+def _writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """One transaction, which waits for its turn at the beginning and not in the middle."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _text_hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _today() -> int:
+    return int(time.time()) // _SECONDS_A_DAY

@@ -1,0 +1,226 @@
+"""Embeds texts with a BERT-family model on this machine's processor, by onnxruntime; no torch."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError
+from hlgraph.ids import checksum
+from hlgraph.models.local.config import BertConfig, read_config
+from hlgraph.models.local.graph import build_graph
+from hlgraph.models.local.weights import read_tensors, sha256
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import tokenizers
+
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+
+_GRAPH_VERSION = "1"  # to be raised with every change of graph.py that changes the numbers
+_TEXTS_AT_ONCE = 4096  # bounds what the tokenizer keeps in memory
+_TOKENS_AT_ONCE = 1024  # a batch this size stays in the cache of a processor; larger ones are slower
+_SHORT_HASH = 12
+
+
+class LocalEmbedder:
+    """Vectors from a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
+
+    The mean (or the first) of the token vectors of the last layer, normalised; what is longer than the model's limit is
+    cut off. Nothing is loaded before the first text is embedded. Safe for threads; a forked process loads its own.
+
+    Parameters
+    ----------
+    folder : the model
+    name : what the fingerprint calls it; default: the name of the folder
+    weights_sha256 : of the weights file, where the caller has it from the installation; else it is computed when needed
+    threads : processor cores to use; default: all that this process may use
+
+    Raises
+    ------
+    ModelMissingError : there is no model in the folder
+    ModelError : the model is of a kind that is not computed here
+
+    References
+    ----------
+    Reimers and Gurevych, Sentence-BERT, EMNLP 2019; Wang et al., MiniLM, NeurIPS 2020.
+    """
+
+    def __init__(
+        self, folder: Path, *, name: str = "", weights_sha256: str | None = None, threads: int | None = None
+    ) -> None:
+        self.folder = folder
+        self._config = read_config(folder)
+        for file in (WEIGHTS, TOKENIZER):
+            if not (folder / file).is_file():
+                raise ModelMissingError(f"{folder}: {file} is missing; run: hlgraph models install")
+        self._name = name or folder.resolve().name
+        self._known_sha256 = weights_sha256
+        self._threads = threads or _available_cores()
+        self._lock = threading.Lock()
+        self._engine: _Engine | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Name, short SHA-256 of the weights, and the number of tokens that are looked at."""
+        weights = self._known_sha256 or sha256(self.folder / WEIGHTS)
+        return f"{self._name}@{weights[:_SHORT_HASH]}/{self.max_tokens}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._config.hidden
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text count, the two marks at its ends included."""
+        return self._config.max_tokens
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One normalised row a text, in order.
+
+        Texts of about the same length are computed together, so little is computed for padding; the vector of a text
+        does not depend on the others by more than rounding (about 1e-7).
+
+        Raises
+        ------
+        MissingExtraError : onnxruntime, tokenizers or onnx is not installed
+        ModelError : the weights or the tokenizer cannot be used
+        """
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        if not texts:
+            return vectors
+        engine = self._loaded()
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            part = [self._prepared(text) for text in texts[start : start + _TEXTS_AT_ONCE]]
+            tokens = [encoding.ids for encoding in engine.tokenizer.encode_batch_fast(part)]
+            rows = vectors[start : start + len(part)]
+            for batch in _batches([len(ids) for ids in tokens]):
+                rows[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
+        return vectors
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Nothing to do: this embedder keeps no texts and no vectors."""
+
+    def _prepared(self, text: str) -> str:
+        # The tokenizer takes UTF-8 only, and a text from a broken source may hold half a character.
+        whole = text.encode("utf-8", "replace").decode("utf-8")
+        return whole.lower() if self._config.is_lowercased else whole
+
+    def _loaded(self) -> _Engine:
+        with self._lock:
+            engine = self._engine
+            if engine is not None and engine.process != os.getpid():
+                # The threads of a session do not survive a fork: to run it, or to free it, would wait for them for ever.
+                _inherited.append(engine)
+                engine = None
+            self._engine = engine or _load(self.folder, self._config, self._threads)
+            return self._engine
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """A loaded model; both parts may be used by many threads at once."""
+
+    session: onnxruntime.InferenceSession
+    tokenizer: tokenizers.Tokenizer
+    process: int
+
+    def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
+        lengths = np.array([len(ids) for ids in tokens])
+        is_token = np.arange(lengths.max()) < lengths[:, np.newaxis]
+        ids = np.full(is_token.shape, pad_id, dtype=np.int64)
+        ids[is_token] = np.concatenate([np.array(row, dtype=np.int64) for row in tokens])
+        (vectors,) = self.session.run(None, {"ids": ids, "mask": is_token.astype(np.float32)})
+        found: NDArray[np.float32] = vectors
+        return found
+
+
+_inherited: list[_Engine] = []
+
+
+def graph_name(config: BertConfig, folder: Path) -> str:
+    """The file name of the graph of this model: another one as soon as anything that the graph depends on changes."""
+    header = repr(sorted(read_tensors(folder / WEIGHTS).items()))
+    return f"graph-{checksum(_GRAPH_VERSION, repr(config), header)[:_SHORT_HASH]}.onnx"
+
+
+def save_graph(folder: Path) -> Path:
+    """Build the graph once and keep it beside the weights, so that loading needs no onnx; for installers.
+
+    Raises MissingExtraError or ModelError as ``build_graph`` does.
+    """
+    config = read_config(folder)
+    path = folder / graph_name(config, folder)
+    path.write_bytes(build_graph(config, read_tensors(folder / WEIGHTS), location=WEIGHTS))
+    return path
+
+
+def _load(folder: Path, config: BertConfig, threads: int) -> _Engine:
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as errors
+    except ImportError as error:
+        raise MissingExtraError("local", "the local embedding model") from error
+    weights = (folder / WEIGHTS).resolve()  # caches of models are made of links, which the runtime does not follow
+    saved = folder / graph_name(config, folder)
+    if weights.name == WEIGHTS and saved.is_file():
+        graph = saved.read_bytes()
+    else:
+        graph = build_graph(config, read_tensors(weights), location=weights.name)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # errors only: they are raised as well
+    # A thread that spins while it waits takes the core from everybody else on it.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
+    refusals = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
+    try:
+        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except (*refusals, errors.NotImplemented, errors.RuntimeException) as error:
+        raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); get the model again") from error
+    return _Engine(session, _tokenizer(folder / TOKENIZER, config.max_tokens), os.getpid())
+
+
+def _tokenizer(path: Path, max_tokens: int) -> tokenizers.Tokenizer:
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise MissingExtraError("local", "the local embedding model") from error
+    try:
+        data = path.read_bytes()
+        msgspec.json.decode(data)
+        tokenizer = tokenizers.Tokenizer.from_buffer(data)
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
+        raise ModelError(f"{path}: the tokenizer cannot be read ({error}); get the model again") from error
+    # The file may hold the settings of the training.
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[NDArray[np.intp]]:
+    """Indices by length, in batches of at most ``_TOKENS_AT_ONCE`` tokens with padding, or of one text."""
+    order = np.argsort(np.array(lengths), kind="stable")
+    start = 0
+    for end, index in enumerate(order):
+        if end > start and lengths[index] * (end + 1 - start) > _TOKENS_AT_ONCE:
+            yield order[start:end]
+            start = end
+    yield order[start:]
+
+
+def _available_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

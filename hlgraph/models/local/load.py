@@ -1,0 +1,46 @@
+"""The embedder that the settings ask for, with its cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import platformdirs
+
+from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.install import load_local
+from hlgraph.models.local.embedder import LocalEmbedder
+
+CACHE_FILE = "embeddings.sqlite"
+
+
+class ModelChoice(Protocol):
+    """Folder of the models, folder of the cache (None: the user's), and the name of a model or a folder that holds one."""
+
+    @property
+    def root(self) -> str | None:
+        """Folder of the installed models."""
+
+    @property
+    def cache(self) -> str | None:
+        """Folder of the embedding cache."""
+
+    @property
+    def embedder(self) -> str:
+        """Name of an installed model, or a folder."""
+
+
+def cached_embedder(choice: ModelChoice) -> CachedEmbedder:
+    """The chosen model behind the on-disk cache of its vectors.
+
+    Raises ModelMissingError with the command that installs the model.
+    """
+    cache = Path(choice.cache) if choice.cache else platformdirs.user_cache_path("hlgraph")
+    return CachedEmbedder(_local(choice), cache / CACHE_FILE)
+
+
+def _local(choice: ModelChoice) -> LocalEmbedder:
+    folder = Path(choice.embedder)
+    if len(folder.parts) > 1 or folder.is_absolute():
+        return LocalEmbedder(folder)
+    return load_local(choice.embedder, root=Path(choice.root) if choice.root else None)

@@ -1,0 +1,22 @@
+"""Named sets of parameters for the strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hlgraph.errors import UnknownNameError
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.search import retriever_named
+from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
+
+_PRESETS: Mapping[str, Mapping[str, Retriever]] = {
+    "paper": {},
+    "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
+}
+
+
+def retriever(strategy: str, preset: str) -> Retriever:
+    """The retriever of a strategy with the parameters of a preset; those of the paper where the preset says nothing."""
+    if preset not in _PRESETS:
+        raise UnknownNameError(f"there is no preset {preset!r}; choose one of: {', '.join(sorted(_PRESETS))}")
+    return _PRESETS[preset].get(strategy) or retriever_named(strategy)

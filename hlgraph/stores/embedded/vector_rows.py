@@ -1,0 +1,118 @@
+"""Writing and removing rows of the vector store: the matrix file first, then its row numbers in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import numpy as np
+
+from hlgraph.change import VectorBlock
+from hlgraph.errors import ModelMismatchError
+from hlgraph.records import Kind
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores.embedded.matrix import matrix_path, read_rows, write_rows, zero_rows
+from hlgraph.stores.protocols import VectorBatch
+from hlgraph.text import words
+
+TEXT = {
+    Kind.CHUNK: "text_chunk",
+    Kind.STATEMENT: "text_statement",
+    Kind.TOPIC: "text_topic",
+    Kind.ENTITY: "text_entity",
+}
+_COMPACT = 1_000
+
+
+def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
+    """Write the rows of one kind; the caller holds the transaction. Rows of the same change are left as they are."""
+    connection = database.writer()
+    connection.execute(
+        "INSERT OR IGNORE INTO vector_file (corpus, kind, dimensions) VALUES (?, ?, ?)",
+        (batch.corpus, block.kind, block.dimensions),
+    )
+    file, generation, dimensions, slots = connection.execute(
+        "SELECT file, generation, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?",
+        (batch.corpus, block.kind),
+    ).fetchone()
+    if dimensions != block.dimensions:
+        raise ModelMismatchError(
+            f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
+            f"{block.dimensions}; use the model that the corpus was made with, or another corpus"
+        )
+    held = dict(
+        connection.execute(
+            "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
+            (file, json.dumps(block.ids)),
+        )
+    )
+    fresh = [at for at, item in enumerate(block.ids) if held.get(item) != batch.change_id]
+    if not fresh:
+        return
+    replaced = [block.ids[at] for at in fresh if block.ids[at] in held]
+    if replaced:
+        free_rows(database, file, kind=block.kind, wanted=json.dumps(replaced))
+    write_rows(matrix_path(database.path, file, generation=generation), slots, rows=block.matrix()[fresh])
+    connection.executemany(
+        "INSERT INTO vector (file, id, source, change, slot) VALUES (?, ?, ?, ?, ?)",
+        ((file, block.ids[at], block.source_ids[at], batch.change_id, slots + place) for place, at in enumerate(fresh)),
+    )
+    n = dict(connection.execute("SELECT id, n FROM vector WHERE file = ? AND slot >= ?", (file, slots)))
+    connection.executemany(
+        f"INSERT INTO {TEXT[block.kind]} (rowid, words) VALUES (?, ?)",
+        ((n[block.ids[at]], " ".join(words(block.texts[at]))) for at in fresh),
+    )
+    connection.execute(
+        "UPDATE vector_file SET slots = slots + ?, writes = writes + 1 WHERE file = ?", (len(fresh), file)
+    )
+
+
+def free_rows(database: Database, file: int, *, kind: Kind, wanted: str) -> int:
+    """Remove rows by id (a JSON array); the caller holds the transaction, and calls :func:`clean_file` after it."""
+    connection = database.writer()
+    rows = connection.execute(
+        "SELECT n, slot FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))", (file, wanted)
+    ).fetchall()
+    if not rows:
+        return 0
+    connection.executemany(f"DELETE FROM {TEXT[kind]} WHERE rowid = ?", ((n,) for n, _ in rows))
+    connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
+    connection.executemany("INSERT INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows))
+    connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
+    # Merging the segments is what takes deleted words out of the index for good.
+    connection.execute(f"INSERT INTO {TEXT[kind]} ({TEXT[kind]}) VALUES ('optimize')")
+    return len(rows)
+
+
+def clean_file(database: Database, file: int) -> None:
+    """Zero the freed rows on the disk; write the matrix anew when most of it is free."""
+    connection = database.writer()
+    generation, dimensions, slots = connection.execute(
+        "SELECT generation, dimensions, slots FROM vector_file WHERE file = ?", (file,)
+    ).fetchone()
+    free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
+    path = matrix_path(database.path, file, generation=generation)
+    with mapped(database.path):
+        zero_rows(path, np.array([slot for slot, done in free if not done], dtype=np.int64), dimensions=dimensions)
+    if len(free) < max(_COMPACT, slots // 2):
+        with database.transaction():
+            connection.execute("UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND is_zeroed = 0", (file,))
+        return
+    kept = connection.execute("SELECT n, slot FROM vector WHERE file = ? ORDER BY slot", (file,)).fetchall()
+    with mapped(database.path):
+        rows = read_rows(path, slots, dimensions=dimensions)[[slot for _, slot in kept]] if kept else None
+        fresh = matrix_path(database.path, file, generation=generation + 1)
+        fresh.unlink(missing_ok=True)
+        write_rows(fresh, 0, rows=np.empty((0, dimensions), dtype=np.float32) if rows is None else rows)
+    with database.transaction():
+        connection.executemany(
+            "UPDATE vector SET slot = ? WHERE n = ?", ((place, n) for place, (n, _) in enumerate(kept))
+        )
+        connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
+        connection.execute(
+            "UPDATE vector_file SET generation = generation + 1, slots = ?, deletes = deletes + 1 WHERE file = ?",
+            (len(kept), file),
+        )
+    with contextlib.suppress(OSError):  # a reader on Windows may hold it; the next generation removes it
+        path.unlink(missing_ok=True)

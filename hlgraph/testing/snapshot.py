@@ -1,0 +1,58 @@
+"""Everything that is visible of a corpus, as plain values that can be compared between stores and between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hlgraph.records import Kind, Record, Relationship, Source
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+
+_KINDS = (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY)
+_WITH_VECTORS = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.ENTITY)
+_UNDIRECTED = (Relationship.CO_OCCURS, Relationship.SYNONYM)
+_EDGES = frozenset(
+    {
+        Relationship.FROM_SOURCE,
+        Relationship.NEXT,
+        Relationship.IN_CHUNK,
+        Relationship.ABOUT,
+        Relationship.SUPPORTS,
+        Relationship.SUBJECT,
+        Relationship.OBJECT,
+        Relationship.MENTIONS,
+        Relationship.RELATES,
+        Relationship.CO_OCCURS,
+        Relationship.SYNONYM,
+    }
+)
+
+
+def snapshot(stores: Stores, corpus: str) -> Mapping[str, list[object]]:
+    """Records by kind, edges by relationship with weights to 4 digits, vectors to 4 digits; never a moment or a version.
+
+    The version of a source is left out: it tells how often the text changed, not what it is now.
+    """
+    scope = Scope(corpus)
+    records: dict[Kind, list[Record]] = {kind: list(stores.graph.find(kind, scope)) for kind in _KINDS}
+    found: dict[str, list[object]] = {
+        kind.value: [replace(item, version=1) if isinstance(item, Source) else item for item in items]
+        for kind, items in records.items()
+    }
+    nodes = [item.id for items in records.values() for item in items]
+    shape = PullShape(_EDGES, frozenset(_KINDS), hops=0, node_cap=max(len(nodes), 1))
+    graph = stores.graph.pull(nodes, shape, scope=scope)
+    for relationship, matrix in graph.edges.items():
+        edges = matrix.tocoo()
+        rows: list[object] = []
+        for a, b, weight in zip(edges.row, edges.col, edges.data, strict=True):
+            ends = (str(graph.ids[a]), str(graph.ids[b]))
+            ends = (min(ends), max(ends)) if relationship in _UNDIRECTED else ends
+            rows.append((*ends, round(float(weight), 4)))
+        found[relationship.value] = sorted(rows, key=str)
+    for kind in _WITH_VECTORS:
+        ids = sorted(stores.vectors.ids(kind, corpus))
+        held, vectors = stores.vectors.vectors(kind, corpus, ids=ids)
+        found[f"vectors of {kind.value}"] = list(zip(held, vectors.round(4).tolist(), strict=True))
+    found["described sources"] = [*sorted(stores.vectors.ids(Kind.SOURCE, corpus))]
+    return found

@@ -1,0 +1,82 @@
+"""A worker that ingests JSON lines in small batches, to be killed: ``python ingest_worker.py STORE FILE [KILL_AT]``.
+
+With ``KILL_AT`` it kills itself, as ``kill -9`` does, at that step of the journal: just before or just after a transaction
+or a write of vectors, counted from 1.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from hlgraph import pipeline
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.read import covered, read
+from hlgraph.stores.embedded import database, matrix, vector_rows
+from hlgraph.stores.open import open_stores
+from hlgraph.testing.embedder import WordEmbedder
+
+
+def _arm(kill_at: int) -> None:
+    """Count the moments at which something durable has just happened or is about to."""
+    count = 0
+
+    def moment() -> None:
+        nonlocal count
+        count += 1
+        if count == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    real_transaction = database.Database.transaction
+
+    class Around:
+        def __init__(self, inner: object) -> None:
+            self._inner = inner
+
+        def __enter__(self) -> object:
+            moment()
+            return self._inner.__enter__()  # type: ignore[attr-defined]
+
+        def __exit__(self, *error: object) -> object:
+            done = self._inner.__exit__(*error)  # type: ignore[attr-defined]
+            moment()
+            return done
+
+    database.Database.transaction = lambda self: Around(real_transaction(self))  # type: ignore[method-assign, assignment]
+
+    def armed(write: Callable[..., None]) -> Callable[..., None]:
+        def both(*args: object, **named: object) -> None:
+            moment()
+            write(*args, **named)
+            moment()
+
+        return both
+
+    vector_rows.write_rows = armed(matrix.write_rows)  # type: ignore[assignment]
+    vector_rows.zero_rows = armed(matrix.zero_rows)  # type: ignore[assignment]
+
+
+def main() -> None:
+    """Ingest, and delete what is missing from the file."""
+    store, path = sys.argv[1:3]
+    if len(sys.argv) > 3:
+        _arm(int(sys.argv[3]))
+    opened = open_stores(store)
+    steps = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=5)
+    with opened.closing, opened.stores.graph.lock():
+        seen: set[str] = set()
+
+        def noted() -> object:
+            for item in read([path]):
+                seen.add(item.uri)
+                yield item
+
+        report = pipeline.ingest(noted(), "c", stores=opened.stores, steps=steps)  # type: ignore[arg-type]
+        pipeline.delete_missing(report, covered([path]), corpus="c", keep=seen, stores=opened.stores)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""However the sources got to their state, the graph is that of a fresh ingest of that state."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hlgraph import pipeline
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.ids import source_id
+from hlgraph.records import Document
+from hlgraph.stores.open import open_stores
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+
+_NAMES = ("Mara Quill", "Ivo Brandt", "Tessing", "the Aldane Bridge", "Orne", "Lake Vessel", "Tess Ing", "Mara Quills")
+_VERBS = ("was born in", "designed", "wrote about", "lies on", "met", "left", "was named after")
+_SENTENCE = st.builds(
+    lambda a, verb, b, year: f"{a[0].upper()}{a[1:]} {verb} {b} in {year}.",
+    st.sampled_from(_NAMES),
+    st.sampled_from(_VERBS),
+    st.sampled_from(_NAMES),
+    st.integers(1800, 1803),
+)
+_TEXT = st.lists(_SENTENCE, min_size=1, max_size=25).map(" ".join)
+_STATE = st.tuples(_TEXT, st.sampled_from(("Tessing", "Bridges", "")), st.integers(0, 2))
+_STEP = st.tuples(st.integers(0, 2), st.one_of(st.none(), _STATE))
+_STEPS = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder())
+
+
+def _document(number: int, state: tuple[str, str, int]) -> Document:
+    text, title, year = state
+    return Document(f"doc:{number}", text, title, {"year": year} if year else {})
+
+
+def _check_clean(opened: object) -> None:
+    wrong = [item for item in opened.check() if not item.is_fine]  # type: ignore[attr-defined]
+    assert not wrong
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(_STEP, min_size=1, max_size=6))
+def test_any_history_gives_the_graph_of_its_last_state(history: list[tuple[int, tuple[str, str, int] | None]]) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="hlgraph-"))
+    try:
+        states: dict[int, tuple[str, str, int]] = {}
+        opened = open_stores(f"hlgraph://{folder}/walked")
+        with opened.closing:
+            for number, state in history:
+                if state is None:
+                    if states.pop(number, None) is not None:
+                        pipeline.delete([source_id("c", f"doc:{number}")], "c", stores=opened.stores)
+                else:
+                    states[number] = state
+                    pipeline.ingest([_document(number, state)], "c", stores=opened.stores, steps=_STEPS)
+            walked = snapshot(opened.stores, "c")
+            _check_clean(opened)
+        opened = open_stores(f"hlgraph://{folder}/fresh")
+        with opened.closing:
+            documents = [_document(number, state) for number, state in sorted(states.items())]
+            pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+            assert walked == snapshot(opened.stores, "c")
+            again = pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+            assert (again.sources_added, again.sources_changed, again.sources_unchanged) == (0, 0, len(documents))
+            _check_clean(opened)
+    finally:
+        shutil.rmtree(folder)

@@ -1,0 +1,131 @@
+"""Evaluation sets are read from folders, and what is wrong with one is said with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from hlgraph.errors import InputError, ReadError
+from hlgraph.evaluate.datasets import Passage, Question, load, read_passages
+
+Row = Mapping[str, object]
+
+PASSAGES: list[Row] = [
+    {"id": "p1", "title": "One", "text": "First.", "author": "x"},
+    {"id": "p2", "title": None, "text": "Second é."},
+    {"id": "p3", "text": ""},
+]
+QUESTIONS: list[Row] = [
+    {
+        "id": "q1",
+        "question": "Which?",
+        "supporting_passage_ids": ["p1", "p2"],
+        "type": "bridge",
+        "hops": 2,
+        "answers": ["a", "b"],
+        "evidence": [{"fact": "secret"}],
+    },
+    {"id": "q2", "question": "Who?", "supporting_passage_ids": ["p3", "elsewhere"], "type": None},
+]
+
+
+def write(path: Path, rows: Sequence[Row]) -> Path:
+    data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "tiny"
+    root.mkdir()
+    write(root / "corpus.jsonl.gz", PASSAGES)
+    write(root / "questions.dev.jsonl.gz", QUESTIONS)
+    return root
+
+
+def test_a_set_is_read(folder: Path) -> None:
+    for name in ("extractions", "derived_propositions", "extractions.llama-3-70b-instruct"):
+        write(folder / f"{name}.jsonl.gz", [])
+    dataset = load(folder)
+    assert dataset.name == "tiny"
+    assert dataset.questions == (
+        Question("q1", "Which?", frozenset({"p1", "p2"}), "bridge", 2, ("a", "b")),
+        Question("q2", "Who?", frozenset({"p3", "elsewhere"})),
+    )
+    assert "secret" not in repr(dataset)
+    assert [path.name for path in dataset.extractions] == ["extractions.jsonl.gz", "derived_propositions.jsonl.gz"]
+    assert list(read_passages(dataset.passages_path)) == [
+        Passage("p1", "One", "First."),
+        Passage("p2", "", "Second é."),
+        Passage("p3", "", ""),
+    ]
+
+
+def test_plain_files_other_questions_and_a_limit(tmp_path: Path) -> None:
+    write(tmp_path / "corpus.jsonl", PASSAGES)
+    write(tmp_path / "questions.jsonl", QUESTIONS[1:])
+    assert [question.id for question in load(tmp_path).questions] == ["q2"]
+    other = write(tmp_path / "other.txt", QUESTIONS)
+    other.write_bytes(b"\xef\xbb\xbf" + other.read_bytes().replace(b"\n", b"\r\n\r\n"))
+    assert [question.id for question in load(tmp_path, questions=other).questions] == ["q1", "q2"]
+    assert [question.id for question in load(tmp_path, questions=str(other), limit=1).questions] == ["q1"]
+    assert load(tmp_path).extractions == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"id": "q9"}', "missing required field `question`"),
+        (b'{"id": 9, "question": "?", "supporting_passage_ids": ["p1"]}', "Expected `str`, got `int` - at `$.id`"),
+        (b'{"id": "q9", "question": "?", "supporting_passage_ids": []}', "q9 has no supporting passage"),
+        (b'{"id": "q1", "question": "?", "supporting_passage_ids": ["p1"]}', "id 'q1' was on line 1 already"),
+        (b'{"id": "q9"', "truncated"),
+        (b'{"id": "\xff"}', "utf-8"),
+        (b"[]", "Expected `object`, got `array`"),
+    ],
+)
+def test_a_bad_line_is_named(folder: Path, line: bytes, reason: str) -> None:
+    path = write(folder / "mine.jsonl", QUESTIONS)
+    path.write_bytes(path.read_bytes() + b"\n" + line + b"\n")
+    with pytest.raises(ReadError) as caught:
+        load(folder, questions=path)
+    assert str(caught.value).startswith(f"{path}, line 4: ")
+    assert reason in str(caught.value)
+    assert caught.value.mend
+
+
+def test_a_bad_passage_is_named(folder: Path) -> None:
+    write(folder / "corpus.jsonl.gz", [PASSAGES[0], {"id": "p2", "title": "x"}])
+    with pytest.raises(ReadError, match=r"corpus\.jsonl\.gz, line 2: .*`text`"):
+        list(read_passages(load(folder).passages_path))
+
+
+def test_files_that_are_missing_or_broken(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"no corpus\.jsonl\.gz"):
+        load(tmp_path)
+    with pytest.raises(InputError, match="limit is 0"):
+        load(folder, limit=0)
+    with pytest.raises(ReadError, match=r"absent\.jsonl: .*No such file"):
+        load(folder, questions=folder / "absent.jsonl")
+    with pytest.raises(ReadError, match="no question"):
+        load(folder, questions=write(tmp_path / "empty.jsonl", []))
+    for damaged in (gzip.compress(b"x" * 1000)[:30], gzip.compress(b"{}")[:-6] + b"\0\0\0\0\0\0", b"\x1f\x8bnothing"):
+        (folder / "damaged.jsonl.gz").write_bytes(damaged)
+        with pytest.raises(ReadError, match=r"damaged\.jsonl\.gz"):
+            load(folder, questions=folder / "damaged.jsonl.gz")
+    (folder / "questions.dev.jsonl.gz").unlink()
+    with pytest.raises(InputError, match=r"no questions\.dev\.jsonl\.gz"):
+        load(folder)
+
+
+def test_questions_of_another_corpus_are_refused(folder: Path) -> None:
+    strange = write(folder / "strange.jsonl", [{**QUESTIONS[0], "supporting_passage_ids": ["x", "y"]}])
+    with pytest.raises(ReadError, match="none of its supporting passages"):
+        load(folder, questions=strange)

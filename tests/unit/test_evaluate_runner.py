@@ -1,0 +1,122 @@
+"""A whole evaluation on a tiny set, and the plain dense baseline."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hlgraph.errors import InputError, ModelError
+from hlgraph.evaluate.baseline import dense_baseline
+from hlgraph.evaluate.datasets import Dataset, Passage, Question
+from hlgraph.evaluate.runner import Ranked, evaluate
+
+DATASET = Dataset(
+    "tiny",
+    Path("corpus.jsonl"),
+    (
+        Question("q1", "one", frozenset({"a"}), "bridge", 1),
+        Question("q2", "two", frozenset({"a", "b", "c"}), "bridge", 2),
+        Question("q3", "three", frozenset({"d"})),
+    ),
+)
+ANSWERS = {
+    "one": Ranked(("a", "b"), 1),
+    "two": Ranked(("a", "x", "b", "y", "z", "c"), 2),
+    "three": Ranked((), 2),
+}
+
+
+def test_a_report_holds_outcomes_and_figures() -> None:
+    asked: list[str] = []
+
+    def slow(question: str) -> Ranked:
+        asked.append(question)
+        time.sleep(0.02 if question == "three" else 0.001)
+        return ANSWERS[question]
+
+    steps: list[tuple[str, int, int]] = []
+    searches = {"slow": slow, "other": lambda question: Ranked(ANSWERS[question].ids[:1], 0)}
+    report = evaluate(DATASET, searches, progress=lambda *step: steps.append(step))
+    assert asked == ["one", "two", "three"]
+    assert steps[1:4] == [("slow", 2, 3), ("slow", 3, 3), ("other", 1, 3)]
+
+    result = report.strategies["slow"]
+    assert [(outcome.question_id, outcome.ids) for outcome in result.outcomes] == [
+        ("q1", ("a", "b")),
+        ("q2", ANSWERS["two"].ids),
+        ("q3", ()),
+    ]
+    times = [outcome.milliseconds for outcome in result.outcomes]
+    assert times[2] >= 20
+    assert result.p50_ms == sorted(times)[1]
+    assert result.p95_ms == pytest.approx(np.percentile(times, 95))
+    assert {hops: scores.questions for hops, scores in result.by_hops.items()} == {0: 1, 1: 1, 2: 1}
+    assert result.by_hops[2].recall[5] == pytest.approx(2 / 3)
+    assert result.by_type["bridge"].recall[10] == 1
+
+    data = report.to_json()
+    assert json.loads(json.dumps(data)) == data
+    assert (data["dataset"], data["questions"], list(data["strategies"])) == ("tiny", 3, ["slow", "other"])
+    figures = data["strategies"]["slow"]
+    assert {name: value for name, value in figures.items() if not name.endswith("ms")} == {
+        "recall@2": 44.44,
+        "recall@5": 55.56,
+        "recall@10": 66.67,
+        "recall@20": 66.67,
+        "all_gold@5": 33.33,
+        "round_trips": 1.67,
+    }
+    assert list(figures) == [
+        *("recall@2", "recall@5", "recall@10", "recall@20", "all_gold@5", "p50_ms", "p95_ms", "round_trips")
+    ]
+
+
+def test_what_cannot_be_evaluated_is_refused_and_errors_go_through() -> None:
+    with pytest.raises(InputError, match="no strategy"):
+        evaluate(DATASET, {})
+    with pytest.raises(InputError, match="no question"):
+        evaluate(Dataset("empty", Path("x"), ()), {"a": lambda _: Ranked((), 0)})
+
+    def broken(question: str) -> Ranked:
+        raise ModelError(question)
+
+    with pytest.raises(ModelError, match="one"):
+        evaluate(DATASET, {"broken": broken})
+
+
+class WordEmbedder:
+    """Counts words in hashed places; normalised, so that sharing more words is being nearer."""
+
+    fingerprint = "words"
+    dimensions = 64
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                vectors[row, hashlib.sha256(word.encode()).digest()[0] % self.dimensions] += 1
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+
+    def forget(self, texts: Sequence[str]) -> None: ...
+
+
+def test_the_dense_baseline_ranks_title_and_text_with_ties_by_id() -> None:
+    passages = [
+        Passage("p4", "", "green apples"),
+        Passage("p3", "pears", "yellow"),
+        Passage("p2", "apples", "green"),
+        Passage("p1", "", "stones"),
+    ]
+    questions = [Question("q", "green apples", frozenset({"p2"})), Question("r", "pears", frozenset({"p3"}))]
+    found = dense_baseline(passages, questions, embedder=WordEmbedder(), k=3)
+    assert found == [("p2", "p4", "p1"), ("p3", "p1", "p2")]
+    assert dense_baseline(passages[::-1], questions, embedder=WordEmbedder(), k=3) == found
+    assert [len(ids) for ids in dense_baseline(passages, questions, embedder=WordEmbedder(), k=99)] == [4, 4]

@@ -1,0 +1,40 @@
+"""Fusing rankings and scores: figures by hand, ties, refusals. The formulas are in test_topk_properties.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from hlgraph.algorithms.fusion import reciprocal_rank, weighted_sum
+from hlgraph.errors import InputError
+
+
+def test_reciprocal_rank_by_hand() -> None:
+    assert reciprocal_rank([["a", "b"], ["b"]]) == [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)]
+    assert reciprocal_rank([["a", "b"], ["b"]], k=1, weights=[3, 1]) == [("a", 1.5), ("b", 1.5)]
+    assert reciprocal_rank([["a", "a", "b"]], k=1) == [("a", 1 / 2), ("b", 1 / 3)]
+    assert reciprocal_rank([[], []]) == []
+
+
+def test_equal_ranks_in_another_order_are_a_tie() -> None:
+    # Summed from left to right, b would be ahead by a rounding error.
+    lists = [["b", "x", "a", "y"], ["z", "a", "y", "b"], ["p", "q", "r", "s", "b", "u", "a"]]
+    lists += [["p", "q", "r", "s", "a", "u", "b"], ["z", "b", "y", "a"], ["a", "x", "b", "y"]]
+    scores = dict(reciprocal_rank(lists))
+    assert scores["a"] == scores["b"]
+
+
+def test_weighted_sum_by_hand() -> None:
+    lists = [{"a": 10.0, "b": 5.0, "c": 0.0}, {"c": 0.7, "d": 0.7}]
+    assert weighted_sum(lists) == [("a", 1.0), ("c", 1.0), ("d", 1.0), ("b", 0.5)]
+    assert weighted_sum(lists, [1, 0]) == [("a", 1.0), ("b", 0.5), ("c", 0.0), ("d", 0.0)]
+
+
+def test_what_cannot_be_fused_is_refused() -> None:
+    with pytest.raises(InputError, match="k is 0"):
+        reciprocal_rank([["a"]], k=0)
+    with pytest.raises(InputError, match="1 weights for 2 lists"):
+        reciprocal_rank([["a"], ["b"]], weights=[1])
+    with pytest.raises(InputError, match="a weight is -1"):
+        weighted_sum([{"a": 1}], [-1])
+    with pytest.raises(InputError, match="the score of 'a' is nan"):
+        weighted_sum([{"a": float("nan")}])
