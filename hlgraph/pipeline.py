@@ -17,7 +17,7 @@ from hlgraph.ids import source_id
 from hlgraph.index import check_model, embed_change
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import finish, persist
-from hlgraph.read import ReadFailure, is_covered
+from hlgraph.read import ReadFailure, inadmissible, is_covered
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
 from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
 from hlgraph.stores.protocols import Scope, Stores
@@ -171,6 +171,10 @@ def _batches(
             break
         if isinstance(item, ReadFailure):
             report.failed.append(Failure(item.uri, str(item.error)))
+            continue
+        refused = inadmissible(item)
+        if refused is not None:
+            report.failed.append(Failure(item.uri, str(refused)))
             continue
         if item.uri in seen:
             error = ReadError(item.uri, "it was read before in this run", "give each source one uri")

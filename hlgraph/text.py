@@ -62,10 +62,14 @@ _MARKS = (
     "\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20f0\u3099\u309a"
 )
 
-# The look-behind and the possessive quantifiers keep a megabyte of dots linear.
+# One set of first characters, so that the search skips what is not in it. The look-behinds and the possessive
+# quantifiers keep a megabyte of dots linear.
+_AFTER_END = rf"(?:[{_CLOSERS}]|\[\d{{1,4}}\])*+"
 _END = re.compile(
-    rf"(?<![{_STOPS}])[{_STOPS}]++(?:[{_CLOSERS}]|\[\d{{1,4}}\])*+(?=[\s{_CJK}]|[A-Z][a-z])"
-    rf"|(?<=\s);(?=\s)|[{_FULL_STOPS}][{_FULL_STOPS}{_STOPS}]*+(?:[{_CLOSERS}]|\[\d{{1,4}}\])*+"
+    rf"[{_STOPS};{_FULL_STOPS}](?:"
+    rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})[{_STOPS}]*+{_AFTER_END}(?=[\s{_CJK}]|[A-Z][a-z])"
+    rf"|(?<=[{_FULL_STOPS}])[{_FULL_STOPS}{_STOPS}]*+{_AFTER_END}"
+    r"|(?<=\s;)(?=\s))"
 )
 _SPACE = re.compile(r"\s*+")
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[ivxlcIVXLC]{1,6}|[^\W\d_])\)?")

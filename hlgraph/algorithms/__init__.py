@@ -1,1 +1,1 @@
-""""""
+"""Pure algorithms: arrays and subgraphs in, arrays out."""

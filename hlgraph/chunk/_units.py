@@ -48,7 +48,9 @@ class Units:
 
 
 def units_of(text: str, max_tokens: int) -> Units:
-    """The units of a text, in order, none of more than ``max_tokens`` tokens; together they hold all but white space."""
+    """The units of a text, in order, none of more than ``max_tokens`` tokens; together they hold all that is not
+    white space.
+    """
     units = Units()
     above: Block | None = None
     for block in blocks(text):

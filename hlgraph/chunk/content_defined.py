@@ -38,13 +38,18 @@ class ContentDefinedChunker:
         units = units_of(text, self.max_tokens)
         if not units:
             return []
-        starts = cut(units, window=self.max_tokens // 4, max_tokens=self.max_tokens)
+        starts = cut(units, self.max_tokens)
         paths = _heading_paths(units.headings, starts)
         spans = []
-        for begin, end, previous, headings in zip(starts, [*starts[1:], len(units)], [0, *starts], paths):
+        for begin, end, previous, headings in zip(
+            starts, [*starts[1:], len(units)], [0, *starts[:-1]], paths, strict=True
+        ):
             first = self._overlap(units, previous, begin, end)
             start, stop = units.starts[first], units.ends[end - 1]
-            spans.append(Span(start, stop, count_tokens(text[start:stop]), headings))
+            tokens = units.before[end] - units.before[first]
+            if Rank.PIECE in units.ranks[first:end]:  # a word may be in two pieces and count more than it is
+                tokens = count_tokens(text[start:stop])
+            spans.append(Span(start, stop, tokens, headings))
         return spans
 
     def _overlap(self, units: Units, previous: int, begin: int, end: int) -> int:

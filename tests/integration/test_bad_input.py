@@ -225,7 +225,10 @@ def test_a_full_disk_is_one_error_and_the_same_call_completes_it(tmp_path: Path)
         size = sum(path.stat().st_size for path in (tmp_path / "store").rglob("*") if path.is_file())
     for limit in (size, size + 400_000):
         run = subprocess.run(
-            [sys.executable, "-c", _LIMITED, store, str(folder), str(limit)], capture_output=True, text=True, check=False
+            [sys.executable, "-c", _LIMITED, store, str(folder), str(limit)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert run.returncode == 3, run.stderr
         assert run.stdout.startswith("StoreUnavailableError True"), run.stdout
@@ -269,7 +272,15 @@ def test_a_read_only_directory_can_be_searched_and_says_so_when_written(tmp_path
     (folder / "more.txt").write_text("Ivo Brandt left Tessing.")
     try:
         run = subprocess.run(
-            [*_without_privileges(), sys.executable, "-c", _SEARCH_THEN_INGEST, f"hlgraph://{store}", str(folder), "search"],
+            [
+                *_without_privileges(),
+                sys.executable,
+                "-c",
+                _SEARCH_THEN_INGEST,
+                f"hlgraph://{store}",
+                str(folder),
+                "search",
+            ],
             capture_output=True,
             text=True,
             check=False,
@@ -311,4 +322,3 @@ def test_interrupts_end_an_ingest_cleanly(graph: HLGraph, tmp_path: Path) -> Non
         graph.ingest(folder, on_progress=stop)
     assert not [item for item in graph.check() if not item.is_fine]
     assert graph.ingest(folder).sources_unchanged == 1
-

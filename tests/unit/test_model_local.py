@@ -20,7 +20,9 @@ from hlgraph.models.local.config import read_config
 from hlgraph.models.local.embedder import LocalEmbedder, graph_name, save_graph
 from hlgraph.models.local.weights import read_tensors
 
-WORDS = "[PAD] [UNK] [CLS] [SEP] the a river bridge keeper built old ##s ##er lamp storm ferry . , ? stone tower".split()
+MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+TERMS = ("the", "a", "river", "bridge", "keeper", "built", "old", "lamp", "storm", "ferry", "stone", "tower", "##s")
+WORDS = [*MARKS, *TERMS, ".", ",", "?"]
 TEXTS = ["the keeper built a bridge.", "", "storms", "the old ferry, the old lamp, the stone tower", "zzz 🌧️ 東京?"]
 Weights = dict[str, NDArray[np.float32]]
 
@@ -51,9 +53,18 @@ def make_model(folder: Path, *, dtype: str = "float32", prefix: str = "", **chan
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     config = {
-        **{"model_type": "bert", "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3},
-        **{"intermediate_size": 48, "max_position_embeddings": 20, "type_vocab_size": 2, "vocab_size": len(WORDS)},
-        **{"hidden_act": "gelu", "layer_norm_eps": 1e-12, "pad_token_id": 0, **changes},
+        "model_type": "bert",
+        "vocab_size": len(WORDS),
+        "type_vocab_size": 2,
+        "max_position_embeddings": 20,
+        "pad_token_id": 0,
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 48,
+        "hidden_act": "gelu",
+        "layer_norm_eps": 1e-12,
+        **changes,
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
@@ -182,7 +193,9 @@ def test_the_saved_graph_gives_the_same_and_follows_the_configuration(folder: Pa
     np.testing.assert_array_equal(LocalEmbedder(copy).embed(TEXTS), LocalEmbedder(folder).embed(TEXTS))
     set_pooling(copy, pooling_mode="cls")
     assert not (copy / graph_name(read_config(copy), copy)).exists()
-    np.testing.assert_allclose(LocalEmbedder(copy).embed(TEXTS)[0], plain_forward(copy, TEXTS[0], pooling="cls"), atol=2e-6)
+    np.testing.assert_allclose(
+        LocalEmbedder(copy).embed(TEXTS)[0], plain_forward(copy, TEXTS[0], pooling="cls"), atol=2e-6
+    )
 
 
 def test_a_model_made_of_links_can_be_used(folder: Path, embedder: LocalEmbedder, tmp_path: Path) -> None:
@@ -197,7 +210,7 @@ def test_a_model_made_of_links_can_be_used(folder: Path, embedder: LocalEmbedder
 
 def test_order_and_other_texts_change_nothing(embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    words = WORDS[4:]
+    words = WORDS[len(MARKS) :]
     texts = [" ".join(rng.choice(words, size=int(rng.integers(0, 18)))) for _ in range(300)]
     together = embedder.embed(texts)
     monkeypatch.setattr("hlgraph.models.local.embedder._TEXTS_AT_ONCE", 64)
@@ -247,7 +260,12 @@ texts = ["the old bridge", "a stone tower"] * 400
 before = embedder.embed(texts)
 child = os.fork()
 if child == 0:
-    os._exit(0 if abs(embedder.embed(texts) - before).max() < 1e-6 else 1)
+    code = 1
+    try:
+        assert abs(embedder.embed(texts) - before).max() < 1e-6
+        code = 0
+    finally:
+        os._exit(code)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
 

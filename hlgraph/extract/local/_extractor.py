@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hlgraph.extract.local._layout import Unit, units
 from hlgraph.extract.local._mentions import find_mentions
-from hlgraph.extract.local._title import Title, occurrences, read_title
+from hlgraph.extract.local._title import Title, is_named, read_title
 from hlgraph.extract.local._tokens import Shape
 from hlgraph.extract.local._topics import chunk_topics, unit_topics
 from hlgraph.extract.local._triples import find_triples
@@ -84,7 +84,7 @@ def _extract(chunk: ChunkInput) -> Extraction:
 def _self_contained(unit: Unit, title: Title) -> str:
     """The sentence with what it does not say itself in front: the title and the heading."""
     context = []
-    if title.full and not occurrences(unit.text, title):
+    if title.full and not is_named(unit.text, title):
         context.append(title.full)
     if unit.heading and unit.heading != title.full and unit.heading.lower() not in unit.text.lower():
         context.append(unit.heading)

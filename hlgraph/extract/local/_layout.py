@@ -10,13 +10,13 @@ from hlgraph.text import Block, BlockKind, block_sentences, blocks
 
 
 class Unit(NamedTuple):
-    """One future proposition: its span in the chunk, its words without layout, the deepest heading above it."""
+    """One future proposition: its span in the chunk, its words without layout, the deepest heading above it, what it is."""
 
     start: int
     end: int
     text: str
     heading: str
-    is_code: bool = False
+    kind: BlockKind = BlockKind.PROSE
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
@@ -117,7 +117,7 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
         ]
         words = "; ".join(named)
         if _HAS_WORD.search(words):
-            yield Unit(row.start, row.end, words, heading)
+            yield Unit(row.start, row.end, words, heading, BlockKind.ROW)
 
 
 def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
@@ -125,4 +125,4 @@ def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
     body = [line for line in lines if not text.startswith(("```", "~~~"), line.start)]
     words = " ".join(text[line.start : line.end] for line in body)
     if body and _HAS_WORD.search(words):
-        yield Unit(body[0].start, body[-1].end, " ".join(words.split()), heading, is_code=True)
+        yield Unit(body[0].start, body[-1].end, " ".join(words.split()), heading, BlockKind.CODE)

@@ -62,6 +62,10 @@ therefore thirdly though throughout till together totally toward towards traditi
 undoubtedly unfortunately unless unlike unlikely using usually various versus via well whatever whenever whereas
 wherever whether whichever while whoever written yes yesterday yet"""
 )
+GERMAN_OPENERS = _words(
+    """der die das den dem des ein eine einer einen einem eines im am beim zum zur nach vor seit mit auf bei für es er sie
+wir ich ihr sein seine ihre dieser diese dieses"""
+)
 # These alone, at the head of a sentence or in a heading, are no name; in a longer name they may be part of it.
 ORDINARY = (
     OPENERS
@@ -166,11 +170,9 @@ imperial medieval inner outer virgin nintendo microsoft google amazon mr mrs"""
 )
 
 # Gaps between two capitalised words over which one name goes on.
-_PARTICLES = (
-    """of|of the|of a|de|de la|de las|de los|del|della|di|da|do|dos|das|du|des|la|le|van|van der|van de|van den|von
+_PARTICLES = """of|of the|of a|de|de la|de las|de los|del|della|di|da|do|dos|das|du|des|la|le|van|van der|van de|van den|von
 |von der|vom|von dem|mac|mc|ap|zu|zur|der|den|ter|ten|af|av|al|el|bin|ibn|ben|bint|y|e|und|the|et|delle|dei|degli|sur
 |upon|&|'n'|’n’"""
-)
 PARTICLES = frozenset(f" {gap} " for gap in _lines(_PARTICLES))
 # ... and over which it goes on inside the name of an organization.
 ORGANIZATION_PARTICLES = frozenset((" for ", " for the ", " to ", " on ", " and ", " and the ", " at ", ", and "))

@@ -9,9 +9,10 @@ from itertools import pairwise
 from hlgraph.extract.local import _lexicon as lexicon
 from hlgraph.extract.local._layout import Unit
 from hlgraph.extract.local._names import names
-from hlgraph.extract.local._title import Title, occurrences
-from hlgraph.extract.local._tokens import Shape, Token, shape, tokens
+from hlgraph.extract.local._title import Title, is_acronym, occurrences
+from hlgraph.extract.local._tokens import Shape, Token, row_tokens, shape, tokens
 from hlgraph.extract.local._values import Found, quoted, values, without_overlaps
+from hlgraph.text import BlockKind
 
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 _UNSPACED_NAME = re.compile(
@@ -20,8 +21,8 @@ _UNSPACED_NAME = re.compile(
 _PERSONAL = re.compile(r"\b(?:he|she|his|her|him|He|She|His|Her|born)\b")
 _BORN = re.compile(r"\s?\((?:[^()]{0,60}[;,] ?)?(?:born|b\.) ")
 _BRACKET = re.compile(r"\s?\(")
-_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}")
-_CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-z]")
+_NO_PERSON = re.compile(r"[&\d]|\b(?:of|the|and|for)\b")
+_SURNAME = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -40,10 +41,10 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     title:
         The title of the document.
     """
-    words: list[list[Token]] = [[] if unit.is_code else tokens(unit.text) for unit in units]
-    evidence = shape(text, words, known=title.forms if title.is_name else ())
+    words = [_tokens_of(unit) for unit in units]
+    evidence = shape(text, words, known=(*title.forms, title.head) if title.is_name else ())
     found = [
-        [] if unit.is_code else list(_in_sentence(unit.text, title, unit_words, evidence))
+        [] if unit.kind is BlockKind.CODE else list(_in_sentence(unit.text, title, unit_words, evidence))
         for unit, unit_words in zip(units, words, strict=True)
     ]
     acronyms: dict[str, tuple[str, int]] = {}
@@ -54,6 +55,12 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     return [
         [_full(mention, i, acronyms, surnames) for mention in mentions] for i, mentions in enumerate(found)
     ], evidence
+
+
+def _tokens_of(unit: Unit) -> list[Token]:
+    if unit.kind is BlockKind.CODE:
+        return []
+    return row_tokens(unit.text) if unit.kind is BlockKind.ROW else tokens(unit.text)
 
 
 def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[Found]:
@@ -71,7 +78,7 @@ def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shap
     inside = [run for before, run in pairwise(runs) if run.start < before.end]  # "Kent" of "Duke of Kent"
     outside = [run for run in runs if run not in inside] if inside else runs
     for found in sorted([*without_overlaps(outside, taken), *inside]):
-        if title.is_name and (found.name in title.forms or _introduces(text, found, title)):
+        if title.is_name and (found.name in title.forms or found.name == title.head or _introduces(text, found, title)):
             yield found._replace(name=title.bare)
         elif found.kind == "" and _BORN.match(text, found.end):
             yield found._replace(kind="person")
@@ -99,15 +106,9 @@ def _is_part_of_name(text: str, found: Found) -> bool:
 def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]]:
     """Acronyms that a sentence explains: "World Health Organization (WHO)", where the initials agree."""
     for full, short in pairwise(mentions):
-        if (
-            text[full.end : short.start] == " ("
-            and text[short.end : short.end + 1] == ")"
-            and _ACRONYM.fullmatch(short.name)
-        ):
-            initials = "".join(_CAPITAL.findall(full.name))
-            letters = "".join(character for character in short.name if character.isalpha())
-            if len(letters) > 1 and (initials.startswith(letters) or letters == initials[-len(letters) :]):
-                yield short.name, full.name
+        is_bracketed = text[full.end : short.start] == " (" and text[short.end : short.end + 1] == ")"
+        if is_bracketed and is_acronym(short.name, full.name):
+            yield short.name, full.name
 
 
 def _surnames(found: Sequence[Sequence[Found]], title: Title) -> dict[str, str]:
@@ -122,26 +123,16 @@ def _surnames(found: Sequence[Sequence[Found]], title: Title) -> dict[str, str]:
 def _surname(name: str) -> str:
     """The last word of a name of a person: two to four capitalised words, none of them that of a place or a body."""
     parts = name.split()
-    if (
-        not 2 <= len(parts) <= 4
-        or not parts[0][0].isupper()
-        or not parts[-1].replace("'", "").replace("’", "").isalpha()
-        or len(parts[-1]) < 3
-    ):
+    if not 2 <= len(parts) <= 4 or not parts[0][0].isupper() or _NO_PERSON.search(name):
         return ""
-    lowered = [part.lower() for part in parts]
-    if (
-        lowered[0] in lexicon.NOT_A_FIRST_NAME
-        or lowered[0] in lexicon.ORDINARY
-        or (len(parts[0]) > 2 and parts[0].isupper())
-    ):
+    first, last = parts[0].lower(), parts[-1].lower()
+    is_acronym_first = len(parts[0]) > 2 and parts[0].isupper()
+    if is_acronym_first or first in lexicon.NOT_A_FIRST_NAME or first in lexicon.ORDINARY:
         return ""
-    if any(word in ("of", "the", "&", "and", "for") for word in lowered):
+    if last in lexicon.GENERIC or last in lexicon.DEMONYMS or last in lexicon.ORDINARY:
         return ""
-    last = lowered[-1]
-    if last in lexicon.ORGANIZATIONS or last in lexicon.PLACES or last in lexicon.DEMONYMS or last in lexicon.ORDINARY:
-        return ""
-    return parts[-1] if parts[-1][0].isupper() and not parts[-1].isupper() else ""
+    is_surname = _SURNAME.fullmatch(parts[-1]) and parts[-1][0].isupper() and not parts[-1].isupper()
+    return parts[-1] if is_surname and len(last) > 2 else ""
 
 
 def _full(mention: Found, unit: int, acronyms: dict[str, tuple[str, int]], surnames: dict[str, str]) -> Found:

@@ -134,11 +134,13 @@ def _joins_organization(text: str, free: Sequence[Token], first: int, last: int)
     if text[left.start : right.end] in lexicon.PAIRS_WITH_AND:
         return True
     gap = text[left.end : right.start]
+    opened = text[free[first].start : left.start]
     if gap == " at ":
         return any(token.word == "University" for token in free[first : last + 1])
+    if "and" not in gap:  # "Society for the Prevention of Cruelty to Animals"
+        return left.word.lower() in lexicon.ORGANIZATIONS if " for" in gap else " for " in opened
     if any(token.word.lower() in lexicon.ORGANIZATIONS for token in free[first : last + 1]):
-        opened = text[free[first].start : left.start]
-        return "and" not in gap or " of " in opened or " for " in opened or opened.endswith("of the ")
+        return " of " in opened or " for " in opened or opened.endswith("of the ")
     if gap != " and " or first != last or last + 2 >= len(free):
         return False
     body = free[last + 2]  # "Food and Drug Administration"
@@ -148,9 +150,9 @@ def _joins_organization(text: str, free: Sequence[Token], first: int, last: int)
 
 def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
     """The mention that a run of tokens makes, if any, and the name inside it: "Kent" of "Duke of Kent"."""
-    run, kind = _without_address(text, run)
-    run = _without_tail(run)
-    if not run or (len(run) == 1 and not _is_single_name(text, run[0], evidence)):
+    run, kind = _without_address(text, run, evidence)
+    run = _without_tail(run, evidence)
+    if not run or (len(run) == 1 and not kind and not _is_single_name(text, run[0], evidence)):
         return
     lowered = [token.word.lower() for token in run]
     if all(_is_adjective(word) for word in lowered) or " ".join(lowered) in lexicon.GENERIC:
@@ -166,28 +168,32 @@ def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
             yield inside
 
 
-def _without_address(text: str, run: Sequence[Token]) -> tuple[Sequence[Token], str]:
+def _without_address(text: str, run: Sequence[Token], evidence: Shape) -> tuple[Sequence[Token], str]:
     """A run without what stands before the name: openers of the sentence, forms of address, offices; and its kind."""
     kind = ""
     while run:
         lower = run[0].word.lower()
         is_joined = len(run) > 1 and text[run[0].end : run[1].start] in (" ", ". ")
-        is_opener = lower in lexicon.OPENERS or (len(run) > 1 and not is_joined and lower in lexicon.ORDINARY)
+        is_opener = (
+            lower in lexicon.OPENERS
+            or (evidence.is_german and lower in lexicon.GERMAN_OPENERS)
+            or (len(run) > 1 and not is_joined and lower in lexicon.ORDINARY)
+        )
         is_address = is_joined and lower in lexicon.HONORIFICS
         is_office = is_joined and len(run) > 2 and lower in lexicon.ROLES and not _is_body(text, run)
         if is_address or is_office:
             kind = "person"
-        elif not (is_opener and run[0].is_first):
+        elif not (is_opener and run[0].is_first) or run[0].word in evidence.acronyms:
             break
         run = run[1:]
     return run, kind
 
 
-def _without_tail(run: Sequence[Token]) -> Sequence[Token]:
-    """A run without function words at its end, but with "Constantine I" and acronyms; a lone number is none."""
+def _without_tail(run: Sequence[Token], evidence: Shape) -> Sequence[Token]:
+    """A run without function words at its end, but with "Constantine I"; a lone number is none."""
     while run:
         word = run[-1].word
-        is_kept = len(run) > 1 and (word == "I" or (len(word) > 1 and word.isupper()))
+        is_kept = word in evidence.acronyms or (len(run) > 1 and (word == "I" or (len(word) > 1 and word.isupper())))
         if (word.lower() in STOP_WORDS and not is_kept) or (word[0].isdigit() and len(run) == 1):
             run = run[:-1]
         else:
@@ -213,14 +219,13 @@ def _is_adjective(word: str) -> bool:
 def _is_single_name(text: str, token: Token, evidence: Shape) -> bool:
     """Whether one capitalised word is a name."""
     word, lower = token.word, token.word.lower()
-    if len(word) == 1 or lower in lexicon.GENERIC or _is_adjective(lower) or _ROMAN.match(word):
+    is_qualified = "-" in word and word[word.rindex("-") + 1 :].islower()  # "Oscar-worthy"
+    if len(word) == 1 or lower in lexicon.GENERIC or _is_adjective(lower) or _ROMAN.match(word) or is_qualified:
         return False
-    if "-" in word and word[word.rindex("-") + 1 :].islower():
-        return False  # "Oscar-worthy"
     if token.is_first:
         return _is_name_at_head(text, token, evidence)
-    if word[1:] != lower[1:]:
-        return True  # an acronym, or "McDonald"
+    if word in evidence.acronyms or word[1:] != lower[1:]:
+        return True  # "WHO", "McDonald"
     if evidence.is_german and not _GERMAN_PLACE.search(text, max(0, token.start - 5), token.start):
         return False
     return lower not in lexicon.ORDINARY and lower not in evidence.lower
@@ -229,7 +234,7 @@ def _is_single_name(text: str, token: Token, evidence: Shape) -> bool:
 def _is_name_at_head(text: str, token: Token, evidence: Shape) -> bool:
     """Whether the capitalised word that opens a sentence is a name: known from elsewhere, an acronym, or a likely subject."""
     word, lower = token.word, token.word.lower()
-    if lower in lexicon.ORDINARY or lower in evidence.lower:
+    if word not in evidence.acronyms and (lower in lexicon.ORDINARY or lower in evidence.lower):
         return False
     if word in evidence.capital or word[1:] != lower[1:]:
         return True

@@ -11,11 +11,14 @@ from hlgraph.extract.local._values import Found
 
 _DISAMBIGUATION = re.compile(r"\s*[(（]([^()（）]*)[)）]$")
 _FILE = re.compile(r"[_/\\]|\.\w{2,5}$|^https?:")
-_QUESTION = re.compile(
-    r"(?:how|why|what|when|where|who|which|top|best|untitled|page|part|chapter)\b|\d+\s(?:ways|things|best)", re.I
+_QUESTION = re.compile(r"(?:how|why|what|when|where|who|which)\b", re.IGNORECASE)
+_COUNTING = re.compile(
+    r"(?:how to|untitled|page|part|chapter|top \d+)\b|\d+\+?\s(?:ways|things|best|of)\b", re.IGNORECASE
 )
-_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S{3})", re.I)
-_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}$")
+_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S{3})", re.IGNORECASE)
+_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}")
+_CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-z]")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7af]")  # and Hangul, whose particles cling
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST = 120
 
@@ -23,16 +26,18 @@ _LONGEST = 120
 class Title(NamedTuple):
     """A title and its names.
 
-    ``full`` is the title, ``bare`` the title without its disambiguation in brackets: the name that statements mention.
-    ``aliases`` are other entities that it is (the full title, the acronym in brackets, the bare name without its
-    article): one statement a chunk mentions them, which joins them to the bare name in the graph. ``forms``: what stands
-    for it in its own document; all but the last ``ambiguous`` of them tell a stranger what is meant. ``is_name``: whether it is short and written like the name of something.
+    ``full``: the title. ``bare``: the title without its disambiguation in brackets, the name that statements mention.
+    ``aliases``: other entities that it is (the full title, the acronym in brackets, the bare name without its article);
+    one statement a chunk mentions them, which joins them to the bare name in the graph. ``forms``: what names it
+    anywhere. ``head``: the bare name before its comma ("Helena" of "Helena, Alabama"), which names it in its own
+    document only, or nothing. ``is_name``: whether it is short and written like the name of something.
     """
 
     full: str
     bare: str
     aliases: tuple[str, ...]
     forms: tuple[str, ...]
+    head: str
     is_name: bool
 
 
@@ -51,36 +56,55 @@ def read_title(title: str) -> Title:
         full = full[:_LONGEST].rsplit(" ", 1)[0] + " …"
     match = _DISAMBIGUATION.search(full)
     bare = full[: match.start()] if match and match.start() else full
-    is_name = _is_name(bare)
     aliases = [full] if bare != full else []
     forms = [full, bare] if bare != full else [bare]
-    if match and _ACRONYM.match(match[1]):
+    if match and is_acronym(match[1], bare):
         aliases = [match[1]]
         forms.append(match[1])
-    if article := _ARTICLE.match(bare):
-        rest = bare[article.end() :]
-        if rest[0].isupper():
-            aliases.append(rest)
-            if rest.lower() not in ORDINARY:
-                forms.append(rest)
-    head = bare.split(",")[0]
-    if head != bare and head[0:1].isupper() and head.lower() not in ORDINARY and len(head) > 2:
-        forms.append(head)
-    return Title(full, bare, tuple(aliases) if is_name else (), tuple(form for form in forms if form), is_name)
+    article = _ARTICLE.match(bare)
+    rest = bare[article.end() :] if article else ""
+    if rest[:1].isupper():
+        aliases.append(rest)
+        if rest.lower() not in ORDINARY:
+            forms.append(rest)
+    head = bare.partition(",")[0]
+    is_head = head != bare and head[:1].isupper() and len(head) > 2 and head.lower() not in ORDINARY
+    known = tuple(form for form in forms if form)
+    is_name = _is_name(bare)
+    return Title(full, bare, tuple(aliases) if is_name else (), known, head if is_head else "", is_name)
+
+
+def is_acronym(short: str, full: str) -> bool:
+    """Whether capitals are the initials of the capitalised words of a name, or of the last of them.
+
+    Examples
+    --------
+    >>> is_acronym("WHO", "World Health Organization"), is_acronym("UK", "Big Brother")
+    (True, False)
+    """
+    if not _ACRONYM.fullmatch(short):
+        return False
+    initials = "".join(_CAPITAL.findall(full))
+    letters = "".join(character for character in short if character.isalpha())
+    return len(letters) > 1 and initials.endswith(letters)
 
 
 def _is_name(bare: str) -> bool:
-    count = len(bare.split())
-    if not 0 < count <= 8 or len(bare) > 80 or bare[-1] in "?!？！。…:" or not _LETTER.search(bare):
+    parts = bare.split()
+    if not 0 < len(parts) <= 8 or len(bare) > 80 or bare[-1] in "?？。…:" or not _LETTER.search(bare):
         return False
-    return not _FILE.search(bare) and not _QUESTION.match(bare) and not (count == 1 and bare.lower() in ORDINARY)
+    if _FILE.search(bare) or _COUNTING.match(bare) or (len(parts) == 1 and bare.lower() in ORDINARY):
+        return False
+    long_words = [part for part in parts[1:] if len(part) > 3]
+    is_sentence = 2 * sum(part.islower() for part in long_words) > len(long_words)
+    return not (is_sentence and _QUESTION.match(bare))
 
 
 def occurrences(text: str, title: Title) -> list[Found]:
     """Where a sentence names the title, in order, not overlapping; a form of one word must have its capital."""
     spans: list[tuple[int, int]] = []
     lower = text.lower()
-    for form in title.forms:
+    for form in (*title.forms, title.head) if title.head else title.forms:
         is_loose = " " in form and len(lower) == len(text)
         where, what = (lower, form.lower()) if is_loose else (text, form)
         start = where.find(what)
@@ -96,20 +120,15 @@ def occurrences(text: str, title: Title) -> list[Found]:
     return found
 
 
+def is_named(text: str, title: Title) -> bool:
+    """Whether a sentence says by itself what the title says: "Helena" alone does not say "Helena, Alabama"."""
+    return any(text[found.start : found.end] != title.head for found in occurrences(text, title))
+
+
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether a match does not cut a word of a script with spaces."""
+    """Whether a match does not cut a word of a script that writes spaces."""
     for outside, inside in ((start - 1, start), (end, end - 1)):
-        if 0 <= outside < len(text) and text[outside].isalnum() and text[inside].isalnum():
-            spaced = _is_spaced(text[outside]) and _is_spaced(text[inside])
-            if spaced:
-                return False
+        edge = text[outside] + text[inside] if 0 <= outside < len(text) else ""
+        if edge.isalnum() and not _UNSPACED.search(edge):
+            return False
     return True
-
-
-def _is_spaced(character: str) -> bool:
-    return not (
-        "\u0e00" <= character <= "\u0eff"
-        or "\u1000" <= character <= "\u109f"
-        or "\u3040" <= character <= "\u9fff"
-        or "\uac00" <= character <= "\ud7af"
-    )

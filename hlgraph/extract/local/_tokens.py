@@ -26,10 +26,15 @@ class Token(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What the words of a chunk look like: the evidence for and against a capital being that of a name."""
+    """What the words of a chunk look like: the evidence for and against a capital being that of a name.
+
+    ``lower``: words that occur in lower case; ``capital``: words with a capital where nothing but a name asks for one;
+    ``acronyms``: capitals that stand in brackets of their own, "(WHO)".
+    """
 
     lower: frozenset[str]
     capital: frozenset[str]
+    acronyms: frozenset[str]
     is_german: bool
 
 
@@ -43,7 +48,9 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _BREAKS = ':.?!…•|"“«„([—–-'
 _BREAK = re.compile(r"(?:[:.?!…•|]|[“\"«„(\[—–-])\s*$")
+_LABEL = re.compile(r"(?:^|(?<=; ))[^:;]{1,80}(?=: )")
 _LOWER_TAIL = re.compile(r"[-‐‑](?:based|born|owned|led|winning|nominated|area|backed|controlled|occupied)$")
+_BRACKETED = re.compile(r"\(([A-Z][A-Z0-9&.-]{1,9})\)")
 _GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|auf|von|den|dem|zu|wurde|sich|auch|werden)\b")
 _ENGLISH = re.compile(r"\b(?:the|and|is|of|to|was|in|for|with|that)\b")
 
@@ -81,6 +88,18 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
+def row_tokens(text: str) -> list[Token]:
+    """The tokens of a table row: its labels are no names, and the first word of a cell is one where it has a capital.
+
+    Examples
+    --------
+    >>> [(token.word, token.is_first) for token in row_tokens("Seat: Paris; Mayor: Ada Roe")]
+    [('Paris', False), ('Ada', False), ('Roe', False)]
+    """
+    labels = {i for match in _LABEL.finditer(text) for i in range(*match.span())}
+    return [token._replace(is_first=False) for token in tokens(text) if token.start not in labels]
+
+
 def _is_after_break(text: str, start: int) -> bool:
     """Whether a colon, a quotation mark, a bracket or a dash stands before a word."""
     if text[start - 1] == " " and text[start - 2 : start - 1] not in _BREAKS:
@@ -91,9 +110,9 @@ def _is_after_break(text: str, start: int) -> bool:
 def shape(text: str, sentences: Sequence[Sequence[Token]], *, known: Sequence[str]) -> Shape:
     """The evidence that a chunk gives about its own words; ``known`` are names, whatever the chunk says."""
     lower = {word for word in set(_WORD.findall(text)) if word.islower()}
+    lower.difference_update(name.lower() for name in known)
     capital = {token.word for sentence in sentences for token in sentence if not token.is_first}
+    acronyms = frozenset(_BRACKETED.findall(text))
     # In German all nouns have a capital, so that a capital alone says little.
     is_german = len(_GERMAN.findall(text)) > 2 + len(_ENGLISH.findall(text))
-    return Shape(
-        frozenset(lower.difference(name.lower() for name in known)), frozenset(capital.union(known)), is_german
-    )
+    return Shape(frozenset(lower), frozenset(capital.union(known)), acronyms, is_german)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from hlgraph.extract.local._layout import Unit
 from hlgraph.extract.local._title import Title
 from hlgraph.extract.local._values import Found
-from hlgraph.text import STOP_WORDS
+from hlgraph.text import STOP_WORDS, BlockKind
 
 _WORD = r"[^\W\d_A-Z]++(?:-[^\W\d_A-Z]++)*+"
 # A noun phrase is taken only where a small word announces it: that keeps most verbs out.
@@ -103,7 +103,7 @@ def key_phrases(units: Sequence[Unit], *, most: int) -> list[str]:
     """
     counts: Counter[str] = Counter()
     for unit in units:
-        if not unit.is_code:
+        if unit.kind is not BlockKind.CODE:
             counts.update(phrase for match in _ANNOUNCED.finditer(unit.text) if (phrase := _phrase(match[1])))
     return sorted(counts, key=lambda phrase: -counts[phrase] * (1 + phrase.count(" ")))[:most]
 

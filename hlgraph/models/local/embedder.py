@@ -37,7 +37,8 @@ class LocalEmbedder:
     """Vectors from a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
     The mean (or the first) of the token vectors of the last layer, normalised; what is longer than the model's limit is
-    cut off. Nothing is loaded before the first text is embedded. Safe for threads; a forked process loads its own.
+    cut off. Nothing is loaded before the first text is embedded. Safe for threads. A forked process loads its own, and
+    has to end as those of multiprocessing do, by ``os._exit``: onnxruntime waits for lost threads in an ordinary exit.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
 from hlgraph.models.local.embedder import LocalEmbedder
 
-CACHE_FILE = "embeddings.sqlite"
+CACHE_FILE = "embeddings-1.sqlite"  # the number is that of its layout
 
 
 class ModelChoice(Protocol):

@@ -135,12 +135,14 @@ class Adjacency:
         return self._matrix(rows)
 
     def _symmetric(self, relationship: Relationship, matrix: Csr) -> Csr:
-        if matrix is not self._edges.get(relationship):
-            return sp.csr_array(matrix + matrix.T)
-        found = self._both.get(relationship)
-        if found is None:
-            found = self._both[relationship] = sp.csr_array(matrix + matrix.T)
-        return found
+        """Both directions; kept for the whole graph, made anew for the part that a filter admits."""
+        is_whole = matrix is self._edges.get(relationship)
+        if is_whole and relationship in self._both:
+            return self._both[relationship]
+        both = sp.csr_array(matrix + matrix.T)
+        if is_whole:
+            self._both[relationship] = both
+        return both
 
     def _load(self, relationship: Relationship) -> Csr:
         found = self._edges.get(relationship)

@@ -141,7 +141,9 @@ class Database:
 
     def _let_go(self) -> None:
         if self._writer is not None:
-            with contextlib.suppress(sqlite3.Error):  # what was deleted must not live on in the log; the next writer retries
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # what was deleted must not live on in the log; the next writer retries
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
             self._writer = None

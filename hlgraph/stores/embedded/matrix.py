@@ -18,11 +18,18 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
     """Write rows from slot ``first`` on, and wait until they are on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = np.ascontiguousarray(rows, dtype="<f4")
-    with path.open("r+b" if path.exists() else "w+b") as out:
+    is_new = not path.exists()
+    with path.open("w+b" if is_new else "r+b") as out:
         out.seek(first * data.shape[1] * 4)
         out.write(data.tobytes())
         out.flush()
         os.fsync(out.fileno())
+    if is_new and os.name == "posix":  # the name of the file, too, must survive a power cut
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:

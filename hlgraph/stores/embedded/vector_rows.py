@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+from pathlib import Path
 
 import numpy as np
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
 from hlgraph.records import Kind
+from hlgraph.stores.embedded import ann
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path, read_rows, write_rows, zero_rows
@@ -85,6 +87,23 @@ def free_rows(database: Database, file: int, *, kind: Kind, wanted: str) -> int:
     return len(rows)
 
 
+def extend_index(database: Database, batch: VectorBatch) -> None:
+    """Let the approximate indices follow the matrices that are large enough to have one; called after the commit."""
+    for block in batch.blocks:
+        row = (
+            database.writer()
+            .execute(
+                "SELECT file, generation, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?",
+                (batch.corpus, block.kind),
+            )
+            .fetchone()
+        )
+        if row is not None and ann.is_wanted(row[3]):
+            path = matrix_path(database.path, row[0], generation=row[1])
+            with mapped(database.path):
+                ann.extend(path, read_rows(path, row[3], dimensions=row[2]))
+
+
 def clean_file(database: Database, file: int) -> None:
     """Zero the freed rows on the disk; write the matrix anew when most of it is free."""
     connection = database.writer()
@@ -95,6 +114,12 @@ def clean_file(database: Database, file: int) -> None:
     path = matrix_path(database.path, file, generation=generation)
     with mapped(database.path):
         zero_rows(path, np.array([slot for slot, done in free if not done], dtype=np.int64), dimensions=dimensions)
+    if len(free) == slots:  # nothing is left: another model may fill it
+        with database.transaction():
+            connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
+            connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
+        _remove(path)
+        return
     if len(free) < max(_COMPACT, slots // 2):
         with database.transaction():
             connection.execute("UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND is_zeroed = 0", (file,))
@@ -114,5 +139,10 @@ def clean_file(database: Database, file: int) -> None:
             "UPDATE vector_file SET generation = generation + 1, slots = ?, deletes = deletes + 1 WHERE file = ?",
             (len(kept), file),
         )
-    with contextlib.suppress(OSError):  # a reader on Windows may hold it; the next generation removes it
+    _remove(path)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # a reader on Windows may hold it
         path.unlink(missing_ok=True)
+        ann.index_path(path).unlink(missing_ok=True)

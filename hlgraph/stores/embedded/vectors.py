@@ -16,10 +16,12 @@ from hlgraph.algorithms.similarity import ThresholdIndex
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.records import Hit, Kind
+from hlgraph.stores.embedded import ann
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores.embedded.matrix import matrix_path
 from hlgraph.stores.embedded.publish import metadata_json
-from hlgraph.stores.embedded.vector_rows import TEXT, clean_file, free_rows, write_block
+from hlgraph.stores.embedded.vector_rows import TEXT, clean_file, extend_index, free_rows, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
@@ -27,6 +29,7 @@ from hlgraph.text import words
 from hlgraph.where import Where
 
 _FUSE = 100
+_GATHER = 20
 
 
 class EmbeddedVectorStore:
@@ -54,15 +57,17 @@ class EmbeddedVectorStore:
 
     def upsert(self, batch: VectorBatch) -> None:
         """See the protocol."""
-        with self._database.lock(), self._database.transaction() as connection:
-            if batch.sources:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO vector_source VALUES (?, ?, ?, ?, ?)",
-                    ((s.id, batch.corpus, s.uri, s.title, metadata_json(s)) for s in batch.sources),
-                )
-                connection.execute("UPDATE vector_source_version SET version = version + 1")
-            for block in batch.blocks:
-                write_block(self._database, block, batch=batch)
+        with self._database.lock():
+            with self._database.transaction() as connection:
+                if batch.sources:
+                    connection.executemany(
+                        "INSERT OR REPLACE INTO vector_source VALUES (?, ?, ?, ?, ?)",
+                        ((s.id, batch.corpus, s.uri, s.title, metadata_json(s)) for s in batch.sources),
+                    )
+                    connection.execute("UPDATE vector_source_version SET version = version + 1")
+                for block in batch.blocks:
+                    write_block(self._database, block, batch=batch)
+            extend_index(self._database, batch)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See the protocol."""
@@ -119,16 +124,23 @@ class EmbeddedVectorStore:
                 f"the question has a vector of {len(query.vector)} dimensions, corpus {query.corpus!r} holds "
                 f"{view.dimensions}; use the model that the corpus was made with"
             )
-        scores: NDArray[np.float32] = view.matrix @ query.vector.astype(np.float32)
-        if len(scores) != len(view.slots):
-            scores = scores[view.slots]
         keep = self._mask(view, query)
-        if keep is not None:
-            rows = np.flatnonzero(keep)
-            best = rows[top_k(scores[rows], k, tie_break=view.ids[rows])]
-        else:
-            best = top_k(scores, k, tie_break=view.ids)
-        return [Hit(str(view.ids[at]), float(scores[at])) for at in best]
+        rows = self._candidates(view, query.vector, k) if keep is None else np.flatnonzero(keep)
+        scores = _scores(view, query.vector, rows)
+        ids = view.ids if rows is None else view.ids[rows]
+        best = top_k(scores, k, tie_break=ids)
+        return [Hit(str(ids[at]), float(scores[at])) for at in best]
+
+    def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
+        """Rows to score: those that an approximate index names and those that it does not cover; None for all."""
+        path = matrix_path(self._database.path, view.file, generation=view.generation)
+        if not ann.is_wanted(len(view.slots)):
+            return None
+        found, covered = ann.candidates(path, vector, 2 * k + 100)
+        if not covered:
+            return None
+        slots = np.concatenate([found, np.arange(covered, len(view.matrix))])
+        return np.flatnonzero(np.isin(view.slots, slots))
 
     def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
         """Which rows a query may see; None when all."""
@@ -237,3 +249,16 @@ class EmbeddedVectorStore:
             values["among"] = json.dumps(list(among))
         with mapped(self._database.path):
             return {item for (item,) in self._database.reader().execute(query, values)}
+
+
+def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.float32]:
+    """Cosines of the rows (None: all). Few rows are gathered, many are cut out of one product with the whole matrix."""
+    question = vector.astype(np.float32)
+    found: NDArray[np.float32]
+    if rows is not None and len(rows) * _GATHER < len(view.matrix):
+        found = view.matrix[view.slots[rows]] @ question
+        return found
+    found = view.matrix @ question
+    if len(found) != len(view.slots):
+        found = found[view.slots]
+    return found if rows is None else found[rows]

@@ -136,4 +136,7 @@ DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 INSERT OR REPLACE INTO synonym
   SELECT min(a.n, b.n), max(a.n, b.n), t.similarity FROM t_synonym AS t JOIN node AS a ON a.id = t.a JOIN node AS b ON b.id = t.b WHERE a.n <> b.n;
 
+-- 13. The new version; an empty corpus is bound to no model.
 UPDATE corpus SET version = version + 1 WHERE name = :corpus;
+UPDATE corpus SET embedding = '', dimensions = 0
+  WHERE name = :corpus AND NOT EXISTS (SELECT 1 FROM node WHERE node.c = corpus.c);

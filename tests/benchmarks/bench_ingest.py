@@ -1,0 +1,171 @@
+"""Three corpora in one store: seconds by step, memory, size on disk; then what a search costs.
+
+Required: musique, hotpotqa and 2wikimultihopqa together (23,610 passages, one chunk each, local extraction) in under 120 s
+without the embedder's own time, and under 2 GB; `statement` search in under 15 ms (median) after the embedding of the
+question. "embed" as the pipeline times it includes the search for synonyms, so the embedder is timed by itself here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaluation_sets import BenchmarkSet, open_set, origin_line
+from measure import TimedEmbedder, megabytes_on_disk, memory_line, peak_megabytes, say, table, verdict
+
+import hlgraph
+from hlgraph.client import IngestOptions
+from hlgraph.evaluate.metrics import percentile
+from hlgraph.models.local.load import cached_embedder
+from hlgraph.settings import load
+
+if TYPE_CHECKING:
+    from hlgraph.client import HLGraph
+    from hlgraph.pipeline import Progress, Report
+    from hlgraph.retrieve import SearchResult
+
+SETS = ("musique", "hotpotqa", "2wikimultihopqa")
+STRATEGIES = ("statement", "chunk", "topic", "chunk_entity")
+QUESTIONS = 200
+SECONDS, MEGABYTES, MILLISECONDS = 120.0, 2048.0, 15.0
+_OPTIONS = IngestOptions(is_chunked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One ingest: its report, its wall-clock seconds, and those of them that the embedder took."""
+
+    report: Report
+    seconds: float
+    embedder_seconds: float
+    texts: int
+
+    @property
+    def without_embedding(self) -> float:
+        """Everything but the embedder."""
+        return self.seconds - self.embedder_seconds
+
+
+def documents(sets: Sequence[BenchmarkSet]) -> Iterator[hlgraph.Document]:
+    """One document a passage, set after set."""
+    for item in sets:
+        for passage in item.passages:
+            yield hlgraph.Document(f"{item.name}/{passage.id}", passage.text, passage.title)
+
+
+def ingest(graph: HLGraph, embedder: TimedEmbedder, sets: Sequence[BenchmarkSet]) -> Run:
+    """Ingest all sets, timed."""
+    start, before, texts = time.perf_counter(), embedder.seconds, embedder.texts
+
+    def note(at: Progress) -> None:
+        passed = time.perf_counter() - start
+        say(f"  {at.sources:,} passages, {at.statements:,} statements after {passed:.0f} s, {memory_line()}")
+
+    report = graph.ingest(documents(sets), options=_OPTIONS, on_progress=note)
+    return Run(report, time.perf_counter() - start, embedder.seconds - before, embedder.texts - texts)
+
+
+def show_ingest(run: Run, passages: int, *, is_first: bool) -> None:
+    """Seconds by step, and the ratios."""
+    report = run.report
+    say(f"\n{'first' if is_first else 'second'} ingest: {passages:,} passages")
+    rows = [(step, f"{seconds:.1f}") for step, seconds in report.seconds.items()]
+    rows.append((f"embedder alone ({run.texts:,} texts)", f"{run.embedder_seconds:.1f}"))
+    if "embed" in report.seconds:
+        rows.append(("embed without the embedder (synonyms)", f"{report.seconds['embed'] - run.embedder_seconds:.1f}"))
+    rows.append(("all", f"{run.seconds:.1f}"))
+    rows.append(("all without the embedder", f"{run.without_embedding:.1f}"))
+    table(("step", "seconds"), rows)
+    say(
+        f"added {report.sources_added:,}, changed {report.sources_changed:,}, unchanged {report.sources_unchanged:,}, "
+        f"failed {len(report.failed)}, problems {len(report.problems)}"
+    )
+    if is_first:
+        statements = report.added.get("statement", 0)
+        say(
+            f"without the embedder: {passages / run.without_embedding:,.0f} passages/s, "
+            f"{statements / run.without_embedding:,.0f} statements/s"
+        )
+        say(f"limit {SECONDS:.0f} s: {verdict(run.without_embedding, SECONDS)}")
+    say(f"{memory_line()}; limit {MEGABYTES:.0f} MB: {verdict(peak_megabytes(), MEGABYTES)}")
+
+
+def show_store(graph: HLGraph, folder: Path) -> None:
+    """What is in the store, and what it takes on disk."""
+    (stats,) = graph.stats()
+    say("\nrecords: " + ", ".join(f"{kind} {count:,}" for kind, count in stats.records.items()))
+    say("relationships: " + ", ".join(f"{kind} {count:,}" for kind, count in stats.relationships.items()))
+    sizes = megabytes_on_disk(folder)
+    parts = ", ".join(f"{name} {size:,.1f}" for name, size in sizes.items() if size >= 0.05)
+    say(f"on disk: {sum(sizes.values()):,.1f} MB ({parts})")
+
+
+def show_searches(graph: HLGraph, questions: Sequence[str]) -> None:
+    """Time of a search without the embedding of its question, by strategy; then by step."""
+    say(f"\nsearch, {len(questions)} questions, k = 10, milliseconds without the embedding of the question")
+    steps: dict[str, dict[str, list[float]]] = {}
+    rows: list[tuple[str, ...]] = []
+    for strategy in STRATEGIES:
+        times: list[float] = []
+        for question in questions:
+            start = time.perf_counter()
+            found = graph.search(question, strategy=strategy)
+            times.append(1000 * (time.perf_counter() - start) - _add_steps(found, steps.setdefault(strategy, {})))
+        median = percentile(times[1:] or times, 0.5)
+        limit = verdict(median, MILLISECONDS) if strategy == "statement" else ""
+        later = times[1:] or times
+        rows.append((strategy, *(f"{value:.1f}" for value in (times[0], median, percentile(later, 0.95), max(later))), limit))
+    table(("strategy", "first", "p50", "p95", "max", f"limit {MILLISECONDS:.0f}"), rows)
+    for strategy, found_steps in steps.items():
+        parts = ", ".join(f"{name} {percentile(times, 0.5):.1f}" for name, times in found_steps.items())
+        say(f"p50 of the steps of {strategy}: {parts}")
+    say(memory_line())
+
+
+def _add_steps(found: SearchResult, steps: dict[str, list[float]]) -> float:
+    """Note the steps; returns the milliseconds that the embedding took."""
+    for step in found.explain.steps:
+        steps.setdefault(step.name, []).append(step.milliseconds)
+    return sum(step.milliseconds for step in found.explain.steps if step.name == "embed")
+
+
+def interleaved(sets: Sequence[BenchmarkSet], count: int) -> list[str]:
+    """The first questions of the sets in turn."""
+    turns = zip_longest(*(item.dataset.questions for item in sets))
+    return [question.text for question in islice((q for q in chain.from_iterable(turns) if q is not None), count)]
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N passages of each set")
+    parser.add_argument("--fresh", action="store_true", help="do not use the cache of vectors: embed everything")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as name:
+        scratch = Path(name)
+        say(origin_line())
+        sets = [open_set(item, scratch / "data", passages=chosen.limit) for item in SETS]
+        passages = sum(len(item.passages) for item in sets)
+        models = load().models
+        if chosen.fresh:
+            models = replace(models, cache=str(scratch / "cache"))
+        cache = cached_embedder(models)
+        embedder = TimedEmbedder(cache)
+        store = scratch / "store"
+        with hlgraph.connect(f"hlgraph://{store}", corpus="bench", embedder=embedder) as graph:
+            show_ingest(ingest(graph, embedder, sets), passages, is_first=True)
+            say(f"texts in the cache of vectors: {cache.hits:,} of {cache.hits + cache.misses:,}")
+            show_store(graph, store)
+            show_ingest(ingest(graph, embedder, sets), passages, is_first=False)
+            show_searches(graph, interleaved(sets, QUESTIONS))
+        cache.close()
+
+
+if __name__ == "__main__":
+    main()

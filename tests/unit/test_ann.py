@@ -1,0 +1,85 @@
+"""The approximate index: as good as the exact search to within a little recall, exact in its scores, a mere cache."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hlgraph.change import VectorBlock
+from hlgraph.records import Kind
+from hlgraph.stores.embedded import ann
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
+
+_ROWS, _WIDTH = 3_000, 24
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indices from a thousand rows on."""
+    monkeypatch.setattr(ann, "LEAST_ROWS", 1_000)
+    monkeypatch.setattr(ann, "_LEAST_TAIL", 500)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        yield opened.stores
+
+
+def _matrix(rows: int, seed: int) -> NDArray[np.float32]:
+    found = np.random.default_rng(seed).standard_normal((rows, _WIDTH)).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def _write(stores: Stores, matrix: NDArray[np.float32], *, first: int = 0, change: str = "one") -> None:
+    names = tuple(f"{first + at:032x}" for at in range(len(matrix)))
+    block = VectorBlock(Kind.STATEMENT, names, ("",) * len(names), ("",) * len(names), _WIDTH, matrix.tobytes())
+    stores.vectors.upsert(VectorBatch("c", change, (), (block,)))
+
+
+def _recall(stores: Stores, matrix: NDArray[np.float32]) -> float:
+    found = 0
+    for vector in _matrix(20, 99):
+        exact = matrix @ vector
+        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 10, vector))
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        for hit in hits:
+            assert hit.score == pytest.approx(exact[int(hit.id, 16)], abs=1e-5)
+        found += len({int(hit.id, 16) for hit in hits} & set(np.argsort(-exact)[:10].tolist()))
+    return found / 200
+
+
+@pytest.mark.usefixtures("few")
+def test_the_index_is_made_used_and_followed_by_later_rows(stores: Stores, tmp_path: Path) -> None:
+    matrix = _matrix(_ROWS, 1)
+    _write(stores, matrix)
+    assert list((tmp_path / "store" / "vectors").glob("*.usearch"))
+    assert _recall(stores, matrix) >= 0.95
+    tail = _matrix(200, 2)
+    _write(stores, tail, first=_ROWS, change="two")
+    assert _recall(stores, np.concatenate([matrix, tail])) >= 0.95
+    hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, tail[7]))
+    assert int(hits[0].id, 16) == _ROWS + 7
+
+
+@pytest.mark.usefixtures("few")
+def test_deleted_rows_are_not_found_and_a_broken_index_is_made_anew(stores: Stores, tmp_path: Path) -> None:
+    matrix = _matrix(_ROWS, 1)
+    _write(stores, matrix)
+    stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(100)]})
+    hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 10, matrix[5]))
+    assert all(int(hit.id, 16) >= 100 for hit in hits)
+    assert len(hits) == 10
+    for path in (tmp_path / "store" / "vectors").glob("*.usearch"):
+        path.write_bytes(b"broken")
+    _write(stores, _matrix(600, 3), first=_ROWS, change="two")
+    assert _recall(stores, np.concatenate([np.zeros_like(matrix[:100]), matrix[100:], _matrix(600, 3)])) >= 0.95
+
+
+def test_few_rows_have_no_index(stores: Stores, tmp_path: Path) -> None:
+    _write(stores, _matrix(_ROWS, 1))
+    assert not list((tmp_path / "store" / "vectors").glob("*.usearch"))
