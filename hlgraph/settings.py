@@ -90,11 +90,13 @@ def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: the settings file cannot be read ({error}); run: hlgraph init") from error
     try:
-        tree = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+        tree = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none, such as 2001-99-99
         raise SettingsError(
             f"{path}: not valid YAML ({error}); compare it with the output of: hlgraph config"
         ) from error
+    if tree is None:
+        return Settings()
     if not isinstance(tree, dict):
         raise SettingsError(
             f"{path}: the file holds no mapping of names to values; compare it with the output of: hlgraph config"
@@ -114,7 +116,9 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
         return value
 
     def put(match: re.Match[str]) -> str:
-        found = env.get(match[1], match[2])
+        found = env.get(match[1])
+        if not found and match[2] is not None:  # as in a shell: the default stands for an empty variable too
+            found = match[2]
         if found is None:
             raise SettingsError(
                 f"{path}: the environment variable {match[1]} is not set; set it, or write ${{{match[1]}:-value}}"

@@ -11,6 +11,7 @@ _HEAD = 96
 _BLOCK = 1024
 _COLUMNS = 32_768
 _SLACK = 1e-4
+_ROUNDING = 4e-6  # of a squared length in float32; more than was ever seen up to 4,096 dimensions (1e-6)
 
 
 class Pairs(NamedTuple):
@@ -100,8 +101,32 @@ class ThresholdIndex:
     def _bound(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         head = rows @ self._basis
         length = np.einsum("ij,ij->i", rows, rows) - np.einsum("ij,ij->i", head, head)
-        tail = np.sqrt(np.maximum(length, 0.0))
+        tail = np.sqrt(np.maximum(length, 0.0) + _ROUNDING)  # a tail rounded to nothing would lose pairs
         return np.concatenate([head, tail[:, None]], axis=1).astype(np.float32)
+
+
+def pairs_within(rows: NDArray[np.float32], *, threshold: float) -> Pairs:
+    """All pairs of different rows with cosine >= threshold, each once, the lower row first. O(n^2 d) time.
+
+    Examples
+    --------
+    >>> pairs_within(np.array([[1, 0], [0, 1], [1, 0]], dtype=np.float32), threshold=0.9).base.tolist()
+    [2]
+    """
+    queries: list[NDArray[np.intp]] = []
+    base: list[NDArray[np.intp]] = []
+    for start in range(0, len(rows), _BLOCK):
+        close = rows[start : start + _BLOCK] @ rows[start:].T >= threshold - _SLACK
+        q, b = np.divmod(np.flatnonzero(close), close.shape[1])
+        queries.append(q[q < b] + start)
+        base.append(b[q < b] + start)
+    if not queries:
+        none = np.empty(0, dtype=np.intp)
+        return Pairs(none, none, np.empty(0, dtype=np.float32))
+    q, b = np.concatenate(queries), np.concatenate(base)
+    exact = _dot(rows, rows, q, b)
+    keep = exact >= threshold
+    return Pairs(q[keep], b[keep], exact[keep])
 
 
 def _dot(

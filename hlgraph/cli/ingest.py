@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from hlgraph.cli.output import note, print_json, report_lines, report_tree
+from hlgraph.cli.output import print_json, report_lines, report_tree, say
+from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Corpus, Json, State, Where
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hlgraph.pipeline import Progress, Report
+
+_EXTRACTORS = ("local", "precomputed")
 
 
 def _pairs(values: list[str]) -> dict[str, str]:
     """``field=column,field=column`` as a mapping."""
     pairs = [part.partition("=") for value in values for part in value.split(",") if part]
-    wrong = [name for name, separator, column in pairs if not (name and separator and column)]
+    wrong = ["".join(pair) for pair in pairs if not all(part.strip() for part in pair)]
     if wrong:
         raise InputError(f"--map {wrong[0]!r} is no pair; write field=column, such as text=body,title=headline")
     return {name.strip(): column.strip() for name, _, column in pairs}
 
 
-def _progress() -> Callable[[Progress], None]:
-    """A status line on a terminal, plain lines otherwise."""
-    is_terminal = sys.stderr.isatty()
+def _extractor(name: str) -> Literal["local", "precomputed"]:
+    if name == "chat":
+        raise UnknownNameError(
+            "extraction by a chat model (--extract chat) comes with a later version of hlgraph; choose local, or "
+            "precomputed with --extractions FILE"
+        )
+    if name not in _EXTRACTORS:
+        raise UnknownNameError(f"there is no extractor {name!r}; choose {' or '.join(_EXTRACTORS)}")
+    return cast('Literal["local", "precomputed"]', name)
 
-    def show(progress: Progress) -> None:
-        text = f"{progress.sources} sources, +{progress.chunks} chunks, +{progress.statements} statements"
-        if is_terminal:
-            from rich.console import Console
 
-            Console(stderr=True).print(f"[dim]{text}[/dim]", end="\r")
-        else:
-            note(text)
-
-    return show
+def progress_text(at: Progress) -> str:
+    """How far an ingest is."""
+    return f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
 
 
 def _finish(report: Report, *, is_json: bool) -> None:
     if is_json:
         print_json(report_tree(report))
     else:
-        print("\n".join(report_lines(report)))
+        say(*report_lines(report))
     if report.failed or report.problems:
         raise typer.Exit(1)
 
@@ -54,75 +54,98 @@ def _finish(report: Report, *, is_json: bool) -> None:
 def ingest(
     context: typer.Context,
     paths: Annotated[
-        list[str], typer.Argument(help="Files, folders, globs, or - for standard input.", show_default=False)
+        list[str],
+        typer.Argument(metavar="PATH", help="Files, folders, globs, or - for standard input.", show_default=False),
     ],
     corpus: Corpus = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", help="Read everything as this format instead of by suffix.", show_default=False),
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Read everything as csv, docx, html, json, jsonl, markdown, pdf or text, whatever its suffix.",
+            show_default=False,
+        ),
     ] = None,
     map_: Annotated[
         list[str] | None,
-        typer.Option("--map", help="Columns of rows: text=...,title=...,id=...,metadata.NAME=...", show_default=False),
+        typer.Option(
+            "--map",
+            metavar="FIELD=COLUMN,...",
+            help="Which columns of rows are what: text, title, id or metadata.NAME; text=title+body joins two.",
+            show_default=False,
+        ),
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of text, if not UTF-8.", show_default=False)] = None,
-    extract: Annotated[str, typer.Option(help="How statements are extracted: local or precomputed.")] = "local",
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Encoding of text, if not UTF-8.", show_default=False)
+    ] = None,
+    extract: Annotated[
+        str, typer.Option(metavar="NAME", help="What finds statements: local (rules) or precomputed (from files).")
+    ] = "local",
     extractions: Annotated[
-        list[str] | None, typer.Option(help="JSON lines with extractions, for precomputed.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="FILE", help="JSON lines with extractions, for precomputed.", show_default=False),
     ] = None,
-    max_bytes: Annotated[int | None, typer.Option(help="Refuse larger sources.", show_default=False)] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
+    ] = None,
     chunked: Annotated[bool, typer.Option("--chunked", help="Each document is one chunk already.")] = False,
     delete_missing: Annotated[
-        bool, typer.Option("--delete-missing", help="Remove sources under PATHS that are not there any more.")
+        bool, typer.Option("--delete-missing", help="Remove sources under the paths that are not there any more.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Read sources and bring the corpus to their state; doing it twice changes nothing.
+    """Read sources and bring the corpus to their state.
 
+    Doing it twice changes nothing; an edited source touches only the chunks that changed; after an interruption the same
+    command goes on. A source that cannot be read is reported, and the exit code is 1; the others are ingested.
+
+    \b
     Examples:
-
       hlgraph ingest docs/
-
-      hlgraph ingest articles.jsonl.gz --map text=body,title=headline --corpus news
-
       hlgraph ingest docs/ --delete-missing --json
+      hlgraph ingest articles.jsonl.gz --map text=body,title=headline
+      hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
+      curl -s https://example.org | hlgraph ingest - --format html
     """
     from hlgraph.client import IngestOptions
 
     state: State = context.obj
-    if extract not in ("local", "precomputed"):
-        raise InputError(f"there is no extractor {extract!r}; choose local or precomputed")
     options = IngestOptions(
         format=format_,
         mapping=_pairs(map_ or []),
         encoding=encoding,
         max_bytes=max_bytes,
-        extract="precomputed" if extract == "precomputed" else "local",
+        extract=_extractor(extract),
         extractions=tuple(extractions or ()),
         is_chunked=chunked,
         has_delete_missing=delete_missing,
     )
-    with state.open(corpus) as graph:
-        report = graph.ingest(list(paths), options=options, on_progress=None if json else _progress())
+    with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
+        report = graph.ingest(list(paths), options=options, on_progress=lambda at: show(progress_text(at)))
     _finish(report, is_json=json)
 
 
 def delete(
     context: typer.Context,
-    uris: Annotated[list[str] | None, typer.Argument(help="Uris or paths of sources.", show_default=False)] = None,
+    uris: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="URI", help="Uris of sources, or paths of files and folders.", show_default=False),
+    ] = None,
     corpus: Corpus = None,
     where: Where = None,
     all_: Annotated[bool, typer.Option("--all", help="Delete everything in the corpus.")] = False,
     json: Json = False,
 ) -> None:
-    """Delete sources and everything that only they assert, from the graph, the vectors and the text.
+    """Delete sources and everything that only they assert.
 
+    It is gone from the graph, the vectors and the full text, and from the disk. Say in one way what: by uri or path, by
+    filter, or all.
+
+    \b
     Examples:
-
       hlgraph delete docs/old.md
-
       hlgraph delete --where 'year < 2020' --corpus news
-
       hlgraph delete --all --corpus news
     """
     state: State = context.obj

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import print_json
+from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Json, State
 from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.stores.protocols import CorpusStats
 
 
 def init(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="Where to write the settings file.")] = Path("hlgraph.yaml"),
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the settings.")] = Path("hlgraph.yaml"),
     json: Json = False,
 ) -> None:
-    """Write a settings file with the present settings, and make the store.
+    """Write the present settings to a file, and make the store.
 
+    \b
     Example:
-
       hlgraph --store hlgraph://./my-graph init
     """
     from hlgraph import migrate as migration
@@ -31,60 +35,69 @@ def init(
     settings = state.settings()
     if path.exists():
         raise InputError(f"{path} exists already; edit it, or name another file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     opened = open_stores(settings.store)
     with opened.closing:
-        with opened.stores.graph.lock():
-            applied = [item.version for target in opened.targets for item in migration.plan(target).applied]
+        with opened.stores.graph.lock():  # makes the store
+            applied = [item.label for target in opened.targets for item in migration.plan(target).applied]
         path.write_text(as_text(settings), encoding="utf-8")
     if json:
         print_json({"settings": str(path), "store": settings.store, "migrations": applied})
     else:
-        print(f"wrote {path}; the store is {settings.store}\nnext: hlgraph --config {path} ingest PATH...")
+        say(f"wrote {path}; the store is {settings.store}", f"next: hlgraph --config {path} ingest PATH...")
+
+
+def _stats_tree(item: CorpusStats) -> dict[str, object]:
+    return {
+        "version": item.version,
+        "embedding": item.embedding,
+        "dimensions": item.dimensions,
+        "records": {kind.value: count for kind, count in item.records.items()},
+        "relationships": {kind.value: count for kind, count in item.relationships.items()},
+        "fields": list(item.fields),
+        "pending": list(item.pending),
+    }
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
 
 
 def stats(context: typer.Context, json: Json = False) -> None:
     """Say what every corpus of the store holds.
 
+    \b
     Example:
-
       hlgraph stats --json
     """
     state: State = context.obj
     with state.open() as graph:
         found = graph.stats()
+    store = graph.settings.store
     if json:
-        print_json(
-            {
-                "store": graph.settings.store,
-                "corpora": {
-                    item.corpus: {
-                        "version": item.version,
-                        "embedding": item.embedding,
-                        "dimensions": item.dimensions,
-                        "records": {kind.value: count for kind, count in item.records.items()},
-                        "relationships": {kind.value: count for kind, count in item.relationships.items()},
-                        "fields": list(item.fields),
-                        "pending": list(item.pending),
-                    }
-                    for item in found
-                },
-            }
-        )
+        print_json({"store": store, "corpora": {item.corpus: _stats_tree(item) for item in found}})
         return
     if not found:
-        print(f"{graph.settings.store} is empty; next: hlgraph ingest PATH...")
+        say(f"{store} is empty; next: hlgraph ingest PATH...")
     for item in found:
-        print(f"corpus {item.corpus} (version {item.version}, {item.embedding or 'no vectors'})")
-        print("  records: " + ", ".join(f"{count} {kind}" for kind, count in item.records.items()))
-        print("  relationships: " + ", ".join(f"{count} {kind}" for kind, count in item.relationships.items()))
-        print("  fields: " + ", ".join(item.fields))
+        say(
+            f"corpus {item.corpus} (version {item.version}, {item.embedding or 'no vectors'})",
+            f"  records: {_counts(item.records)}",
+            f"  relationships: {_counts(item.relationships)}",
+            f"  fields: {', '.join(item.fields)}",
+        )
+        if item.pending:
+            say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete again to finish them")
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check that what is stored agrees with itself: links, counts, vectors, journal, files.
+    """Check that what is stored agrees with itself.
 
+    Looks at links, counts, vectors, journal and files, and changes nothing; the exit code is 1 when something is wrong.
+
+    \b
     Example:
-
       hlgraph doctor
     """
     state: State = context.obj
@@ -94,51 +107,56 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     if json:
         print_json({"is_fine": is_fine, "checks": [item._asdict() for item in findings]})
     else:
-        for item in findings:
-            print(f"{'ok  ' if item.is_fine else 'BAD '} {item.check}: {item.seen}")
-        print("the store is fine" if is_fine else "the store is not fine")
+        say(*(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}" for item in findings))
+        say("the store is fine" if is_fine else "the store is not fine")
     if not is_fine:
         raise typer.Exit(1)
 
 
 def migrate(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(help="plan, apply or verify.")] = "plan",
+    action: Annotated[
+        Literal["plan", "apply", "verify"], typer.Argument(metavar="ACTION", help="What to do.")
+    ] = "plan",
     json: Json = False,
 ) -> None:
-    """Bring the store to the schema of this hlgraph: plan says what is pending, apply does it, verify fails if any is.
+    """Bring the store to the schema of this hlgraph.
 
-    Example:
+    plan says what is pending, apply does it, verify says the same as plan and ends with exit code 1 when any is pending.
 
+    \b
+    Examples:
+      hlgraph migrate
       hlgraph migrate apply
     """
     from hlgraph import migrate as migration
     from hlgraph.stores.open import open_stores
 
-    if action not in ("plan", "apply", "verify"):
-        raise InputError(f"{action!r} is no action of migrate; choose plan, apply or verify")
     state: State = context.obj
     opened = open_stores(state.settings().store)
+    stores: dict[str, dict[str, list[str]]] = {}
     with opened.closing:
-        stores: dict[str, dict[str, list[str]]] = {}
+        before = {target.kind: len(migration.plan(target).applied) for target in opened.targets}
+        if action == "apply" and not any(before.values()):
+            with opened.stores.graph.lock():  # makes the store
+                pass
         for target in opened.targets:
-            done = migration.apply(target).applied if action == "apply" else ()
+            if action == "apply":
+                migration.apply(target)
             plan = migration.plan(target)
-            stores[target.kind] = {
-                "applied": [f"V{item.version:03d} {item.name}" for item in plan.applied],
-                "pending": [f"V{item.version:03d} {item.name}" for item in plan.pending],
-                "now": [f"V{item.version:03d} {item.name}" for item in done],
-            }
+            applied = [item.label for item in plan.applied]
+            pending = [item.label for item in plan.pending]
+            stores[target.kind] = {"applied": applied, "pending": pending, "now": applied[before[target.kind] :]}
     is_pending = any(item["pending"] for item in stores.values())
     if json:
         print_json({"stores": stores, "is_pending": is_pending})
     else:
         for kind, item in stores.items():
-            print(
-                f"{kind}: {len(item['applied'])} applied, {len(item['pending'])} pending, {len(item['now'])} applied now"
-            )
-            for name in item["pending"]:
-                print(f"  pending: {name}")
+            counts = ", ".join(f"{len(item[name])} {name}" for name in ("applied", "pending"))
+            say(f"{kind}: {counts}", *(f"  applied now: {name}" for name in item["now"]))
+            say(*(f"  pending: {name}" for name in item["pending"]))
+        if is_pending:
+            say("next: hlgraph migrate apply")
     if action == "verify" and is_pending:
         raise typer.Exit(1)
 
@@ -146,8 +164,8 @@ def migrate(
 def config(context: typer.Context, json: Json = False) -> None:
     """Print the settings in force, from file, environment and options.
 
+    \b
     Example:
-
       hlgraph config > hlgraph.yaml
     """
     import msgspec
@@ -159,7 +177,7 @@ def config(context: typer.Context, json: Json = False) -> None:
     if json:
         print_json(msgspec.to_builtins(settings))
     else:
-        print(as_text(settings), end="")
+        say(*as_text(settings).splitlines())
 
 
 def register(app: typer.Typer) -> None:

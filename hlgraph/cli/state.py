@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.output import note
+
 if TYPE_CHECKING:
     from hlgraph.client import HLGraph
     from hlgraph.settings import Settings
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Corpus = Annotated[
-    str | None, typer.Option(help="Name of the corpus (also HLGRAPH_CORPUS; default: default).", show_default=False)
+    str | None,
+    typer.Option(metavar="NAME", help="The corpus (also HLGRAPH_CORPUS; default: default).", show_default=False),
 ]
 Where = Annotated[
     str | None,
     typer.Option(
+        metavar="EXPR",
         help="Only sources whose metadata meet this filter: field = value, !=, <, <=, >, >=, in (...), exists field, "
         "and, or, not.",
         show_default=False,
@@ -34,8 +38,10 @@ class State:
 
     def settings(self, corpus: str | None = None) -> Settings:
         """Settings from file and environment, overridden by the options."""
+        from hlgraph.cli.logs import set_up_warnings
         from hlgraph.settings import load
 
+        set_up_warnings()  # here, because every command comes by, and --help does not
         found = load(self.config)
         if self.store is not None:
             found = replace(found, store=self.store)
@@ -46,3 +52,10 @@ class State:
         from hlgraph.client import connect
 
         return connect(self.settings(corpus))
+
+
+def show_help(context: typer.Context) -> None:
+    """Where no command is named, the help says which there are."""
+    if context.invoked_subcommand is None:
+        note(context.get_help())
+        raise typer.Exit(2)

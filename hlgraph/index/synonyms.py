@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.similarity import ThresholdIndex
+from hlgraph.algorithms.similarity import pairs_within
 from hlgraph.change import Synonym
 from hlgraph.ids import normalise_name
 from hlgraph.records import Entity, Kind
@@ -56,11 +56,9 @@ def synonyms(
     chosen = [new[place] for place in at]
     rows = np.ascontiguousarray(matrix[at])
     found: dict[tuple[str, str], float] = {}
-    index = ThresholdIndex(rows[:4096])
-    index.add(rows)
-    inside = index.query(rows, threshold=SYNONYM_THRESHOLD)
+    inside = pairs_within(rows, threshold=SYNONYM_THRESHOLD)
     for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
-        if a < b and _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
+        if _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
             found[_pair(chosen[a], chosen[b])] = float(cosine)
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=SYNONYM_THRESHOLD)
     held = {

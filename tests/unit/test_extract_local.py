@@ -50,11 +50,11 @@ class TestPropositionText:
         assert only("The Beatles split in 1970.", "The Beatles (band)").text == "The Beatles split in 1970."
 
     def test_spans_are_exact_and_the_text_is_without_line_breaks_and_layout(self) -> None:
-        text = "Intro  spans\ntwo lines here and more words. See **the [manual](http://a.org/a_(b))** now.\n\n- first\n- [x] second\n"
+        text = "Intro  spans\ntwo lines here and more words. See **the [manual](http://a.org/(b))** now.\n\n- first\n- [x] second\n"
         found = extract(text).propositions
         assert [text[p.start : p.end] for p in found] == [
             "Intro  spans\ntwo lines here and more words.",
-            "See **the [manual](http://a.org/a_(b))** now.",
+            "See **the [manual](http://a.org/(b))** now.",
             "first",
             "second",
         ]
@@ -117,7 +117,15 @@ class TestMentions:
         assert [m.name for m in second.mentions] == ["The Beach"]
 
     @pytest.mark.parametrize(
-        "title", ["How to install a printer", "report_final.pdf", "Introduction", "Is it true?", "12 things to do"]
+        "title",
+        [
+            "How to install a printer",
+            "report_final.pdf",
+            "Introduction",
+            "Is it true?",
+            "12 things to do",
+            "Ada is the Person of the Year",
+        ],
     )
     def test_a_title_that_is_no_name_is_no_mention(self, title: str) -> None:
         assert only("all is well here.", title).mentions == ()
@@ -136,6 +144,7 @@ class TestMentions:
             ("He worked at the Food and Drug Administration.", ["Food and Drug Administration"]),
             ("France and Germany met Spain.", ["Germany", "Spain"]),
             ("It is Meg Cabot's novel at King's College.", ["Meg Cabot", "King's College"]),
+            ("Planet 24, a firm, made Toy Story 3.", ["Planet 24", "Toy Story 3"]),
             ("We read Disney's Frozen.", ["Disney", "Frozen"]),
             ("He saw Edward Stafford, 3rd Baron Stafford there.", ["Edward Stafford, 3rd Baron Stafford"]),
             ("By then the Duke of Kent had left.", ["Duke of Kent", "Kent"]),
@@ -157,7 +166,9 @@ class TestMentions:
             "However, this is common. Specimens were collected. Music is loud.",
             "The American and the British were there on Monday in June.",
             "I think He said No. The Company grew; the company paid.",
-            "The President met the Senate in the House.",
+            "The President met the Company in the House.",
+            "“I’m fine,” We'll say; they said He'd go and I've gone.",
+            "What To Know About The New Tax Law Before Election Day",
             "THIS IS ALL IN CAPITALS AND SAYS NOTHING ABOUT NAMES",
         ],
     )
@@ -168,6 +179,10 @@ class TestMentions:
         assert names("Zorblatt grows. We like Zorblatt.") == ["Zorblatt", "Zorblatt"]
         assert names("Zorblatt grows. We like it.") == []
         assert names("NASA grows fast.") == ["NASA"]
+
+    def test_a_headline_names_what_the_chunk_knows(self) -> None:
+        text = "# T\n\nWhy Zorblatt Will Never Again Sell Robots\n\nWe like Zorblatt a lot."
+        assert names(text) == ["Zorblatt", "Zorblatt"]
 
     def test_surnames_and_acronyms_take_the_full_name_where_there_is_one(self) -> None:
         assert names("He knew Potter Stewart. We saw Stewart again.") == ["Potter Stewart", "Potter Stewart"]

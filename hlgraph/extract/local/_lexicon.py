@@ -43,13 +43,13 @@ western central"""
 
 # A sentence often begins with these; they are taken off the front of a name there ("Former President ...").
 OPENERS = STOP_WORDS | _words(
-    """according accordingly across actually additionally ago almost alone along alongside already although altogether amid
-among amongst annually anyone anything apart apparently appointed approximately around aside based basically because
-being besides born both built certain clearly commonly compared composed conceived concerning consequently
-considering contrary conversely created currently described designed despite developed directed due during earlier
-early economically educated either elected elsewhere especially essentially established eventually everyone
-everything except exiled famously featuring following follows formed former formerly founded frequently fully
-furthermore generally given having hence historically hopefully hosted hundreds immediately included including
+    """even back like according accordingly across actually additionally ago almost alone along alongside already although
+altogether amid among amongst annually anyone anything apart apparently appointed approximately around aside based
+basically because being besides born both built certain clearly commonly compared composed conceived concerning
+consequently considering contrary conversely created currently described designed despite developed directed due
+during earlier early economically educated either elected elsewhere especially essentially established eventually
+everyone everything except exiled famously featuring following follows formed former formerly founded frequently
+fully furthermore generally given having hence historically hopefully hosted hundreds immediately included including
 increasingly indeed initially inside inspired instead interestingly internationally known largely lastly late later
 led likewise located mainly many married meanwhile mid moreover mostly musically named nationally naturally nearby
 nearly neighboring neighbouring neither nevertheless nobody none nonetheless normally notably nothing nowadays
@@ -182,7 +182,7 @@ PAIRS_WITH_AND = _lines(
 )
 # These name nothing alone, whatever their capital: offices, kinds of bodies and places, abbreviations of everyday use.
 GENERIC = (
-    ORGANIZATIONS
+    (ORGANIZATIONS - {"congress", "parliament", "senate"})
     | PLACES
     | TITLES_OF
     | HONORIFICS
@@ -203,7 +203,7 @@ southwest midwest liberal conservative labor labour eve"""
 ADJECTIVES = (
     DEMONYMS
     | CALENDAR
-    | _words("north south east west middle northern southern eastern western central native new old mid late early")
+    | _words("north south east west northern southern eastern western central native new old mid late early")
 )
 # After these a full stop belongs to the name.
 DOTTED = _words("st dr mr mrs ms prof jr sr mt ft gen col capt lt sgt rev hon no gov sen rep inc co ltd corp bros vs")

@@ -10,7 +10,15 @@ from hlgraph.extract.local import _lexicon as lexicon
 from hlgraph.extract.local._layout import Unit
 from hlgraph.extract.local._names import names
 from hlgraph.extract.local._title import Title, is_acronym, occurrences
-from hlgraph.extract.local._tokens import Shape, Token, row_tokens, shape, tokens
+from hlgraph.extract.local._tokens import (
+    Shape,
+    Token,
+    headline_tokens,
+    is_title_case,
+    row_tokens,
+    shape,
+    tokens,
+)
 from hlgraph.extract.local._values import Found, quoted, values, without_overlaps
 from hlgraph.text import BlockKind
 
@@ -60,7 +68,9 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
 def _tokens_of(unit: Unit) -> list[Token]:
     if unit.kind is BlockKind.CODE:
         return []
-    return row_tokens(unit.text) if unit.kind is BlockKind.ROW else tokens(unit.text)
+    if unit.kind is BlockKind.ROW:
+        return row_tokens(unit.text)
+    return headline_tokens(unit.text) if is_title_case(unit.text) else tokens(unit.text)
 
 
 def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[Found]:

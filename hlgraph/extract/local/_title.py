@@ -12,6 +12,7 @@ from hlgraph.extract.local._values import Found
 _DISAMBIGUATION = re.compile(r"\s*[(（]([^()（）]*)[)）]$")
 _FILE = re.compile(r"[_/\\]|\.\w{2,5}$|^https?:")
 _QUESTION = re.compile(r"(?:how|why|what|when|where|who|which)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\b(?:is|are|was|were|has|have|will|can|says|gets|unveils|could|should|may|might|but)\b")
 _COUNTING = re.compile(
     r"(?:how to|untitled|page|part|chapter|top \d+)\b|\d+\+?\s(?:ways|things|best|of)\b", re.IGNORECASE
 )
@@ -97,7 +98,7 @@ def _is_name(bare: str) -> bool:
         return False
     long_words = [part for part in parts[1:] if len(part) > 3]
     is_sentence = 2 * sum(part.islower() for part in long_words) > len(long_words)
-    return not (is_sentence and _QUESTION.match(bare))
+    return not (is_sentence and _QUESTION.match(bare)) and not (len(parts) > 4 and _CLAUSE.search(bare))
 
 
 def occurrences(text: str, title: Title) -> list[Found]:

@@ -42,13 +42,15 @@ class Shape(NamedTuple):
 # word begins, is asked afterwards: a pattern that begins with a plain set of characters is searched much faster.
 _TOKEN = re.compile(
     r"[^\W\da-zß-öø-ÿ_][^\W_]*(?:(?:['’.&‐‑–-]|\.-)[^\W_]+)*"
-    r"|\d(?<![^\W_].)(?:\d{0,3}(?![\w.,%-])|0th(?= Century [A-Z]))"
+    r"|\d(?<![^\W_].)(?:\d{0,3}(?![\w%-]|[.,]\d)|0th(?= Century [A-Z]))"
 )
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]+")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _BREAKS = ':.?!…•|"“«„([—–-'
 _BREAK = re.compile(r"(?:[:.?!…•|]|[“\"«„(\[—–-])\s*$")
 _LABEL = re.compile(r"(?:^|(?<=; ))[^:;]{1,80}(?=: )")
+_CONTRACTION = re.compile(r"['’](?:m|d|t|ve|ll|re)$")
 _LOWER_TAIL = re.compile(r"[-‐‑](?:based|born|owned|led|winning|nominated|area|backed|controlled|occupied)$")
 _BRACKETED = re.compile(r"\(([A-Z][A-Z0-9&.-]{1,9})\)")
 _GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|auf|von|den|dem|zu|wurde|sich|auch|werden)\b")
@@ -79,6 +81,8 @@ def tokens(text: str) -> list[Token]:
             continue  # "non-English"
         is_first = start <= head_end or _is_after_break(text, start)
         is_possessive = word[-2:-1] in ("'", "’") and word[-1] in "sS"
+        if not is_possessive and _CONTRACTION.search(word):
+            continue
         if is_possessive:
             word = word[:-2]
         elif "-" in word and (tail := _LOWER_TAIL.search(word)):
@@ -86,6 +90,25 @@ def tokens(text: str) -> list[Token]:
             end = start + len(word)
         found.append(Token(start, end, word, is_first, is_possessive))
     return found
+
+
+def is_title_case(text: str) -> bool:
+    """Whether a line of six words or more is written like a headline, so that its capitals say little.
+
+    Examples
+    --------
+    >>> is_title_case("What To Know About The New Tax Law"), is_title_case("Robert De Niro met Al Pacino and Joe Pesci.")
+    (True, False)
+    """
+    if text.endswith((".", "。", ".”", '."')):
+        return False
+    long_words = _LONG_WORD.findall(text)
+    return len(long_words) > 2 and text.count(" ") > 4 and 10 * sum(map(str.islower, long_words)) < 3 * len(long_words)
+
+
+def headline_tokens(text: str) -> list[Token]:
+    """The tokens of a headline, each as if it opened a sentence: only what the chunk knows as a name is one."""
+    return [token._replace(is_first=True) for token in tokens(text)]
 
 
 def row_tokens(text: str) -> list[Token]:

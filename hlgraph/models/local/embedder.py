@@ -67,7 +67,7 @@ class LocalEmbedder:
                 raise ModelMissingError(f"{folder}: {file} is missing; run: hlgraph models install")
         self._name = name or folder.resolve().name
         self._known_sha256 = weights_sha256
-        self._threads = threads or _available_cores()
+        self.threads = threads or _available_cores()
         self._lock = threading.Lock()
         self._engine: _Engine | None = None
 
@@ -125,7 +125,7 @@ class LocalEmbedder:
                 # The threads of a session do not survive a fork: to run it, or to free it, would wait for them for ever.
                 _inherited.append(engine)
                 engine = None
-            self._engine = engine or _load(self.folder, self._config, self._threads)
+            self._engine = engine or _load(self.folder, self._config, self.threads)
             return self._engine
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -46,7 +45,7 @@ _COUNTS = {
 
 
 def _pack(value: Change | Outcome) -> bytes:
-    return zlib.compress(msgspec.msgpack.encode(value), 1)
+    return msgspec.msgpack.encode(value)
 
 
 class EmbeddedGraphStore:
@@ -78,9 +77,9 @@ class EmbeddedGraphStore:
             )
         return tuple(
             Pending(
-                msgspec.msgpack.decode(zlib.decompress(payload), type=Change),
+                msgspec.msgpack.decode(payload, type=Change),
                 ChangeState(state),
-                msgspec.msgpack.decode(zlib.decompress(outcome), type=Outcome),
+                msgspec.msgpack.decode(outcome, type=Outcome),
             )
             for payload, state, outcome in rows
         )
@@ -129,11 +128,11 @@ class EmbeddedGraphStore:
                 if to is ChangeState.DONE:
                     return Outcome()
                 raise StoreError(f"change {change_id} is not in the journal; run the same command again")
-            outcome = msgspec.msgpack.decode(zlib.decompress(row[2]), type=Outcome)
+            outcome = msgspec.msgpack.decode(row[2], type=Outcome)
             if to is ChangeState.DONE:
                 connection.execute("DELETE FROM journal WHERE id = ?", (change_id,))
             elif ChangeState(row[0]) is ChangeState.STAGED:
-                change = msgspec.msgpack.decode(zlib.decompress(row[1]), type=Change)
+                change = msgspec.msgpack.decode(row[1], type=Change)
                 connection.execute("INSERT OR IGNORE INTO corpus (name) VALUES (?)", (change.corpus,))
                 if change.embedding:
                     connection.execute(

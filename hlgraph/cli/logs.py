@@ -1,0 +1,28 @@
+"""What is logged while a command runs: warnings of hlgraph as plain lines, of the libraries that read files only errors."""
+
+from __future__ import annotations
+
+import logging
+import logging.config
+
+from hlgraph.cli.output import note
+
+# They warn of every oddity in a file that they read all the same; a file that they cannot read is reported as failed.
+_CHATTY = ("htmldate", "justext", "pypdf", "trafilatura")
+
+
+class _Lines(logging.Handler):
+    """Writes to what standard error is at that moment: a live line of progress stands aside."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(f"hlgraph: warning: {record.getMessage()}")
+
+
+def set_up_warnings() -> None:
+    """Send the warnings of hlgraph to standard error."""
+    loggers: dict[str, object] = {name: {"level": "ERROR"} for name in _CHATTY}
+    loggers["hlgraph"] = {"handlers": ["lines"]}
+    handlers = {"lines": {"()": _Lines, "level": "WARNING"}}
+    logging.config.dictConfig(
+        {"version": 1, "disable_existing_loggers": False, "handlers": handlers, "loggers": loggers}
+    )

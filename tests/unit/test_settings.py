@@ -1,0 +1,219 @@
+"""Settings: from a file and the environment, strictly."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from hlgraph.errors import SettingsError
+from hlgraph.settings import DEFAULT_STORE, ChunkSettings, ModelSettings, Settings, as_text, load
+
+_FULL = """
+store: hlgraph://./graph
+corpus: news
+chunk:
+  max_tokens: 120
+  overlap: 0.1
+models:
+  root: /models
+  cache: null
+  embedder: other
+"""
+
+
+def _file(folder: Path, text: str) -> Path:
+    path = folder / "hlgraph.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_a_file_there_are_defaults() -> None:
+    assert load(environment={}) == Settings()
+    assert Settings().store == DEFAULT_STORE
+    assert Settings().chunk == ChunkSettings(max_tokens=300, overlap=0.2)
+
+
+def test_a_file_sets_everything(tmp_path: Path) -> None:
+    expected = Settings(
+        store="hlgraph://./graph",
+        corpus="news",
+        chunk=ChunkSettings(max_tokens=120, overlap=0.1),
+        models=ModelSettings(root="/models", cache=None, embedder="other"),
+    )
+    assert load(_file(tmp_path, _FULL), environment={}) == expected
+
+
+def test_a_file_sets_a_part_of_a_section_and_the_rest_is_default(tmp_path: Path) -> None:
+    found = load(_file(tmp_path, "chunk: {max_tokens: 120}\n"), environment={})
+    assert found == Settings(chunk=ChunkSettings(max_tokens=120))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "{}"])
+def test_an_empty_file_is_all_defaults(tmp_path: Path, text: str) -> None:
+    assert load(_file(tmp_path, text), environment={}) == Settings()
+
+
+def test_the_environment_names_the_file_and_overrides_it(tmp_path: Path) -> None:
+    environment = {
+        "HLGRAPH_CONFIG": str(_file(tmp_path, _FULL)),
+        "HLGRAPH_STORE": "hlgraph:///elsewhere",
+        "HLGRAPH_CORPUS": "mail",
+        "HLGRAPH_MODELS": "/m",
+        "HLGRAPH_CACHE": "/c",
+    }
+    found = load(environment=environment)
+    assert (found.store, found.corpus) == ("hlgraph:///elsewhere", "mail")
+    assert found.models == ModelSettings(root="/m", cache="/c", embedder="other")
+    assert found.chunk.max_tokens == 120
+
+
+def test_a_file_that_is_given_wins_over_one_that_the_environment_names(tmp_path: Path) -> None:
+    given_file = _file(tmp_path, "corpus: given\n")
+    assert load(given_file, environment={"HLGRAPH_CONFIG": str(tmp_path / "missing.yaml")}).corpus == "given"
+
+
+def test_an_empty_variable_overrides_nothing(tmp_path: Path) -> None:
+    names = ("HLGRAPH_CONFIG", "HLGRAPH_STORE", "HLGRAPH_CORPUS", "HLGRAPH_MODELS", "HLGRAPH_CACHE")
+    empty = dict.fromkeys(names, "")
+    assert load(environment=empty) == Settings()
+    assert load(_file(tmp_path, _FULL), environment=empty) == load(_file(tmp_path, _FULL), environment={})
+
+
+def test_an_environment_that_is_given_is_the_only_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STORE", "CORPUS", "MODELS", "CACHE"):
+        monkeypatch.setenv(f"HLGRAPH_{name}", "from the process")
+    monkeypatch.setenv("HLGRAPH_CONFIG", str(tmp_path / "from-the-process.yaml"))
+    monkeypatch.setenv("NAME_OF_CORPUS", "from the process")
+    before = dict(os.environ)
+    assert load(environment={}) == Settings()
+    path = _file(tmp_path, "corpus: ${NAME_OF_CORPUS:-nothing}\n")
+    assert load(path, environment={}).corpus == "nothing"
+    assert load(path, environment={"NAME_OF_CORPUS": "given"}).corpus == "given"
+    assert dict(os.environ) == before
+    monkeypatch.delenv("HLGRAPH_CONFIG")
+    assert load().corpus == "from the process"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("${A}", "one"),
+        ("x/${A}/${B}", "x/one/two words"),
+        ("${A}${A}", "oneone"),
+        ("${GONE:-else}", "else"),
+        ("${GONE:-}", ""),
+        ("${EMPTY:-else}", "else"),
+        ("${EMPTY}", ""),
+        ("${A:-else}", "one"),
+        ("${GONE:-http://host:1/a-b}", "http://host:1/a-b"),
+        ("${YAML}", "a: [1, {b"),
+        ("${TWICE}", "${A}"),
+        ("$A ${} ${a b} $ {A}", "$A ${} ${a b} $ {A}"),
+    ],
+)
+def test_names_in_a_text_stand_for_the_environment(tmp_path: Path, written: str, read: str) -> None:
+    environment = {"A": "one", "B": "two words", "EMPTY": "", "YAML": "a: [1, {b", "TWICE": "${A}"}
+    path = _file(tmp_path, yaml.safe_dump({"corpus": written, "models": {"embedder": written}}))
+    found = load(path, environment=environment)
+    assert (found.corpus, found.models.embedder) == (read, read)
+
+
+def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> None:
+    path = _file(tmp_path, "models: {root: '${MODEL_FOLDER}'}\n")
+    with pytest.raises(SettingsError, match=r"MODEL_FOLDER is not set; set it, or write \$\{MODEL_FOLDER:-value\}") as e:
+        load(path, environment={})
+    assert str(path) in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("stroe: x", "unknown key stroe; there are: store, corpus, chunk, models"),
+        ("chunk: {max_token: 100}", "unknown key chunk.max_token; there are: max_tokens, overlap"),
+        ("models: {rot: x}", "unknown key models.rot; there are: root, cache, embedder"),
+        ("1: x", "unknown key 1"),
+        ("null: x", "unknown key None"),
+    ],
+)
+def test_a_misspelt_key_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load(_file(tmp_path, text), environment={})
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("corpus: 7", "corpus"),
+        ("store: [a]", "store"),
+        ("chunk: 3", "chunk"),
+        ("chunk:", "chunk"),
+        ("models: [root]", "models"),
+        ("chunk: {max_tokens: many}", "chunk.max_tokens"),
+        ("chunk: {max_tokens: 100.5}", "chunk.max_tokens"),
+        ("chunk: {max_tokens: true}", "chunk.max_tokens"),
+        ("chunk: {overlap: '0.1'}", "chunk.overlap"),
+        ("models: {embedder: null}", "models.embedder"),
+        ("chunk: {max_tokens: 19}", "chunk.max_tokens is 19"),
+        ("chunk: {overlap: 0.6}", "chunk.overlap 0.6"),
+        ("chunk: {overlap: .nan}", "chunk.overlap nan"),
+    ],
+)
+def test_a_wrong_value_is_an_error_that_names_its_place(tmp_path: Path, text: str, place: str) -> None:
+    with pytest.raises(SettingsError, match=place.replace(".", r"\.")):
+        load(_file(tmp_path, text), environment={})
+
+
+@pytest.mark.parametrize("text", ["- a", "just words", "[]", "0", "false", "a: b: c", "a: [", "? [1]\n: 2", "corpus: 2001-99-99"])
+def test_what_is_no_mapping_or_no_yaml_is_an_error(tmp_path: Path, text: str) -> None:
+    path = _file(tmp_path, text)
+    with pytest.raises(SettingsError, match="hlgraph config") as error:
+        load(path, environment={})
+    assert str(path) in str(error.value)
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "latin.yaml").write_bytes(b"corpus: caf\xe9")
+    for path in (tmp_path / "missing.yaml", tmp_path, tmp_path / "latin.yaml"):
+        with pytest.raises(SettingsError, match="cannot be read") as error:
+            load(path, environment={})
+        assert str(path) in str(error.value)
+    with pytest.raises(SettingsError, match="missing.yaml"):
+        load(environment={"HLGRAPH_CONFIG": str(tmp_path / "missing.yaml")})
+
+
+def test_settings_made_in_python_are_checked_too() -> None:
+    with pytest.raises(SettingsError, match="at least 20 tokens"):
+        ChunkSettings(max_tokens=5)
+    with pytest.raises(SettingsError, match="overlap -0.1"):
+        ChunkSettings(overlap=-0.1)
+
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12).filter(
+    lambda text: "${" not in text
+)
+_SETTINGS = st.builds(
+    Settings,
+    store=_TEXT,
+    corpus=_TEXT,
+    chunk=st.builds(ChunkSettings, max_tokens=st.integers(20, 10**9), overlap=st.floats(0, 0.5)),
+    models=st.builds(ModelSettings, root=st.none() | _TEXT, cache=st.none() | _TEXT, embedder=_TEXT),
+)
+
+
+@hypothesis_settings(max_examples=50)
+@given(settings=_SETTINGS)
+def test_settings_written_as_text_are_read_back(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> None:
+    path = _file(tmp_path_factory.getbasetemp(), as_text(settings))
+    found = load(path, environment={})
+    # An empty folder is no folder: it is read as one that is not set.
+    expected = {"root": settings.models.root or None, "cache": settings.models.cache or None}
+    models = ModelSettings(embedder=settings.models.embedder, **expected)
+    assert found.chunk == settings.chunk
+    assert (found.models.root or None, found.models.cache or None) == (models.root, models.cache)
+    assert (found.store, found.corpus, found.models.embedder) == (settings.store, settings.corpus, models.embedder)

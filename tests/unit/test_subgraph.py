@@ -1,0 +1,80 @@
+"""Subgraph: lookup by id and by kind, and the adjacency that algorithms walk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.subgraph import KINDS, Subgraph
+
+_IDS = [f"{at:032x}" for at in (3, 5, 8, 13)]
+_KINDS = [Kind.STATEMENT, Kind.STATEMENT, Kind.ENTITY, Kind.ENTITY]
+
+
+def _csr(*edges: tuple[int, int, float], size: int = 4) -> sp.csr_array:
+    rows, columns, weights = zip(*edges, strict=True) if edges else ((), (), ())
+    return sp.csr_array((np.array(weights, dtype=np.float32), (rows, columns)), shape=(size, size))
+
+
+@pytest.fixture
+def graph() -> Subgraph:
+    """Two statements; both mention 2, the second also 3; 2 relates to 3 with three facts and to itself with one."""
+    return Subgraph(
+        np.array(_IDS),
+        np.array([KINDS.index(kind) for kind in _KINDS], dtype=np.uint8),
+        {
+            Relationship.MENTIONS: _csr((0, 2, 1), (1, 2, 1), (1, 3, 1)),
+            Relationship.RELATES: _csr((2, 3, 3), (2, 2, 1)),
+            Relationship.SYNONYM: _csr(),
+        },
+    )
+
+
+def test_nodes_of_a_kind(graph: Subgraph) -> None:
+    assert len(graph) == 4
+    assert graph.nodes(Kind.STATEMENT).tolist() == [0, 1]
+    assert graph.nodes(Kind.ENTITY).tolist() == [2, 3]
+    assert graph.nodes(Kind.CHUNK).tolist() == []
+
+
+def test_index_gives_places_in_the_order_asked_and_minus_one_for_the_absent(graph: Subgraph) -> None:
+    absent = [f"{at:032x}" for at in (0, 4, 99)]
+    asked = [_IDS[3], absent[0], _IDS[0], absent[1], absent[2], _IDS[3], ""]
+    assert graph.index(asked).tolist() == [3, -1, 0, -1, -1, 3, -1]
+    assert graph.index([]).tolist() == []
+    assert graph.index([]).dtype == np.intp
+
+
+def test_a_longer_id_is_not_the_id_that_it_begins_with(graph: Subgraph) -> None:
+    assert graph.index([_IDS[1] + "0", _IDS[1][:-1]]).tolist() == [-1, -1]
+
+
+def test_adjacency_is_the_sum_of_both_directions(graph: Subgraph) -> None:
+    expected = [[0, 0, 1, 0], [0, 0, 1, 1], [1, 1, 2, 3], [0, 1, 3, 0]]
+    found = graph.adjacency()
+    assert found.toarray().tolist() == expected
+    assert (found.dtype, found.format) == (np.float32, "csr")
+
+
+def test_adjacency_with_weights_takes_only_what_has_one(graph: Subgraph) -> None:
+    found = graph.adjacency({Relationship.RELATES: 0.5, Relationship.SIMILAR: 9.0})
+    assert found.toarray().tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1.5], [0, 0, 1.5, 0]]
+    assert graph.adjacency({Relationship.MENTIONS: 0.0}).nnz == 0
+    assert graph.adjacency({}).nnz == 0
+
+
+def test_adjacency_leaves_the_edges_as_they_are(graph: Subgraph) -> None:
+    before = {item: edges.toarray().tolist() for item, edges in graph.edges.items()}
+    graph.adjacency({Relationship.MENTIONS: 2.0, Relationship.RELATES: 3.0}).data[:] = 7.0
+    graph.adjacency().data[:] = 7.0
+    assert {item: edges.toarray().tolist() for item, edges in graph.edges.items()} == before
+
+
+def test_a_subgraph_without_nodes() -> None:
+    empty = Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), {Relationship.MENTIONS: _csr(size=0)})
+    assert len(empty) == 0
+    assert empty.index(["a", "b"]).tolist() == [-1, -1]
+    assert empty.nodes(Kind.ENTITY).tolist() == []
+    assert empty.adjacency().shape == (0, 0)
