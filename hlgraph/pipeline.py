@@ -99,6 +99,7 @@ def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stor
         seen: set[str] = set()
         for batch in _batches(items, report, seen=seen, steps=steps):
             _ingest_batch(batch, corpus, report=report, stores=stores, steps=steps)
+        report.problems.extend(Failure("extractions", problem) for problem in steps.extractor.problems)
         _keep(report, before)
     return report
 

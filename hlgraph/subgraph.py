@@ -48,7 +48,7 @@ class Subgraph:
         """Indices of these ids; -1 where the subgraph does not hold one."""
         if not len(self.ids):
             return np.full(len(ids), -1, dtype=np.intp)
-        wanted = np.asarray(ids, dtype="<U32")
+        wanted = np.asarray(ids, dtype=np.str_)
         at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
         return np.where(self.ids[at] == wanted, at, -1)
 

@@ -8,7 +8,7 @@ import logging.config
 from hlgraph.cli.output import note
 
 # They warn of every oddity in a file that they read all the same; a file that they cannot read is reported as failed.
-_CHATTY = ("htmldate", "justext", "pypdf", "trafilatura")
+CHATTY = ("htmldate", "justext", "pypdf", "trafilatura")
 
 
 class _Lines(logging.Handler):
@@ -20,7 +20,7 @@ class _Lines(logging.Handler):
 
 def set_up_warnings() -> None:
     """Send the warnings of hlgraph to standard error."""
-    loggers: dict[str, object] = {name: {"level": "ERROR"} for name in _CHATTY}
+    loggers: dict[str, object] = {name: {"level": "ERROR"} for name in CHATTY}
     loggers["hlgraph"] = {"handlers": ["lines"]}
     handlers = {"lines": {"()": _Lines, "level": "WARNING"}}
     logging.config.dictConfig(

@@ -13,6 +13,7 @@ from hlgraph.cli.state import Json, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from hlgraph.records import Kind, Relationship
     from hlgraph.stores.protocols import CorpusStats
 
 
@@ -60,7 +61,7 @@ def _stats_tree(item: CorpusStats) -> dict[str, object]:
     }
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _counts(counts: Mapping[Kind, int] | Mapping[Relationship, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Mapping
@@ -37,8 +38,9 @@ def say(*lines: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line for people beside the result, on standard error."""
-    print(text.translate(_CONTROLS), file=sys.stderr)
+    """A line for people beside the result, on standard error; the work goes on when nobody reads it."""
+    with contextlib.suppress(BrokenPipeError):
+        print(text.translate(_CONTROLS), file=sys.stderr)
 
 
 def complain(kind: str, message: str, *, is_json: bool, is_retryable: bool = False) -> None:

@@ -13,7 +13,7 @@ from hlgraph.cli.output import note
 def progress(title: str, *, is_shown: bool) -> Iterator[Callable[[str], None]]:
     """Gives a function that says how far the block is; ``title`` stands on a terminal until it is called."""
     if not is_shown:
-        yield lambda text: None
+        yield lambda _: None
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

@@ -33,6 +33,10 @@ class Extractor(Protocol):
     def fingerprint(self) -> str:
         """Name, version and everything that changes what is extracted; a new fingerprint means extracting again."""
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What of the extractor's own input (files of records, say) cannot be used; reported once an ingest."""
+
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction a chunk, in order. Never raises for what a chunk contains: ``Extraction.problem`` says it."""
 

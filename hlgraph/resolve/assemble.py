@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hlgraph import ids
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support
 from hlgraph.records import Chunk, Extraction, Mention, Proposition, Statement, Topic, Triple
-from hlgraph.resolve.compare import ChunkPlan, Comparison
+from hlgraph.resolve.compare import ChunkPlan, Comparison, metadata_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,10 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
             assembly.add_chunk(chunk, extraction)
     sources = tuple(item.comparison.source for item in batch)
     versions = tuple(item.comparison.base_version for item in batch)
-    states = [f"{source.id}:{base}:{source.checksum}" for source, base in zip(sources, versions, strict=True)]
+    states = [
+        f"{source.id}:{base}:{source.checksum}:{metadata_text(source.metadata)}"
+        for source, base in zip(sources, versions, strict=True)
+    ]
     return Change(
         id=ids.content_id("change", corpus, *sorted(states)),
         corpus=corpus,

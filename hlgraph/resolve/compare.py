@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from hlgraph import ids
 from hlgraph.change import Move
 from hlgraph.extract.seam import ChunkInput, Extractor
-from hlgraph.records import Chunk, Document, Source, Span
+from hlgraph.records import Chunk, Document, Metadata, Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,20 @@ def compare(document: Document, corpus: str, *, stored: Source | None, processin
     """
     pages = ",".join(map(str, document.page_starts))
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
-    source = Source(
-        ids.source_id(corpus, document.uri), corpus, document.uri, document.title, checksum, dict(document.metadata)
-    )
+    metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in document.metadata.items()}
+    source = Source(ids.source_id(corpus, document.uri), corpus, document.uri, document.title, checksum, metadata)
     if stored is None:
         return Comparison(document, source, 0, True)
     if stored.checksum != checksum:
         return Comparison(document, replace(source, version=stored.version + 1), stored.version, True)
-    if dict(stored.metadata) != source.metadata:
+    if metadata_text(stored.metadata) != metadata_text(source.metadata):
         return Comparison(document, replace(source, version=stored.version), stored.version, False)
     return None
+
+
+def metadata_text(metadata: Metadata) -> str:
+    """Metadata as text: equal exactly when every key holds the same value of the same type (to Python, 1 == True)."""
+    return json.dumps(dict(metadata), sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

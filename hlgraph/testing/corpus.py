@@ -49,6 +49,7 @@ class TinyExtractor:
     """Sentences as propositions, the known names in them as mentions, the known triples; the title as the topic."""
 
     fingerprint = "tiny/1"
+    problems: tuple[str, ...] = ()
 
     def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
         """One extraction a chunk."""

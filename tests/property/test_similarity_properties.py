@@ -15,7 +15,8 @@ _MARGIN = 2e-6  # between float32 and exact arithmetic; pairs this close to the 
 
 
 def _unit(rows: NDArray[np.float64]) -> Matrix:
-    return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)).astype(np.float32)
+    unit: Matrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _vectors(rng: np.random.Generator, count: int, dimensions: int, *, clusters: int = 0, rank: int = 0) -> Matrix:
@@ -154,7 +155,7 @@ def test_no_rows_and_no_queries_give_no_pairs() -> None:
     index.add(rows)
     found = index.query(rows[:0], threshold=-1.0)
     assert [len(part) for part in found] == [0, 0, 0]
-    assert (found.queries.dtype, found.base.dtype, found.similarities.dtype) == (np.intp, np.intp, np.float32)
+    assert [part.dtype.kind for part in found] == ["i", "i", "f"]
     assert ThresholdIndex(rows[:0]).query(rows, threshold=0.5).queries.size == 0
 
 

@@ -126,7 +126,9 @@ def test_names_in_a_text_stand_for_the_environment(tmp_path: Path, written: str,
 
 def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> None:
     path = _file(tmp_path, "models: {root: '${MODEL_FOLDER}'}\n")
-    with pytest.raises(SettingsError, match=r"MODEL_FOLDER is not set; set it, or write \$\{MODEL_FOLDER:-value\}") as e:
+    with pytest.raises(
+        SettingsError, match=r"MODEL_FOLDER is not set; set it, or write \$\{MODEL_FOLDER:-value\}"
+    ) as e:
         load(path, environment={})
     assert str(path) in str(e.value)
 
@@ -169,7 +171,9 @@ def test_a_wrong_value_is_an_error_that_names_its_place(tmp_path: Path, text: st
         load(_file(tmp_path, text), environment={})
 
 
-@pytest.mark.parametrize("text", ["- a", "just words", "[]", "0", "false", "a: b: c", "a: [", "? [1]\n: 2", "corpus: 2001-99-99"])
+@pytest.mark.parametrize(
+    "text", ["- a", "just words", "[]", "0", "false", "a: b: c", "a: [", "? [1]\n: 2", "corpus: 2001-99-99"]
+)
 def test_what_is_no_mapping_or_no_yaml_is_an_error(tmp_path: Path, text: str) -> None:
     path = _file(tmp_path, text)
     with pytest.raises(SettingsError, match="hlgraph config") as error:
@@ -183,14 +187,14 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match="cannot be read") as error:
             load(path, environment={})
         assert str(path) in str(error.value)
-    with pytest.raises(SettingsError, match="missing.yaml"):
+    with pytest.raises(SettingsError, match=r"missing\.yaml"):
         load(environment={"HLGRAPH_CONFIG": str(tmp_path / "missing.yaml")})
 
 
 def test_settings_made_in_python_are_checked_too() -> None:
     with pytest.raises(SettingsError, match="at least 20 tokens"):
         ChunkSettings(max_tokens=5)
-    with pytest.raises(SettingsError, match="overlap -0.1"):
+    with pytest.raises(SettingsError, match=r"overlap -0\.1"):
         ChunkSettings(overlap=-0.1)
 
 
@@ -210,10 +214,4 @@ _SETTINGS = st.builds(
 @given(settings=_SETTINGS)
 def test_settings_written_as_text_are_read_back(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> None:
     path = _file(tmp_path_factory.getbasetemp(), as_text(settings))
-    found = load(path, environment={})
-    # An empty folder is no folder: it is read as one that is not set.
-    expected = {"root": settings.models.root or None, "cache": settings.models.cache or None}
-    models = ModelSettings(embedder=settings.models.embedder, **expected)
-    assert found.chunk == settings.chunk
-    assert (found.models.root or None, found.models.cache or None) == (models.root, models.cache)
-    assert (found.store, found.corpus, found.models.embedder) == (settings.store, settings.corpus, models.embedder)
+    assert load(path, environment={}) == settings

@@ -48,6 +48,11 @@ class LocalExtractor:
         """Name and version of the rules."""
         return _FINGERPRINT
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """None: rules read no files."""
+        return ()
+
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction a chunk, in order; linear in the length of the texts."""
         return [_extract(chunk) for chunk in chunks]

@@ -26,7 +26,7 @@ _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 _UNSPACED_NAME = re.compile(
     r"[ァ-ヴー]{3,}(?:[・＝][ァ-ヴー]+)*|(?<![A-Za-z0-9])[A-Z][A-Za-z0-9+#.-]*[A-Za-z0-9](?:\s[A-Z][A-Za-z0-9]+)*"
 )
-_PERSONAL = re.compile(r"\b(?:he|she|his|her|him|He|She|His|Her|born)\b")
+_PERSONAL = re.compile(r"\b(?:he|she|his|her|him|He|She|His|Her|born|directed by|written by|starring)\b")
 _BORN = re.compile(r"\s?\((?:[^()]{0,60}[;,] ?)?(?:born|b\.) ")
 _BRACKET = re.compile(r"\s?\(")
 _NO_PERSON = re.compile(r"[&\d]|\b(?:of|the|and|for)\b")

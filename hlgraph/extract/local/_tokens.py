@@ -63,7 +63,7 @@ def tokens(text: str) -> list[Token]:
     Examples
     --------
     >>> [token.word for token in tokens("Ada's iPhone is a non-English, London-based Model 5.")]
-    ['Ada', 'iPhone', 'London', 'Model']
+    ['Ada', 'iPhone', 'London', 'Model', '5']
     """
     found = []
     head = _LETTER_OR_DIGIT.search(text)

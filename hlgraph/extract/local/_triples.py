@@ -14,7 +14,6 @@ from hlgraph.text import STOP_WORDS
 
 _HEAD = re.compile(r"(?:(?:The|the|Sir|Dame|Mr\.?|Mrs\.?|Dr\.?) )?[\"“`«]{0,2}\s?$")
 _PRONOUN = re.compile(r"(?:It|He|She)(?= [a-z])|The (?P<noun>[a-z]+)(?= [a-z])")
-_PERSONAL = re.compile(r"\b(?:[Hh]e|[Ss]he|born|who)\b")
 _BRACKETS = re.compile(r"['’\"”]{0,2}\s?\([^()]{0,200}\)")
 _APPOSITION = re.compile(r", [^,;:()]{2,80},(?= [a-z])")
 _LIFE = re.compile(r"\s?\((?:[^()]*[;,\s])??(?P<born>born|b\.)?\s*$")

@@ -1,0 +1,367 @@
+"""What scripts can rely on: the shape of the JSON of every command, exit codes, and what goes to which stream.
+
+The shapes lie in tests/data/cli/json, one file a command: every key, and the type of every value. Where the keys are data
+(metadata, counts by kind), ``*`` stands for all of them. After a change that is meant:
+``HLGRAPH_UPDATE_SNAPSHOTS=1 pytest tests/integration/test_cli_contract.py``, and look at the difference.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlgraph.cli import main
+from hlgraph.cli.logs import CHATTY
+from hlgraph.client import HLGraph
+from hlgraph.stores.open import open_stores
+
+SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
+FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
+OPEN = {
+    "metadata",
+    "why",
+    "details",
+    "parameters",
+    "corpora",
+    "records",
+    "relationships",
+    "seconds",
+    "strategies",
+    "stores",
+}
+QUESTION = "Who designed the Halfmoon Bridge?"
+TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def tree(self) -> Any:
+        assert self.out.count("\n") == 1, self.out
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        assert self.out == ""
+        assert self.err.count("\n") == 1, self.err
+        return json.loads(self.err)["error"]
+
+
+def call(*arguments: object) -> Done:
+    """Run the command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    assert isinstance(end.value.code, int)
+    return Done(end.value.code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with documents, a store of them, and a cache; the environment points there."""
+    found = tmp_path_factory.mktemp("contract")
+    (found / "docs").mkdir()
+    for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
+        shutil.copy(SAMPLES / name, found / "docs")
+    (found / "docs" / "empty.txt").write_text("")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
+        patch.setenv("HLGRAPH_CACHE", str(found / "cache"))
+        for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):
+            patch.delenv(name, raising=False)
+        done = call("ingest", found / "docs", "--json")
+        assert (done.code, done.err) == (1, "")
+        (found / "ingested.json").write_text(done.out)
+        yield found
+    logging.getLogger("hlgraph").handlers.clear()
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def shape(value: object, key: str = "") -> Any:
+    """The keys and types of a value; those of the items of a list, and of the values under open keys, are merged."""
+    if isinstance(value, dict):
+        if key in OPEN:
+            return {"*": merged([shape(item) for item in value.values()])}
+        return {name: shape(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [merged([shape(item) for item in value])]
+    return TYPES[type(value)]
+
+
+def merged(shapes: list[Any]) -> Any:
+    """One shape for all: keys that are everywhere, types as ``a|b``."""
+    different = {json.dumps(item): item for item in shapes}
+    if len(different) < 2:
+        return next(iter(different.values()), None)
+    kinds = {type(item) for item in shapes}
+    if kinds == {str}:
+        return "|".join(sorted({part for item in shapes for part in item.split("|")}))
+    if kinds == {list}:
+        return [merged([inner for item in shapes for inner in item if inner is not None])]
+    if kinds == {dict}:
+        names = [set(item) for item in shapes]
+        assert all(name == names[0] for name in names), f"records of one kind have other keys: {names}"
+        return {name: merged([item[name] for item in shapes]) for name in shapes[0]}
+    return sorted(map(json.dumps, different.values()))
+
+
+def matches_snapshot(name: str, *trees: object) -> None:
+    file = FOLDER / f"{name}.json"
+    found = merged([shape(tree) for tree in trees])
+    if os.environ.get("HLGRAPH_UPDATE_SNAPSHOTS"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    assert found == json.loads(file.read_text(encoding="utf-8")), f"see the docstring of {Path(__file__).name}"
+
+
+def silent(*arguments: object, code: int = 0) -> Any:
+    """The JSON of a command that says nothing else."""
+    done = call(*arguments, "--json")
+    assert (done.code, done.err) == (code, ""), done
+    return done.tree
+
+
+def test_ingest(place: Path) -> None:
+    (place / "rows.jsonl").write_text('{"id": "r1", "text": "Mara Quill built a mill."}\n')
+    (place / "extractions.jsonl").write_text('{"passage_id": "other", "entities": ["x"], "triples": []}\n')
+    chosen = ("--extract", "precomputed", "--extractions", place / "extractions.jsonl", "--corpus", "rows")
+    problem = silent("ingest", place / "rows.jsonl", *chosen, code=1)
+    assert problem["problems"]
+    first = json.loads((place / "ingested.json").read_text())
+    assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "empty.txt").as_uri()]
+    matches_snapshot("ingest", first, problem)
+    again = silent("ingest", place / "docs", code=1)
+    assert shape(again)["sources"] == shape(first)["sources"]
+    assert (again["sources"]["unchanged"], again["chunks"]["kept"]) == (2, first["chunks"]["added"])
+
+
+def test_delete(place: Path) -> None:
+    (place / "gone.txt").write_text("Ivo Brandt left Tessing.")
+    silent("ingest", place / "gone.txt", "--corpus", "gone")
+    tree = silent("delete", place / "gone.txt", "--corpus", "gone")
+    assert tree["sources"]["removed"] == 1
+    matches_snapshot("delete", tree)
+
+
+def test_search(place: Path) -> None:
+    wide = silent("search", QUESTION, "--k", 200)
+    chunks = silent("search", QUESTION, "--unit", "chunk", "--strategy", "topic", "--mode", "hybrid")
+    assert {item["page"] is None for item in wide["evidence"]} == {True, False}
+    assert [len(silent("search", QUESTION, "--k", 3)["evidence"])] == [3]
+    assert all(item["statement_id"] is None for item in chunks["evidence"])
+    matches_snapshot("search", wide, chunks)
+    none = silent("search", QUESTION, "--where", "year = 1")
+    assert none["evidence"] == []
+    assert none["explain"].keys() == wide["explain"].keys()
+
+
+def test_the_evidence_is_the_text_of_its_span(place: Path) -> None:
+    text = (place / "docs" / "halfmoon-bridge.md").read_text().split("---\n", 2)[2]
+    first = silent("search", QUESTION, "--unit", "chunk", "--strategy", "chunk", "--k", 1)["evidence"][0]
+    assert first["source"]["uri"] == (place / "docs" / "halfmoon-bridge.md").as_uri()
+    assert text[first["start"] : first["end"]] == first["text"]
+
+
+def test_answer(place: Path) -> None:
+    tree = silent("answer", QUESTION, "--k", 50)
+    assert tree["is_supported"]
+    assert [item["number"] for item in tree["citations"]] == list(range(1, len(tree["citations"]) + 1))
+    other = silent(
+        "answer", "How high must the river be for a warning?", "--where", 'filename = "flood-warning-plan.pdf"'
+    )
+    matches_snapshot("answer", tree, other)
+
+
+def test_stats(place: Path) -> None:
+    tree = silent("stats")
+    assert tree["store"] == f"hlgraph://{place}/store"
+    assert tree["corpora"]["default"]["records"]["source"] == 2
+    matches_snapshot("stats", tree)
+
+
+def test_doctor(place: Path) -> None:
+    tree = silent("doctor")
+    assert tree["is_fine"]
+    matches_snapshot("doctor", tree)
+
+
+def test_migrate(place: Path, tmp_path: Path) -> None:
+    new = ("--store", f"hlgraph://{tmp_path}/new", "migrate")
+    steps = [silent(*new), silent(*new, "verify", code=1), silent(*new, "apply"), silent(*new, "verify")]
+    assert [step["is_pending"] for step in steps] == [True, True, False, False]
+    assert steps[2]["stores"]["embedded"]["now"] == steps[0]["stores"]["embedded"]["pending"]
+    matches_snapshot("migrate", *steps)
+
+
+def test_init_and_config(place: Path, tmp_path: Path) -> None:
+    made = silent("--store", f"hlgraph://{tmp_path}/new", "init", tmp_path / "hlgraph.yaml")
+    matches_snapshot("init", made)
+    matches_snapshot("config", silent("config"))
+
+
+def test_models(place: Path) -> None:
+    listed = silent("models", "list")
+    matches_snapshot("models-list", listed)
+    # What is installed stays: nothing is fetched.
+    assert silent("models", "install") in listed["models"]
+    matches_snapshot("models-install", silent("models", "install"))
+
+
+def _evaluation_set(folder: Path) -> Path:
+    passages = [("p1", "Mara Quill built the mill of Tessing."), ("p2", "Ivo Brandt painted the harbour.")]
+    asked = [("q1", "Who built the mill?", "p1"), ("q2", "Who painted the harbour?", "p2")]
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text(
+        "".join(json.dumps({"id": a, "title": a, "text": b}) + "\n" for a, b in passages)
+    )
+    rows = [{"id": a, "question": b, "supporting_passage_ids": [c]} for a, b, c in asked]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def test_eval(place: Path) -> None:
+    folder = _evaluation_set(place / "tiny")
+    tree = silent("eval", folder)
+    assert (tree["dataset"], tree["questions"]) == ("tiny", 2)
+    assert all(figures["recall@2"] == figures["all_gold@5"] == 100 for figures in tree["strategies"].values())
+    matches_snapshot("eval", tree)
+    few = silent("eval", folder, "--strategies", "chunk,statement", "--limit", 1, "--preset", "plain")
+    assert (few["questions"], set(few["strategies"]), few["preset"]) == (1, {"chunk", "statement"}, "plain")
+    other = folder / "other.jsonl"
+    other.write_text('{"id": "q9", "question": "Who painted?", "supporting_passage_ids": ["p2"]}\n')
+    assert silent("eval", folder, "--questions", other, "--strategies", "chunk")["questions"] == 1
+
+
+def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
+    folder = _evaluation_set(place / "holed")
+    with (folder / "corpus.jsonl").open("a") as corpus:
+        corpus.write('{"id": "p3", "title": "", "text": ""}\n')
+    done = call("eval", folder, "--strategies", "chunk", "--json")
+    assert done.code == 1
+    assert "not ingested" in done.err
+    assert done.tree["questions"] == 2
+
+
+# Exit codes and errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "says"),
+    [
+        (("search",), "UsageError", "Missing argument 'QUESTION'. (see: hlgraph search --help)"),
+        (("search", "x", "--nope"), "UsageError", "No such option: --nope"),
+        (("search", "x", "--k", "many"), "UsageError", "--k"),
+        (("search", "x", "--mode", "magic"), "UsageError", "'magic' is not one of 'vector', 'text', 'hybrid'"),
+        (("stats", "--store", "x"), "UsageError", "--store stands before the command"),
+        (("serch", "x"), "UsageError", "Did you mean 'search'?"),
+        (("migrate", "undo"), "UsageError", "'undo' is not one of"),
+        (("search", "  "), "InputError", "empty"),
+        (("search", "x", "--k", "0"), "InputError", "k is 0"),
+        (("search", "x", "--strategy", "chunks"), "UnknownNameError", "did you mean 'chunk'"),
+        (("search", "x", "--corpus", "nowhere"), "UnknownNameError", "there are: default"),
+        (("search", "x", "--where", "yaer > 3"), "WhereError", "yaer"),
+        (
+            ("ingest", "x", "--extract", "chat"),
+            "UnknownNameError",
+            "later version of hlgraph; choose local, or precomputed",
+        ),
+        (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local or precomputed"),
+        (("ingest", "x", "--extract", "precomputed"), "InputError", "--extractions"),
+        (("ingest", "x", "--map", "text"), "InputError", "text=body"),
+        (("ingest", "x", "--map", "text= "), "InputError", "text=body"),
+        (("ingest", "x", "--format", "docs"), "UnknownNameError", "docs"),
+        (("ingest", "x", "--encoding", "klingon"), "InputError", "klingon"),
+        (("delete",), "InputError", "one way"),
+        (("delete", "--all", "--where", "year = 1"), "InputError", "one way"),
+        (("delete", "file:///nowhere.txt"), "UnknownNameError", "nothing was deleted"),
+        (("--store", "nothing://x", "stats"), "UnknownNameError", "hlgraph://"),
+        (("--config", "nowhere.yaml", "config"), "SettingsError", "nowhere.yaml"),
+        (("eval", "nowhere"), "InputError", "nowhere"),
+        (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_bad_input_is_2_and_one_line(place: Path, arguments: tuple[str, ...], kind: str, says: str) -> None:
+    told = call(*arguments, "--json")
+    assert told.code == 2
+    assert (told.error["type"], told.error["retryable"]) == (kind, False)
+    assert says in told.error["message"]
+    plain = call(*arguments)
+    assert (plain.code, plain.out) == (2, "")
+    if "nope" not in arguments:
+        assert plain.err == f"hlgraph: {told.error['message']}\n"
+
+
+def test_the_error_for_scripts_has_one_shape(place: Path) -> None:
+    matches_snapshot("error", json.loads(call("search", "x", "--corpus", "nowhere", "--json").err))
+
+
+def test_a_source_that_fails_is_1(place: Path) -> None:
+    done = call("ingest", place / "nowhere.txt")
+    assert done.code == 1
+    assert "1 failed" in done.out
+    assert "does not exist" in done.out
+
+
+def test_a_store_that_is_being_written_is_3(place: Path) -> None:
+    opened = open_stores(f"hlgraph://{place}/store")
+    with opened.closing, opened.stores.graph.lock():
+        done = call("ingest", place / "docs", "--json")
+        assert done.code == 3
+        assert (done.error["type"], done.error["retryable"]) == ("StoreLockedError", True)
+        assert call("stats").code == 0
+    assert call("ingest", place / "docs").code == 1
+
+
+def test_a_model_that_is_not_installed_is_4(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLGRAPH_MODELS", str(tmp_path))
+    done = call("search", QUESTION, "--json")
+    assert done.code == 4
+    assert done.error["type"] == "ModelMissingError"
+    assert "hlgraph models install" in done.error["message"]
+    assert "no model is installed; run: hlgraph models install" in call("models", "list").out
+
+
+def test_a_store_of_a_newer_hlgraph_is_5(place: Path, tmp_path: Path) -> None:
+    store = f"hlgraph://{tmp_path}/new"
+    silent("--store", store, "migrate", "apply")
+    with contextlib.closing(sqlite3.connect(tmp_path / "new" / "hlgraph.db")) as connection:
+        connection.execute("INSERT INTO migration VALUES (99, 'later', '', '2040-01-01', '9.0')")
+        connection.commit()
+    done = call("--store", store, "migrate", "--json")
+    assert done.code == 5
+    assert done.error["type"] == "MigrationError"
+
+
+def test_what_the_system_refuses_is_5(place: Path) -> None:
+    done = call("init", "x" * 300, "--json")
+    assert (done.code, done.error["type"]) == (5, "OSError")
+
+
+def test_a_mistake_of_ours_is_5_with_a_traceback(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: HLGraph) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(HLGraph, "stats", broken)
+    done = call("stats", "--json")
+    assert done.code == 5
+    assert "Traceback" in done.err
+    assert json.loads(done.err.splitlines()[-1])["error"]["type"] == "ZeroDivisionError"
