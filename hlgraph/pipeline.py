@@ -194,6 +194,7 @@ def _batches(
 def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
     with report.timed("resolve"):
         changed = _compare(batch, corpus, report=report, stores=stores, steps=steps)
+        _say("compare", report, steps)
         if not changed:
             return
         stored = _stored_chunks([item for item in changed if not item.is_new], corpus, stores)
@@ -210,21 +211,26 @@ def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores:
         planned.append(Extracted(item, plan or ChunkPlan(), ()))
     with report.timed("extract"):
         extracted = _extract(planned, report, steps)
+    _say("extract", report, steps)
     with report.timed("resolve"):
         change = assemble(corpus, extracted)
     with report.timed("embed"):
         known = frozenset(name for item in extracted for name in item.plan.known)
         change = embed_change(change, known, embedder=steps.embedder, stores=stores)
+    _say("embed", report, steps)
     with report.timed("persist"):
         outcome = persist(change, stores)
     report.sources_added += sum(item.is_new for item in changed)
     report.sources_changed += sum(not item.is_new for item in changed)
     report.count(outcome.added, outcome.vanished)
+    _say("persist", report, steps)
+
+
+def _say(step: str, report: Report, steps: Steps) -> None:
     if steps.on_progress is not None:
         done = report.sources_added + report.sources_changed + report.sources_unchanged
-        steps.on_progress(
-            Progress("persist", done, report.added.get(Kind.CHUNK, 0), report.added.get(Kind.STATEMENT, 0))
-        )
+        chunks, statements = report.added.get(Kind.CHUNK, 0), report.added.get(Kind.STATEMENT, 0)
+        steps.on_progress(Progress(step, done, chunks, statements))
 
 
 def _compare(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> list[Comparison]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
@@ -38,8 +39,9 @@ def _extractor(name: str) -> Literal["local", "precomputed"]:
 
 
 def progress_text(at: Progress) -> str:
-    """How far an ingest is."""
-    return f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
+    """How far an ingest is, in words; on a terminal with the step that it has just done."""
+    text = f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
+    return f"{text} ({at.step})" if sys.stderr.isatty() else text
 
 
 def _finish(report: Report, *, is_json: bool) -> None:

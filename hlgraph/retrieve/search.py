@@ -7,7 +7,6 @@ import time
 from dataclasses import fields
 
 from hlgraph.errors import UnknownNameError
-from hlgraph.index import check_model
 from hlgraph.models.seams import Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
@@ -15,6 +14,7 @@ from hlgraph.retrieve.retriever import Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
+from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 _WIDER = 5
@@ -42,19 +42,19 @@ def search(
     ------
     UnknownNameError : no such strategy or corpus
     WhereError : the filter names a field that no source of the corpus has
-    ModelMismatchError : the corpus was embedded by another model
+    ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
     start = time.perf_counter()
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
-    corpus = _checked(request, stores, embedder)
+    corpus = _checked(request, stores)
     unit = request.unit or retriever.unit
-    session = Session(request, stores, embedder=embedder, reranker=reranker, hidden=corpus.pending)
+    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
     while True:
         ranked = retriever.rank(session, wanted)
         evidence = _evidence(session, ranked, unit)
-        # Records that vanished since the search, or several statements of one chunk, may leave too few: look wider.
+        # Several statements of one chunk may leave too few: look wider.
         if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break
         wanted *= 4
@@ -70,7 +70,7 @@ def _name(retriever: Retriever) -> str:
     return next((name for name, made in STRATEGIES.items() if isinstance(retriever, made)), type(retriever).__name__)
 
 
-def _checked(request: SearchRequest, stores: Stores, embedder: Embedder) -> CorpusStats:
+def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
     found = stores.graph.stats(request.corpus, has_counts=False)
     if not found:
         known = [item.corpus for item in stores.graph.stats(has_counts=False)]
@@ -79,8 +79,6 @@ def _checked(request: SearchRequest, stores: Stores, embedder: Embedder) -> Corp
     corpus = found[0]
     if request.where is not None:
         check_fields(request.where, corpus.fields)
-    if request.mode != "text":
-        check_model(found, embedder)
     return corpus
 
 
@@ -94,11 +92,18 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
     evidence: list[Evidence] = []
+    held: dict[tuple[str, int, int], list[set[str]]] = {}
     for hit in ranked.hits:
         statement = statements.get(hit.id)
         chunk = chunks.get(statement.chunk_id) if statement else None
         if statement is None or chunk is None or chunk.source_id not in sources:
             continue
+        # Where chunks overlap one sentence may have been read twice, in two contexts: the better one stands for both.
+        same = held.setdefault((chunk.source_id, statement.start, statement.end), [])
+        terms = set(words(statement.text))
+        if any(terms <= other or other <= terms for other in same):
+            continue
+        same.append(terms)
         evidence.append(
             Evidence(
                 text=statement.text,

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.index import check_model
 from hlgraph.models.seams import Embedder, Reranker
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.request import SearchRequest, StepTrace
-from hlgraph.stores.protocols import PullShape, Scope, Stores, VectorQuery
+from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, VectorQuery
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
 _R = TypeVar("_R", bound=Record)
+_WIDEST = 100_000
 
 
 @dataclass(slots=True)
@@ -35,17 +37,18 @@ class Session:
     """What strategies use instead of the stores: every read goes through the scope of the request and is counted."""
 
     def __init__(
-        self, request: SearchRequest, stores: Stores, *, embedder: Embedder, reranker: Reranker, hidden: tuple[str, ...]
+        self, request: SearchRequest, stores: Stores, *, embedder: Embedder, reranker: Reranker, corpus: CorpusStats
     ) -> None:
         self.request = request
         self.reranker = reranker
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
-        self.round_trips = 1  # the look at the corpus that found `hidden`
+        self.round_trips = 1  # the look at the corpus that found `corpus`
         self._stores = stores
         self._embedder = embedder
-        self._hidden = hidden
+        self._corpus = corpus
         self._vector: NDArray[np.float32] | None = None
+        self._read: dict[tuple[Kind, str], Record | None] = {}
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -57,20 +60,34 @@ class Session:
         self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
 
     def vector(self) -> NDArray[np.float32]:
-        """The question as a vector; embedded once."""
+        """The question as a vector; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
         if self._vector is None:
+            check_model((self._corpus,), self._embedder)
             with self.step("embed") as step:
                 self._vector = self._embedder.embed([self.request.question])[0]
                 step.count = 1
         return self._vector
 
     def seeds(self, kind: Kind, k: int) -> list[Hit]:
-        """The ``k`` best nodes of a kind, searched in the mode of the request."""
+        """The ``k`` best nodes of a kind, searched in the mode of the request.
+
+        Rows whose record vanished (a removal that was published, but not finished) are no nodes: others take their place.
+        """
+        wanted = k
+        while True:
+            hits = self._search(kind, wanted)
+            self._load(kind, [hit.id for hit in hits])
+            there = [hit for hit in hits if self._read[kind, hit.id] is not None]
+            if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
+                return there[:k]
+            wanted *= 4
+
+    def _search(self, kind: Kind, k: int) -> list[Hit]:
         mode = self.request.mode
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None
         with self.step(f"search {kind}") as step:
-            query = VectorQuery(kind, self.request.corpus, k, vector, text, self.request.where, self._hidden)
+            query = VectorQuery(kind, self.request.corpus, k, vector, text, self.request.where, self._corpus.pending)
             hits = self._stores.vectors.search(query)
             self.round_trips += 1
             step.count = len(hits)
@@ -96,8 +113,14 @@ class Session:
         return graph
 
     def records(self, kind: Kind, ids: Sequence[str], *, made: type[_R]) -> dict[str, _R]:
-        """The visible records of a kind by id."""
-        if not ids:
-            return {}
-        self.round_trips += 1
-        return {item.id: item for item in self._stores.graph.records(kind, ids) if isinstance(item, made)}
+        """The visible records of a kind by id; what was read once in this session is not read again."""
+        self._load(kind, ids)
+        held = ((item, self._read[kind, item]) for item in ids)
+        return {item: record for item, record in held if isinstance(record, made)}
+
+    def _load(self, kind: Kind, ids: Sequence[str]) -> None:
+        missing = [item for item in ids if (kind, item) not in self._read]
+        if missing:
+            self.round_trips += 1
+            found = {item.id: item for item in self._stores.graph.records(kind, missing)}
+            self._read.update({(kind, item): found.get(item) for item in missing})

@@ -11,6 +11,7 @@ import contextlib
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,27 +106,29 @@ def show_writing(made: MadeUpGraph, folder: Path) -> None:
         for change in made.changes():
             batch = VectorBatch(CORPUS, change.id, change.sources, change.vectors)
             steps: tuple[Callable[[], object], ...] = (
-                lambda change=change: stores.graph.stage(change),
-                lambda batch=batch: stores.vectors.upsert(batch),
-                lambda change=change: stores.graph.advance(change.id, ChangeState.PUBLISHED),
-                lambda change=change: stores.graph.advance(change.id, ChangeState.DONE),
+                partial(stores.graph.stage, change),
+                partial(stores.vectors.upsert, batch),
+                partial(stores.graph.advance, change.id, ChangeState.PUBLISHED),
+                partial(stores.graph.advance, change.id, ChangeState.DONE),
             )
             for name, step in zip(seconds, steps, strict=True):
                 seconds[name] += seconds_of(step)
             tables = rows_of(change)
             rows += sum(len(each) for each in tables)
             vectors += sum(len(block.ids) for block in change.vectors)
-            plain_seconds += seconds_of(lambda tables=tables: plain.write(tables))
+            plain_seconds += seconds_of(partial(plain.write, tables))
     plain.close()
     ratio = seconds["publish"] / plain_seconds
+    counts = {"vectors and text": vectors, "done": 0}
+    lines = [(name, value, counts.get(name, rows)) for name, value in seconds.items()]
+    lines.append(("plain executemany", plain_seconds, rows))
     table(
-        (f"writing {rows:,} rows of the graph", "seconds", "rows/s"),
-        [
-            *((name, f"{value:.1f}", f"{(vectors if name.startswith('vec') else rows) / value:,.0f}") for name, value in seconds.items()),
-            ("plain executemany", f"{plain_seconds:.1f}", f"{rows / plain_seconds:,.0f}"),
-        ],
+        (f"writing {rows:,} rows of the graph, {vectors:,} vectors", "seconds", "rows/s"),
+        [(name, f"{value:.1f}", f"{count / value:,.0f}" if count else "") for name, value, count in lines],
     )
-    say(f"publish takes {ratio:.1f} times plain executemany, all steps {sum(seconds.values()) / plain_seconds:.1f} times")
+    say(
+        f"publish takes {ratio:.1f} times plain executemany, all steps {sum(seconds.values()) / plain_seconds:.1f} times"
+    )
     sizes = megabytes_on_disk(folder / "store")
     say(f"on disk: {', '.join(f'{name} {size:,.0f} MB' for name, size in sizes.items() if size >= 1)}\n")
 

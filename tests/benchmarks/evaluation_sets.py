@@ -73,7 +73,9 @@ def open_set(name: str, scratch: Path, *, passages: int | None = None, questions
 def origin_line() -> str:
     """Where the sets come from, for the head of a report."""
     root = data_folder()
-    return f"data: {root}" if root else f"data: made up by this script ({VARIABLE} is not set), small and without meaning"
+    return (
+        f"data: {root}" if root else f"data: made up by this script ({VARIABLE} is not set), small and without meaning"
+    )
 
 
 def write_made_up(folder: Path, passages: int, *, questions: int) -> None:

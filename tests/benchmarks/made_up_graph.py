@@ -75,9 +75,7 @@ class MadeUpGraph:
             entities=tuple(sorted({item for row in entities for item in row})),
             facts=tuple({fact.fact_id: fact for fact in facts}.values()),
             placements=tuple(Placement(chunk, s.id, at % _STATEMENTS, 0, 9) for at, (chunk, s) in enumerate(placed)),
-            abouts=tuple(
-                About(chunk, s.id, topics[at // _STATEMENTS].id) for at, (chunk, s) in enumerate(placed)
-            ),
+            abouts=tuple(About(chunk, s.id, topics[at // _STATEMENTS].id) for at, (chunk, s) in enumerate(placed)),
             mentions=tuple(
                 MentionLink(chunk, s.id, entity, name, "name")
                 for (chunk, s), held, words in zip(placed, entities, names, strict=True)
@@ -97,7 +95,9 @@ class MadeUpGraph:
 
     def _source(self, number: int) -> Source:
         uri = f"made-up:{number}"
-        return Source(ids.source_id(CORPUS, uri), CORPUS, uri, f"Title {number}", f"{number:x}", {"year": 1900 + number % 99})
+        return Source(
+            ids.source_id(CORPUS, uri), CORPUS, uri, f"Title {number}", f"{number:x}", {"year": 1900 + number % 99}
+        )
 
     def _chunk(self, source: Source, text: str) -> Chunk:
         return Chunk(ids.chunk_id(source.id, text, 0), source.id, text, 0, len(text), 0, _SENTENCE * _STATEMENTS)

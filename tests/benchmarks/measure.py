@@ -29,7 +29,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     cells = [list(head), *(list(row) for row in rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
     for row in cells:
-        say("  ".join(f"{cell:<{width}}" if not at else f"{cell:>{width}}" for at, (cell, width) in enumerate(zip(row, widths, strict=True))))
+        say(
+            "  ".join(
+                f"{cell:<{width}}" if not at else f"{cell:>{width}}"
+                for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+        )
 
 
 def verdict(value: float, limit: float) -> str:
@@ -86,12 +91,14 @@ class TimedEmbedder:
 
     Attributes
     ----------
-    seconds, texts : spent in the embedder (its cache included), and texts given to it
+    seconds, cpu_seconds : spent in the embedder (its cache included), by the clock and of all processors
+    texts : given to it
     """
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
         self.seconds = 0.0
+        self.cpu_seconds = 0.0
         self.texts = 0
 
     @property
@@ -106,11 +113,12 @@ class TimedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The same, timed."""
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         try:
             return self._inner.embed(texts)
         finally:
             self.seconds += time.perf_counter() - start
+            self.cpu_seconds += time.process_time() - cpu_start
             self.texts += len(texts)
 
     def forget(self, texts: Sequence[str]) -> None:

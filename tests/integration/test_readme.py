@@ -101,7 +101,7 @@ def test_the_commands_are_those_of_help() -> None:
     table = re.search(r"\| command \| does \|\n\|---\|---\|\n(.*?)\n\n", _README, flags=re.DOTALL)
     assert table
     named = {name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    shown = set(re.findall(r"^[│|]\s(\w+)\s{2,}", _help().split("Commands")[1], flags=re.MULTILINE))
+    shown = set(re.findall(r"^  (\w+)\s{2,}", _help().split("Commands")[1], flags=re.MULTILINE))
     assert named == shown
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.similarity import Pairs, ThresholdIndex
+from hlgraph.algorithms.similarity import Pairs, ThresholdIndex, pairs_within
 
 Matrix = NDArray[np.float32]
 _MARGIN = 2e-6  # between float32 and exact arithmetic; pairs this close to the threshold may fall on either side
@@ -41,6 +41,14 @@ def _check_exact(found: Pairs, queries: Matrix, base: Matrix, threshold: float) 
     assert (found.similarities >= np.float32(threshold)).all()
 
 
+def _check_within(found: Pairs, both: Pairs) -> None:
+    """Each pair of different rows once, in the same order and with the same bits as a query of all rows gives them."""
+    keep = both.queries < both.base
+    np.testing.assert_array_equal(found.queries, both.queries[keep])
+    np.testing.assert_array_equal(found.base, both.base[keep])
+    np.testing.assert_array_equal(found.similarities, both.similarities[keep])
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
@@ -60,6 +68,7 @@ def test_the_pairs_are_those_of_a_plain_product(  # noqa: PLR0917 - one name for
     index.add(base)
     assert len(index) == count
     _check_exact(index.query(queries, threshold=threshold), queries, base, threshold)
+    _check_within(pairs_within(base, threshold=threshold), index.query(base, threshold=threshold))
 
 
 @settings(max_examples=15, deadline=None)
@@ -73,7 +82,7 @@ def test_how_rows_and_queries_were_divided_changes_no_bit(
     seed: int, cuts: list[int], query_cuts: list[int], is_attached: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    base, queries = _vectors(rng, 200, 130, clusters=7), _vectors(rng, 70, 130, clusters=7)
+    base, queries = _vectors(rng, 200, 100, clusters=7), _vectors(rng, 70, 100, clusters=7)
     queries[:10] = base[:10]
     whole = ThresholdIndex(base[:50])
     whole.add(base)
@@ -143,6 +152,20 @@ def test_blocks_of_queries_and_rows_meet_without_a_gap() -> None:
     )
     assert found.queries.max() > 1_024
     _check_exact(found, queries, base, 0.99)
+
+
+def test_blocks_of_rows_meet_within() -> None:
+    rows = _vectors(np.random.default_rng(12), 2_500, 130, clusters=400)
+    rows[1_023:1_026] = rows[5]
+    found = pairs_within(rows, threshold=0.8)
+    assert {(5, 1_023), (1_023, 1_024), (1_024, 1_025)} <= set(
+        zip(found.queries.tolist(), found.base.tolist(), strict=True)
+    )
+    index = ThresholdIndex(rows[:300])
+    index.add(rows)
+    _check_within(found, index.query(rows, threshold=0.8))
+    assert [len(part) for part in pairs_within(rows[:0], threshold=0.8)] == [0, 0, 0]
+    assert [len(part) for part in pairs_within(rows[:1], threshold=0.8)] == [0, 0, 0]
 
 
 def test_no_rows_and_no_queries_give_no_pairs() -> None:

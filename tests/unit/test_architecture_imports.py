@@ -36,7 +36,7 @@ LAYERS = (
     ("answer",),
     ("pipeline", "settings"),
     ("client",),
-    ("cli", "integrations", "evaluate", "testing"),
+    ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
 STAGES = tuple(
     f"hlgraph.{name}"

@@ -19,17 +19,18 @@ _DOCUMENT = Document("doc:1", "One. Two. Three.", "Title", {"year": 1931, "tags"
 
 
 class _Extractor:
-    """Looks at the text of a chunk, and at its title when asked to."""
+    """Looks at the text of a chunk only."""
 
-    def __init__(self, version: str = "1", *, has_title: bool = False) -> None:
+    problems: tuple[str, ...] = ()
+
+    def __init__(self, version: str = "1") -> None:
         self.fingerprint = f"test/{version}"
-        self._has_title = has_title
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         return [Extraction() for _ in chunks]
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return "|".join((self.fingerprint, chunk.text, chunk.title if self._has_title else ""))
+        return f"{self.fingerprint}|{chunk.text}"
 
 
 def _source(document: Document = _DOCUMENT, **changes: str | int | Metadata) -> Source:

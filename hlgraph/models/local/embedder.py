@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +30,7 @@ TOKENIZER = "tokenizer.json"
 
 _GRAPH_VERSION = "1"  # to be raised with every change of graph.py that changes the numbers
 _TEXTS_AT_ONCE = 4096  # bounds what the tokenizer keeps in memory
-_TOKENS_AT_ONCE = 1024  # a batch this size stays in the cache of a processor; larger ones are slower
+_TOKENS_AT_ONCE = 512  # what is computed for a batch of this size stays in the cache of one core
 _SHORT_HASH = 12
 
 
@@ -37,8 +38,9 @@ class LocalEmbedder:
     """Vectors from a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
     The mean (or the first) of the token vectors of the last layer, normalised; what is longer than the model's limit is
-    cut off. Nothing is loaded before the first text is embedded. Safe for threads. A forked process loads its own, and
-    has to end as those of multiprocessing do, by ``os._exit``: onnxruntime waits for lost threads in an ordinary exit.
+    cut off. Nothing is loaded before the first text is embedded. Safe for threads and
+    after a fork, but a forked process has to end as those of multiprocessing do, by ``os._exit``: at an ordinary exit
+    onnxruntime waits for ever.
 
     Parameters
     ----------
@@ -99,19 +101,29 @@ class LocalEmbedder:
         ModelError : the weights or the tokenizer cannot be used
         """
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        if not texts:
-            return vectors
-        engine = self._loaded()
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            part = [self._prepared(text) for text in texts[start : start + _TEXTS_AT_ONCE]]
-            tokens = [encoding.ids for encoding in engine.tokenizer.encode_batch_fast(part)]
-            rows = vectors[start : start + len(part)]
-            for batch in _batches([len(ids) for ids in tokens]):
-                rows[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
+            self._fill(vectors[start : start + _TEXTS_AT_ONCE], texts[start : start + _TEXTS_AT_ONCE])
         return vectors
 
     def forget(self, texts: Sequence[str]) -> None:
         """Nothing to do: this embedder keeps no texts and no vectors."""
+
+    def _fill(self, vectors: NDArray[np.float32], texts: Sequence[str]) -> None:
+        engine = self._loaded()
+        encodings = engine.tokenizer.encode_batch_fast([self._prepared(text) for text in texts])
+        tokens = [encoding.ids for encoding in encodings]
+        batches = list(_batches([len(ids) for ids in tokens]))
+
+        def compute(batch: NDArray[np.intp]) -> None:
+            vectors[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
+
+        if len(batches) == 1 or self.threads == 1:
+            for batch in batches:
+                compute(batch)
+            return
+        with ThreadPoolExecutor(min(self.threads, len(batches))) as pool:
+            for _ in pool.map(compute, batches):  # raises what a thread raised
+                pass
 
     def _prepared(self, text: str) -> str:
         # The tokenizer takes UTF-8 only, and a text from a broken source may hold half a character.
@@ -120,12 +132,8 @@ class LocalEmbedder:
 
     def _loaded(self) -> _Engine:
         with self._lock:
-            engine = self._engine
-            if engine is not None and engine.process != os.getpid():
-                # The threads of a session do not survive a fork: to run it, or to free it, would wait for them for ever.
-                _inherited.append(engine)
-                engine = None
-            self._engine = engine or _load(self.folder, self._config, self.threads)
+            if self._engine is None:
+                self._engine = _load(self.folder, self._config)
             return self._engine
 
 
@@ -135,7 +143,6 @@ class _Engine:
 
     session: onnxruntime.InferenceSession
     tokenizer: tokenizers.Tokenizer
-    process: int
 
     def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
         lengths = np.array([len(ids) for ids in tokens])
@@ -145,9 +152,6 @@ class _Engine:
         (vectors,) = self.session.run(None, {"ids": ids, "mask": is_token.astype(np.float32)})
         found: NDArray[np.float32] = vectors
         return found
-
-
-_inherited: list[_Engine] = []
 
 
 def graph_name(config: BertConfig, folder: Path) -> str:
@@ -167,7 +171,7 @@ def save_graph(folder: Path) -> Path:
     return path
 
 
-def _load(folder: Path, config: BertConfig, threads: int) -> _Engine:
+def _load(folder: Path, config: BertConfig) -> _Engine:
     try:
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
@@ -180,17 +184,17 @@ def _load(folder: Path, config: BertConfig, threads: int) -> _Engine:
     else:
         graph = build_graph(config, read_tensors(weights), location=weights.name)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    # One thread a batch and several batches at once: the threads need not wait for each other after every layer, and a
+    # session without threads of its own survives a fork.
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3  # errors only: they are raised as well
-    # A thread that spins while it waits takes the core from everybody else on it.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
     refusals = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
     try:
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except (*refusals, errors.NotImplemented, errors.RuntimeException) as error:
         raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); get the model again") from error
-    return _Engine(session, _tokenizer(folder / TOKENIZER, config.max_tokens), os.getpid())
+    return _Engine(session, _tokenizer(folder / TOKENIZER, config.max_tokens))
 
 
 def _tokenizer(path: Path, max_tokens: int) -> tokenizers.Tokenizer:

@@ -62,18 +62,20 @@ def _encoded(builder: _Builder, config: BertConfig) -> str:
     kind = add("Slice", kinds, builder.integers(0), builder.integers(1), builder.integers(0))
     rows = builder.integers(-1, hidden)
     state = add("Reshape", add("Add", words, add("Add", places, kind)), rows)
-    state = builder.normalise(state, "embeddings.LayerNorm", config)
+    state = builder.normalise(state, "embeddings.LayerNorm", config=config)
     split = add("Concat", batch_shape, builder.integers(config.heads, hidden // config.heads), axis=0)
     masked = add("Mul", add("Sub", builder.constant(np.float32(1)), "mask"), builder.constant(_MASKED))
     bias = add("Unsqueeze", masked, builder.integers(1, 2))
     for number in range(config.layers):
         layer = f"encoder.layer.{number}"
         heads = _attention(builder, config, state=state, layer=layer, split=split, bias=bias)
-        attended = builder.linear(add("Reshape", heads, rows), f"{layer}.attention.output.dense", (hidden, hidden))
-        state = builder.normalise(add("Add", state, attended), f"{layer}.attention.output.LayerNorm", config)
-        inner = builder.activate(builder.linear(state, f"{layer}.intermediate.dense", (None, hidden)), config)
-        outer = builder.linear(inner, f"{layer}.output.dense", (hidden, None))
-        state = builder.normalise(add("Add", state, outer), f"{layer}.output.LayerNorm", config)
+        attended = builder.linear(
+            add("Reshape", heads, rows), f"{layer}.attention.output.dense", shape=(hidden, hidden)
+        )
+        state = builder.normalise(add("Add", state, attended), f"{layer}.attention.output.LayerNorm", config=config)
+        inner = builder.activate(builder.linear(state, f"{layer}.intermediate.dense", shape=(None, hidden)), config)
+        outer = builder.linear(inner, f"{layer}.output.dense", shape=(hidden, None))
+        state = builder.normalise(add("Add", state, outer), f"{layer}.output.LayerNorm", config=config)
     return state
 
 
@@ -82,7 +84,7 @@ def _attention(builder: _Builder, config: BertConfig, *, state: str, layer: str,
     add, square = builder.add, (config.hidden, config.hidden)
 
     def by_head(name: str, order: tuple[int, ...]) -> str:
-        projected = builder.linear(state, f"{layer}.attention.self.{name}", square)
+        projected = builder.linear(state, f"{layer}.attention.self.{name}", shape=square)
         return add("Transpose", add("Reshape", projected, split), perm=order)
 
     scale = builder.constant(np.float32(1 / math.sqrt(config.hidden // config.heads)))
@@ -157,12 +159,12 @@ class _Builder:
             self._initializers[name] = proto
         return name if tensor.dtype == "F32" else self.add("Cast", name, to=_FLOAT)
 
-    def linear(self, rows: str, name: str, shape: tuple[int | None, int | None]) -> str:
+    def linear(self, rows: str, name: str, *, shape: tuple[int | None, int | None]) -> str:
         """``rows W' + b``; the weights lie as (outputs, inputs)."""
         weight = self.weight(f"{name}.weight", shape)
         return self.add("Gemm", rows, weight, self.weight(f"{name}.bias", shape[:1]), transB=1)
 
-    def normalise(self, rows: str, name: str, config: BertConfig) -> str:
+    def normalise(self, rows: str, name: str, *, config: BertConfig) -> str:
         scale = self.weight(f"{name}.weight", (config.hidden,))
         shift = self.weight(f"{name}.bias", (config.hidden,))
         return self.add("LayerNormalization", rows, scale, shift, axis=-1, epsilon=config.epsilon)

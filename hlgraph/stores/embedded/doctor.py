@@ -77,7 +77,7 @@ def check(database: Database) -> Iterator[tuple[str, bool, str]]:
         yield from _journal(connection)
         for name, query in (*_links(), *_WRONG.items()):
             count = connection.execute(query).fetchone()[0]
-            yield name, count == 0, f"{count} wrong" if count else "none"
+            yield name, count == 0, f"{count} wrong"
         yield from _files(database, connection)
 
 

@@ -40,7 +40,7 @@ class SqliteTarget:
 
     Parameters
     ----------
-    path : the database file; made when something is applied, its folder must exist
+    path : the database file; made, with its folder, when something is applied
     clock : gives the time for the history
     lock_seconds : how long to wait for another process
     """
@@ -56,6 +56,8 @@ class SqliteTarget:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Begin a transaction that excludes other writers; commit it at the end of the block, drop it on an error."""
+        with mapped(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         with mapped(self.path), closing(self._connect("rwc")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._writer = connection

@@ -40,14 +40,18 @@ def _metadata(text: str) -> Metadata:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
 
 
+def _texts(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
+
+
 _Row = tuple[Any, ...]
 _MAKE: Mapping[Kind, Callable[[_Row], Record]] = {
     Kind.SOURCE: lambda r: Source(r[0], r[1], r[2], r[3], r[4], _metadata(r[5]), r[6], r[7], r[8]),
-    Kind.CHUNK: lambda r: Chunk(r[0], r[1], r[2], r[3], r[4], r[5], r[6], tuple(json.loads(r[7])), r[8], r[9]),
+    Kind.CHUNK: lambda r: Chunk(r[0], r[1], r[2], r[3], r[4], r[5], r[6], _texts(r[7]), r[8], r[9]),
     Kind.TOPIC: lambda r: Topic(*r),
-    Kind.STATEMENT: lambda r: Statement(r[0], r[1], r[2], r[3], r[4], r[5], tuple(json.loads(r[6]))),
+    Kind.STATEMENT: lambda r: Statement(r[0], r[1], r[2], r[3], r[4], r[5], _texts(r[6])),
     Kind.FACT: lambda r: Fact(r[0], r[1], r[2], r[3], r[4], f"{r[5]} {r[3]} {r[6]}"),
-    Kind.ENTITY: lambda r: Entity(r[0], r[1], r[2], r[3], tuple(json.loads(r[4]))),
+    Kind.ENTITY: lambda r: Entity(r[0], r[1], r[2], r[3], _texts(r[4])),
 }
 
 

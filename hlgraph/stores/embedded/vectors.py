@@ -30,6 +30,7 @@ from hlgraph.where import Where
 
 _FUSE = 100
 _GATHER = 20
+_THREADED = 50_000
 
 
 class EmbeddedVectorStore:
@@ -254,11 +255,15 @@ class EmbeddedVectorStore:
 def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.float32]:
     """Cosines of the rows (None: all). Few rows are gathered, many are cut out of one product with the whole matrix."""
     question = vector.astype(np.float32)
-    found: NDArray[np.float32]
     if rows is not None and len(rows) * _GATHER < len(view.matrix):
-        found = view.matrix[view.slots[rows]] @ question
-        return found
-    found = view.matrix @ question
+        return _product(view.matrix[view.slots[rows]], question)
+    found = _product(view.matrix, question)
     if len(found) != len(view.slots):
         found = found[view.slots]
     return found if rows is None else found[rows]
+
+
+def _product(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Matrix times vector. A small product in one thread: waking others costs more, and far more on a busy machine."""
+    found: NDArray[np.float32] = np.vecdot(matrix, vector) if len(matrix) < _THREADED else matrix @ vector
+    return found

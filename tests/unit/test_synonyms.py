@@ -1,0 +1,202 @@
+"""SYNONYM edges: which names may have some, and that they do not depend on how entities came in."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hlgraph import pipeline
+from hlgraph.chunk import WholeChunker
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import entity_id, source_id
+from hlgraph.index import SYNONYM_THRESHOLD, is_eligible
+from hlgraph.records import Document, Entity, Extraction, Kind, Mention, Proposition, Relationship
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.testing.embedder import WordEmbedder
+
+_EMBEDDER = WordEmbedder()
+_SHAPE = PullShape(frozenset({Relationship.SYNONYM}), frozenset({Kind.ENTITY}), hops=0)
+
+
+class _Names:
+    """A document is a list of names, one a line."""
+
+    fingerprint = "names/1"
+    problems: tuple[str, ...] = ()
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        return [
+            Extraction(
+                (Proposition(chunk.text, 0, len(chunk.text), mentions=tuple(map(Mention, chunk.text.split("\n")))),)
+            )
+            for chunk in chunks
+        ]
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        return chunk.text
+
+
+_STEPS = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
+
+
+def _documents(*groups: Sequence[str]) -> list[Document]:
+    return [Document(f"doc:{at}", "\n".join(names)) for at, names in enumerate(groups)]
+
+
+def _pairs(stores: Stores, corpus: str = "c") -> dict[tuple[str, str], float]:
+    """The synonyms by name, in alphabetical order; raises when a pair is stored twice or with itself."""
+    names = {
+        item.id: item.name.casefold()
+        for item in stores.graph.find(Kind.ENTITY, Scope(corpus))
+        if isinstance(item, Entity)
+    }
+    graph = stores.graph.pull(list(names), _SHAPE, scope=Scope(corpus))
+    edges = graph.edges[Relationship.SYNONYM].tocoo()
+    found: dict[tuple[str, str], float] = {}
+    for a, b, weight in zip(edges.row, edges.col, edges.data, strict=True):
+        pair = tuple(sorted((names[str(graph.ids[a])], names[str(graph.ids[b])])))
+        assert pair not in found
+        assert pair[0] != pair[1]
+        found[pair[0], pair[1]] = float(weight)
+    return found
+
+
+def _expected(names: Sequence[str]) -> dict[tuple[str, str], float]:
+    """Pair by pair: the cosine, the eligibility of both, the same digits."""
+    found = {}
+    for a, b in itertools.combinations(sorted(set(map(str.casefold, names))), 2):
+        cosine = float(np.dot(*_EMBEDDER.embed([a, b])))
+        digits = ["".join(c if c.isdigit() else " " for c in name).split() for name in (a, b)]
+        if cosine >= SYNONYM_THRESHOLD and digits[0] == digits[1] and is_eligible(a) and is_eligible(b):
+            found[a, b] = cosine
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "may"),
+    [
+        ("lothair ii", True),
+        ("apollo 11", True),
+        ("b-52 bomber", True),
+        ("may", True),
+        ("march of dimes", True),
+        ("the 39 steps", True),
+        ("12 km", False),
+        ("1931", False),
+        ("3m company", False),
+        ("may 1990", False),
+        ("17 december 1903", False),
+        ("sept 11", False),
+        ("eu", False),
+        ("c++", False),
+        ("a b", False),
+        ("дом", True),
+        ("東京都", True),
+        ("", False),
+        ("...", False),
+    ],
+)
+def test_names_that_may_have_synonyms(name: str, may: bool) -> None:
+    assert is_eligible(name) is may
+
+
+def test_close_names_are_synonyms_numbers_and_dates_are_not(tmp_path: Path) -> None:
+    names = ("the river Orne valley", "river Orne valley the", "the river Orne valleys", "Orne")
+    numbered = (
+        "Apollo mission launch 11",
+        "Apollo launch mission 11",
+        "Apollo mission launch 12",
+        "Apollo mission launch",
+    )
+    ineligible = ("May 1990 session", "session May 1990", "12 km road north", "road 12 km north", "EU", "eu E.U.")
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        documents = _documents(names, numbered, ineligible)
+        pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+        found = _pairs(opened.stores)
+    assert ("river orne valley the", "the river orne valley") in found
+    assert ("apollo launch mission 11", "apollo mission launch 11") in found
+    assert not any({"apollo mission launch 12", "apollo mission launch"} & set(pair) for pair in found)
+    assert not any("may 1990" in name or "12 km" in name for pair in found for name in pair)
+    expected = _expected((*names, *numbered, *ineligible))
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+# Permutations of words have the same vector, and names that share most words are close.
+_WORDS = ("river", "orne", "valley", "north", "bridge", "11", "12", "may", "eu")
+_NAME = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4, unique=True).map(" ".join)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    names=st.lists(_NAME, min_size=2, max_size=14, unique=True),
+    cuts=st.lists(st.integers(0, 14), max_size=4).map(sorted),
+    batch=st.integers(1, 4),
+)
+def test_how_entities_are_divided_into_changes_does_not_matter(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str], cuts: list[int], batch: int
+) -> None:
+    groups = [names[start:end] for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True)]
+    documents = _documents(*filter(None, groups))
+    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('s')}/s")
+    with opened.closing:
+        steps = replace(_STEPS, batch_sources=batch)
+        pipeline.ingest(documents, "parts", stores=opened.stores, steps=steps)
+        pipeline.ingest(_documents(names), "whole", stores=opened.stores, steps=_STEPS)
+        parts, whole = (_pairs(opened.stores, corpus) for corpus in ("parts", "whole"))
+    assert parts == whole
+    assert whole == pytest.approx(_expected(names), abs=1e-4)
+
+
+def test_synonyms_go_with_their_entity_and_come_back_with_it(tmp_path: Path) -> None:
+    documents = _documents(["Orne valley bridge"], ["valley Orne bridge", "Orne"], ["bridge Orne valley"])
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        stores = opened.stores
+        pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
+        before = _pairs(stores)
+        assert len(before) == 3
+        pipeline.delete([source_id("c", "doc:1")], "c", stores=stores)
+        assert list(_pairs(stores)) == [("bridge orne valley", "orne valley bridge")]
+        pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
+        assert _pairs(stores) == before
+        # One edit takes an entity away and brings one that is close to it: only the new one is joined to the third.
+        edited = replace(documents[2], text="Bridge valley Orne")
+        pipeline.ingest([edited], "c", stores=stores, steps=_STEPS)
+        assert set(_pairs(stores)) == {
+            ("bridge valley orne", "orne valley bridge"),
+            ("bridge valley orne", "valley orne bridge"),
+            ("orne valley bridge", "valley orne bridge"),
+        }
+        assert [item for item in opened.check() if not item.is_fine] == []
+
+
+def test_synonyms_stay_within_their_corpus(tmp_path: Path) -> None:
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        pipeline.ingest(_documents(["Orne valley"]), "a", stores=opened.stores, steps=_STEPS)
+        pipeline.ingest(_documents(["valley Orne"]), "b", stores=opened.stores, steps=_STEPS)
+        for corpus, name in (("a", "orne valley"), ("b", "valley orne")):
+            assert _pairs(opened.stores, corpus) == {}
+            graph = opened.stores.graph.pull([entity_id(corpus, name)], replace(_SHAPE, hops=3), scope=Scope(corpus))
+            assert graph.ids.tolist() == [entity_id(corpus, name)]
+
+
+def test_a_later_mention_of_a_stored_entity_adds_no_pair_twice(tmp_path: Path) -> None:
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        pipeline.ingest(_documents(["Orne valley", "valley Orne"]), "c", stores=opened.stores, steps=_STEPS)
+        before = _pairs(opened.stores)
+        more = [Document("doc:more", "VALLEY ORNE\norne Valley\nvalley of the Orne valley")]
+        pipeline.ingest(more, "c", stores=opened.stores, steps=_STEPS)
+        assert before.items() <= _pairs(opened.stores).items()
+        stats = opened.stores.graph.stats("c")[0]
+        assert stats.relationships[Relationship.SYNONYM] == len(_pairs(opened.stores))

@@ -1,0 +1,225 @@
+"""Sentences, blocks, tokens and words: examples in many scripts, and time that grows with the text only."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hlgraph.text import BlockKind, blocks, content_words, count_tokens, sentences, words
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["The cat sat.", "Dogs ran!", "Why?", "Nobody knows"],
+        ["Dr. Smith met Mr. J. R. R. Tolkien.", "They talked, e.g. about St. Louis."],
+        [
+            "The U.S. Army left the U.S. in 1990.",
+            "It was 5 p.m. Eastern time.",
+            "He lives in the U.S.",
+            "She does not.",
+        ],
+        ["It costs $3.50 or 1.5 million.", "See Fig. 3 and No. 5 in Vol. II of the set.", "No.", "I won't."],
+        ["He asked “Really?” and left.", "“No.”", "(She wept.)", "'Stop!' he said."],
+        ["What?! yes.", "Wait...", "Or not… maybe.", "The end."],
+        ["One.[12]", "Two.[3][4]", "Three.¹", "Four."],
+        ["Warner Bros. Animation made it with Apple Inc.", "The firm grew."],
+        ["Read http://example.com/a.b?Id=3.", "Use node.js or Foo.Bar.", "Done."],
+        ["Pick plan B.", "He did."],
+        ["Done.", "2. Begin again.", "See Fig. 3.", "Then stop."],
+    ],
+)
+def test_sentences_of_latin_prose(expected: list[str]) -> None:
+    assert split(" ".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["东京是日本的首都。", "真的吗?", "他说“好。”", "然后走了！", "完"],
+        ["「はい。」と言った。", "そして帰った。"],
+    ],
+)
+def test_sentences_of_scripts_without_spaces(expected: list[str]) -> None:
+    assert split("".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["هل هذا صحيح؟", "نعم.", "هذا صحيح۔", "حسنا"],
+        ["यह हिन्दी है।", "यह दूसरा वाक्य है॥", "अंत"],
+        ["А. С. Пушкин родился в г. Москве.", "Т.е. поэт.", "Да!"],
+        ["Die GmbH zahlt z.B. Steuern.", "Das ist bzw. war so."],
+    ],
+)
+def test_sentences_of_other_scripts_and_languages(expected: list[str]) -> None:
+    assert split(" ".join(expected)) == expected
+
+
+def test_text_without_stops_falls_back_to_lines() -> None:
+    assert split("ประเทศไทยเป็นประเทศ\nในเอเชียตะวันออกเฉียงใต้\n") == ["ประเทศไทยเป็นประเทศ", "ในเอเชียตะวันออกเฉียงใต้"]
+    assert split("12 Main Street\nNew York\n10001") == ["12 Main Street", "New York", "10001"]
+
+
+def test_missing_space_after_a_stop_is_mended_before_a_common_word_only() -> None:
+    assert split("It grew in both industries.The firm sold it.") == ["It grew in both industries.", "The firm sold it."]
+    assert split("Call System.Console or Booking.Com now.") == ["Call System.Console or Booking.Com now."]
+
+
+def test_list_that_semicolons_set_off() -> None:
+    assert split("Ada Lovelace, writer ; Charles Babbage, inventor") == [
+        "Ada Lovelace, writer ;",
+        "Charles Babbage, inventor",
+    ]
+    assert split("Il dort ; elle lit; He reads.") == ["Il dort ; elle lit; He reads."]
+
+
+MARKDOWN = """\
+Preface that was wrapped by hand at some width and therefore
+goes on here. And ends.
+
+# One #
+## Two
+First body
+Title
+=====
+- item one. Its second sentence.
+  goes on here
+* item two
+1) first
+| a | b |
+|---|---|
+```py
+# no heading
+
+x = 1
+```
+After the code.
+---
+Last
+"""
+
+
+def test_blocks_of_markdown() -> None:
+    found = [
+        (block.kind.value, block.level, block.title, MARKDOWN[block.start : block.end]) for block in blocks(MARKDOWN)
+    ]
+    assert found == [
+        ("prose", 0, "", "Preface that was wrapped by hand at some width and therefore\ngoes on here. And ends."),
+        ("heading", 1, "One", "# One #"),
+        ("heading", 2, "Two", "## Two"),
+        ("prose", 0, "", "First body"),
+        ("heading", 1, "Title", "Title\n====="),
+        ("item", 0, "", "- item one. Its second sentence.\n  goes on here"),
+        ("item", 0, "", "* item two"),
+        ("item", 0, "", "1) first"),
+        ("row", 0, "", "| a | b |"),
+        ("row", 0, "", "|---|---|"),
+        ("code", 0, "", "```py"),
+        ("code", 0, "", "# no heading"),
+        ("code", 0, "", "x = 1"),
+        ("code", 0, "", "```"),
+        ("prose", 0, "", "After the code."),
+        ("rule", 0, "", "---"),
+        ("prose", 0, "", "Last"),
+    ]
+
+
+def test_sentences_end_with_their_block() -> None:
+    expected = ["# Title", "No stop here", "Next paragraph", "- item", "- item.", "Two"]
+    assert split("# Title\nNo stop here\n\nNext paragraph\n- item\n- item. Two") == expected
+
+
+def test_fence_without_an_end_is_plain_text() -> None:
+    assert [block.kind for block in blocks("```\n# Heading\n")] == [BlockKind.PROSE, BlockKind.HEADING]
+
+
+def test_paragraph_a_line_is_told_from_lines_wrapped_by_hand() -> None:
+    long = "A paragraph that stands on one line. " * 6
+    assert [block.is_loose for block in blocks(f"{long}\n{long}\nShort\nEnd")] == [True, True, True, False]
+    assert len(list(blocks("wrapped at forty characters or so, and\nGoing on with a capital, and\nso on."))) == 1
+
+
+def test_every_kind_of_line_end_is_one() -> None:
+    for end in ("\n", "\r\n", "\r", "\u2028", "\f"):
+        assert split(f"# A{end}- b{end}- c") == ["# A", "- b", "- c"]
+
+
+def test_empty_and_white_texts_have_nothing() -> None:
+    for text in ("", " ", "\n\n", "\u3000\t\r\n\u00a0\x1c"):
+        assert sentences(text) == []
+        assert words(text) == []
+        assert count_tokens(text) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don’t panic: O'Neill’s café", ["don't", "panic", "o'neill", "café"]),
+        ("U.S.A. e.g. 3.14 1,000 COVID-19", ["u.s.a", "e.g", "3.14", "1,000", "covid", "19"]),
+        ("STRASSE straße ﬁne ＡＢＣ", ["strasse", "strasse", "fine", "abc"]),
+        ("हिन्दी की किताब", ["हिन्दी", "की", "किताब"]),
+        ("iPhone手机很好 水", ["iphone", "手机", "机很", "很好", "水"]),
+        ("서울은 수도", ["서울은", "수도"]),
+        ("snake_case", ["snake", "case"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_content_words_leave_function_and_question_words_out() -> None:
+    assert content_words("Where did the authors of this paper work, and why?") == ["authors", "paper", "work"]
+    assert content_words("Où est la gare ?") == ["où", "est", "la", "gare"]
+
+
+def test_tokens_of_a_text_are_at_most_those_of_its_parts() -> None:
+    text = "internationalisation 123456789 ждёт 東京。ok½é"
+    for cut in range(len(text)):
+        assert count_tokens(text) <= count_tokens(text[:cut]) + count_tokens(text[cut:])
+    assert count_tokens("ab cd") == count_tokens("ab") + count_tokens("cd")
+
+
+def test_long_text_counts_like_a_short_one() -> None:
+    assert count_tokens("some words. " * 10_000) == 10_000 * count_tokens("some words. ")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "word ",
+        "a",
+        ".",
+        ". ",
+        ".)",
+        '."',
+        " ",
+        "\n",
+        "# ",
+        "```\n",
+        "~~~~\n```\n",
+        "|",
+        "A. ",
+        "1.",
+        "[1",
+        "水。",
+        "-",
+        "a=\n==\n",
+    ],
+)
+def test_time_is_linear(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        begin = time.process_time()
+        sentences(text)
+        words(text)
+        return time.process_time() - begin
+
+    small = min(seconds(20_000) for _ in range(2))
+    assert seconds(160_000) < 8 * 4 * small + 0.1
