@@ -7,6 +7,7 @@ entity, a moment) goes into an id.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import unicodedata
@@ -25,14 +26,11 @@ def content_id(kind: str, *fields: str) -> str:
     >>> content_id("topic", "ab", "c") == content_id("topic", "a", "bc")
     False
     """
-    digest = hashlib.sha256()
-    for part in (kind, *fields):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    return digest.hexdigest()[:32]
+    parts = [part.encode("utf-8", "surrogatepass") for part in (kind, *fields)]
+    return hashlib.sha256(b"".join([len(data).to_bytes(8, "big") + data for data in parts])).hexdigest()[:32]
 
 
+@functools.lru_cache(maxsize=65_536)
 def normalise_name(name: str) -> str:
     """The canonical form by which names are the same: compatibility-normalised, case-folded, one space, no outer quotes.
 

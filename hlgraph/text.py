@@ -350,7 +350,8 @@ def words(text: str) -> list[str]:
     ['the', 'u.s', 'spent', '1,000.50', 'on', 'ada', 'café', '東京', '京都']
     """
     found: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    for word in _WORD.findall(folded):
         if word.isascii():
             found.append(word.removesuffix("'s"))
         elif _RUN.fullmatch(word):

@@ -32,7 +32,7 @@ def is_eligible(name: str) -> bool:
     >>> [is_eligible(name) for name in ("lothair ii", "12 km", "may 1990", "eu", "apollo 11")]
     [True, False, False, False, True]
     """
-    letters = sum(character.isalpha() for character in name)
+    letters = sum(map(str.isalpha, name))
     has_digits = bool(_DIGITS.search(name))
     return letters >= _LETTERS and not name[0].isdigit() and not (has_digits and _MONTH.search(name))
 

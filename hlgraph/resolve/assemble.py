@@ -31,6 +31,7 @@ class _Assembly:
     abouts: dict[About, None] = field(default_factory=dict)
     mentions: dict[tuple[str, str, str], MentionLink] = field(default_factory=dict)
     supports: dict[Support, None] = field(default_factory=dict)
+    entity_ids: dict[str, str] = field(default_factory=dict)
 
     def add_chunk(self, chunk: Chunk, extraction: Extraction) -> None:
         for name in extraction.topics:
@@ -64,9 +65,12 @@ class _Assembly:
 
     def _mention(self, chunk: Chunk, statement_id: str, mention: Mention) -> str:
         """The id of the entity; empty when the name has nothing to be known by."""
-        if not ids.normalise_name(mention.name):
+        entity_id = self.entity_ids.get(mention.name)
+        if entity_id is None:
+            entity_id = ids.entity_id(self.corpus, mention.name) if ids.normalise_name(mention.name) else ""
+            self.entity_ids[mention.name] = entity_id
+        if not entity_id:
             return ""
-        entity_id = ids.entity_id(self.corpus, mention.name)
         self.entities[entity_id] = None
         key = (chunk.id, statement_id, entity_id)
         if key not in self.mentions or (mention.kind and not self.mentions[key].kind):

@@ -71,7 +71,7 @@ def extend(matrix: Path, rows: NDArray[np.float32]) -> int:
     return covered
 
 
-def candidates(matrix: Path, vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], int]:
+def candidates(matrix: Path, vector: NDArray[np.float32], *, k: int) -> tuple[NDArray[np.int64], int]:
     """Rows likely to be among the ``k`` best of those that the index covers, and how many it covers (0: no index)."""
     path = index_path(matrix)
     try:

@@ -137,7 +137,7 @@ class EmbeddedVectorStore:
         path = matrix_path(self._database.path, view.file, generation=view.generation)
         if not ann.is_wanted(len(view.slots)):
             return None
-        found, covered = ann.candidates(path, vector, 2 * k + 100)
+        found, covered = ann.candidates(path, vector, k=2 * k + 100)
         if not covered:
             return None
         slots = np.concatenate([found, np.arange(covered, len(view.matrix))])

@@ -1,0 +1,212 @@
+"""What a filter does not admit cannot be seen: not by a search, not by a walk, not by its effect on what is admitted."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hlgraph import pipeline
+from hlgraph.chunk import WholeChunker
+from hlgraph.errors import WhereError
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import entity_id, source_id
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.records import (
+    Chunk, Document, Extraction, Kind, Mention, MetadataValue, Proposition, Record, Relationship, Source, Statement, Triple,
+)  # fmt: skip
+from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.request import Mode, Unit
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.subgraph import KINDS, Subgraph
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, check_fields, matches, source_values
+
+_EMBEDDER = WordEmbedder()
+_DERIVED = (Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM)
+_ALL = PullShape(frozenset(Relationship), frozenset(Kind), hops=9)
+_NAMES = ("Mara Quill", "Quill Mara", "Ivo", "Orne", "Tessing", "Tessing Town")
+_VERBS = ("met", "left", "named and met")
+_QUESTION = "Who met Mara Quill in Tessing Town, and left Orne with Ivo? A report."
+
+
+class _Facts:
+    """``A verb B.`` is a statement about A and B; "and" in the verb makes two facts of it."""
+
+    fingerprint = "facts/1"
+    problems: tuple[str, ...] = ()
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        return [Extraction(tuple(map(self._one, re.finditer(r"[^.]+\.", chunk.text))), ("report",)) for chunk in chunks]
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        return chunk.text
+
+    def _one(self, sentence: re.Match[str]) -> Proposition:
+        text = sentence[0].strip()
+        start = sentence.start() + sentence[0].index(text)
+        a, verb, b = text.rstrip(".").split(" | ")
+        triples = tuple(Triple(a, part, b) for part in verb.split(" and "))
+        return Proposition(text, start, start + len(text), ("report",), (Mention(a), Mention(b)), triples)
+
+
+_STEPS = pipeline.Steps(WholeChunker(), _Facts(), _EMBEDDER)
+
+_SENTENCES = st.builds(
+    " | ".join, st.tuples(st.sampled_from(_NAMES), st.sampled_from(_VERBS), st.sampled_from(_NAMES))
+).map("{}.".format)
+_SCALARS: st.SearchStrategy[str | int | float | bool] = st.sampled_from([0, 1, 2, 1.5, True, False, "a", "b", ""])
+_VALUES: st.SearchStrategy[MetadataValue] = _SCALARS | st.lists(_SCALARS, max_size=2).map(tuple)
+_METADATA = st.dictionaries(st.sampled_from(["year", "tags", "open", "title"]), _VALUES, max_size=3)
+_TEXTS = st.lists(_SENTENCES, min_size=1, max_size=3).map(" ".join)
+_CORPUS = st.lists(st.tuples(_TEXTS, _METADATA, _METADATA), min_size=1, max_size=5)
+
+_FIELDS = st.sampled_from(["year", "tags", "open", "title", "metadata.title", "uri", "metadata.year"])
+_FILTER_VALUES = _SCALARS | st.sampled_from(["doc:0", "doc:1", "doc:2", "Title 1", "Title 2"])
+_LEAVES: st.SearchStrategy[Where] = (
+    st.builds(
+        lambda name, op, value: Compare(name, op if not isinstance(value, bool) else Op.NE, value),
+        _FIELDS, st.sampled_from(Op), _FILTER_VALUES,
+    )
+    | st.builds(In, _FIELDS, st.lists(_FILTER_VALUES, max_size=3).map(tuple))
+    | st.builds(Exists, _FIELDS)
+)  # fmt: skip
+_FILTERS = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.builds(Not, inner) | st.builds(And, st.tuples(inner, inner)) | st.builds(Or, st.tuples(inner, inner))
+    ),
+    max_leaves=4,
+)
+
+_Corpus = list[tuple[str, dict[str, MetadataValue], dict[str, MetadataValue]]]
+
+
+def _documents(corpus: _Corpus, *, is_new: bool) -> list[Document]:
+    return [
+        Document(f"doc:{at}", text, f"Title {at}", new if is_new else old) for at, (text, old, new) in enumerate(corpus)
+    ]
+
+
+def _ask(stores: Stores, strategy: str, unit: Unit, mode: Mode, *, where: Where | None) -> dict[str, tuple[str, float]]:
+    """The evidence by id: its source and its score. ``k`` is more than there is."""
+    request = SearchRequest(_QUESTION, "c", 200, unit, mode, where)
+    found = search(request, strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
+    assert len({item.statement_id or item.chunk_id for item in found}) == len(found)
+    assert all(item.source.corpus == "c" for item in found)
+    return {item.statement_id or item.chunk_id: (item.source.id, round(item.score, 4)) for item in found}
+
+
+def _of(records: Sequence[Record], sources: set[str]) -> set[str]:
+    return {item.id for item in records if isinstance(item, Statement | Chunk) and item.source_id in sources}
+
+
+def _edges(graph: Subgraph) -> dict[Relationship, dict[tuple[str, str], float]]:
+    """Edges by the ids of their ends; those without a direction by the lower one first."""
+    found: dict[Relationship, dict[tuple[str, str], float]] = {}
+    for relationship, matrix in graph.edges.items():
+        edges = matrix.tocoo()
+        is_directed = relationship not in (Relationship.CO_OCCURS, Relationship.SYNONYM)
+        rows = {}
+        for a, b, weight in zip(edges.row, edges.col, edges.data, strict=True):
+            ends = (str(graph.ids[a]), str(graph.ids[b]))
+            rows[ends if is_directed else (min(ends), max(ends))] = round(float(weight), 4)
+        found[relationship] = rows
+    return found
+
+
+def _check_walks(stores: Stores, where: Where, seeds: list[str], visible: set[str]) -> None:
+    """``visible``: the entities that an admitted source mentions. Every entity there is, or was, is a seed."""
+    for relationships in (*((item,) for item in _DERIVED), _DERIVED):
+        shape = PullShape(frozenset(relationships), frozenset({Kind.ENTITY}), hops=5)
+        for start in (seeds, *([seed] for seed in seeds)):
+            graph = stores.graph.pull(start, shape, scope=Scope("c", where))
+            assert set(graph.ids.tolist()) <= visible
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(corpus=_CORPUS, other=_CORPUS, where=_FILTERS)
+def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, other: _Corpus, where: Where) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="hlgraph-"))
+    opened = open_stores(f"hlgraph://{folder}/all")
+    fresh = open_stores(f"hlgraph://{folder}/admitted")
+    try:
+        stores = opened.stores
+        pipeline.ingest(_documents(other, is_new=True), "other", stores=stores, steps=_STEPS)
+        # The metadata of today come as an update; a search under the filter has seen those of yesterday.
+        pipeline.ingest(_documents(corpus, is_new=False), "c", stores=stores, steps=_STEPS)
+        if _is_known(where, stores):
+            _ask(stores, "statement", "statement", "vector", where=where)
+        documents = _documents(corpus, is_new=True)
+        pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
+        sources = [item for item in stores.graph.find(Kind.SOURCE, Scope("c")) if isinstance(item, Source)]
+        assert {item.uri: dict(item.metadata) for item in sources} == {item.uri: item.metadata for item in documents}
+        admitted = {item.id for item in sources if matches(where, source_values(item))}
+        assert {item.id for item in stores.graph.find(Kind.SOURCE, Scope("c", where))} == admitted
+
+        shown = [item for item in documents if source_id("c", item.uri) in admitted]
+        pipeline.ingest(shown, "c", stores=fresh.stores, steps=_STEPS)
+        visible = {item.id for item in fresh.stores.graph.find(Kind.ENTITY, Scope("c"))}
+        seeds = [entity_id(corpus, name) for corpus in ("c", "other") for name in _NAMES]
+        _check_walks(stores, where, seeds, visible)
+        nodes = [item.id for kind in KINDS for item in stores.graph.find(kind, Scope("c"))]
+        filtered = stores.graph.pull(nodes, _ALL, scope=Scope("c", where))
+        alone = fresh.stores.graph.pull(nodes, _ALL, scope=Scope("c"))
+        assert (filtered.ids.tolist(), filtered.kinds.tolist()) == (alone.ids.tolist(), alone.kinds.tolist())
+        if admitted:
+            assert _edges(filtered) == _edges(alone)
+        if _is_known(where, stores):
+            _check_searches(stores, fresh.stores, where, admitted)
+    finally:
+        opened.closing.close()
+        fresh.closing.close()
+        shutil.rmtree(folder)
+
+
+def _is_known(where: Where, stores: Stores) -> bool:
+    """Whether the corpus has the fields of the filter: a search refuses others."""
+    try:
+        check_fields(where, stores.graph.stats("c", has_counts=False)[0].fields)
+    except WhereError:
+        return False
+    return True
+
+
+def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[str]) -> None:
+    statements, chunks = (
+        _of(list(stores.graph.find(kind, Scope("c"))), admitted) for kind in (Kind.STATEMENT, Kind.CHUNK)
+    )
+    for strategy, unit, mode in itertools.product(sorted(STRATEGIES), get_args(Unit), get_args(Mode)):
+        found = _ask(stores, strategy, unit, mode, where=where)
+        assert {source for source, _ in found.values()} <= admitted
+        if mode != "text":  # nothing starves: there is more than enough k for all
+            assert set(found) == (statements if unit == "statement" else chunks)
+        if mode == "vector" and admitted:  # and scores do not tell of what is hidden
+            assert found == _ask(alone, strategy, unit, mode, where=None)
+
+
+def test_counts_of_a_crowded_chunk_are_the_same_under_a_filter(tmp_path: Path) -> None:
+    """CO_OCCURS counts the first hundred entities of a chunk only, whoever looks."""
+    crowd = " ".join(f"Name{at} | met | Name{at + 1}." for at in range(130))
+    documents = [
+        Document("doc:0", crowd, "Crowd", {"year": 1}),
+        Document("doc:1", "Ivo | met | Orne.", "Two", {"year": 2}),
+    ]
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+        nodes = [item.id for item in opened.stores.graph.find(Kind.ENTITY, Scope("c"))]
+        shape = replace(_ALL, relationships=frozenset({Relationship.CO_OCCURS, Relationship.RELATES}), hops=0)
+        everywhere = opened.stores.graph.pull(nodes, shape, scope=Scope("c"))
+        inside = opened.stores.graph.pull(nodes, shape, scope=Scope("c", Exists("year")))
+        assert len(_edges(everywhere)[Relationship.CO_OCCURS]) == 100 * 99 / 2 + 1
+        assert _edges(inside) == _edges(everywhere)
