@@ -34,8 +34,8 @@ setup: $(DEV_STAMP)
 
 demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) ingest hlgraph/samples
-	$(RUN)/hlgraph --store $(DEMO_STORE) search "Treaty of Ombry"
-	$(RUN)/hlgraph --store $(DEMO_STORE) answer "Who designed the bridge where the Treaty of Ombry was signed?"
+	$(RUN)/hlgraph --store $(DEMO_STORE) stats
+	$(RUN)/hlgraph --store $(DEMO_STORE) answer "Which architect designed the lighthouse at which the author of The Water Came at Four was born?"
 
 check: setup
 	$(RUN)/ruff format --check

@@ -130,7 +130,11 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
 
 def _check_keys(tree: Mapping[str, object], path: Path) -> None:
     """A misspelt key is an error, not a default."""
-    parts = (("", Settings, tree), ("chunk.", ChunkSettings, tree.get("chunk")), ("models.", ModelSettings, tree.get("models")))
+    parts = (
+        ("", Settings, tree),
+        ("chunk.", ChunkSettings, tree.get("chunk")),
+        ("models.", ModelSettings, tree.get("models")),
+    )
     for name, made, part in parts:
         known = [item.name for item in fields(made)]
         unknown = sorted(str(key) for key in part if key not in known) if isinstance(part, dict) else []

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from hlgraph.chunk._units import Rank, Units
 
 # Shares of the largest chunk. The smaller the window, the rarer the long stretches, whose cuts may move together with
-# those beside them: with 0.22 one edit in some 20,000 changes four chunks, with 0.25 one in 6,000.
+# those beside them: with 0.22 one edit in some 10,000 changes four chunks, with 0.25 one in 4,000.
 _WINDOW = 0.22
 _MARGIN = 0.2
 _CONTEXTS = (1, 2, 4, 8)  # so many units on each side tell equal gaps apart, the nearest first

@@ -22,7 +22,7 @@ class ContentDefinedChunker:
     A chunk is a *core* and, in front of it, an *overlap*: the last whole sentences of the core before. The cores follow
     each other without a gap. A boundary is chosen by the text near it (see :mod:`hlgraph.chunk._cuts`), never by counting
     from the top: putting in, taking out or replacing a sentence leaves all chunks as they were but three at most (in
-    one edit of some 20,000, and in long stretches of repeated lines, four).
+    one edit of some 10,000, and in long stretches of repeated lines, four).
 
     Headings open chunks and stay with what they head, where sizes allow; paragraphs are kept whole where they can be. No
     overlap reaches over a heading of level 1 or 2. A sentence larger than a chunk is cut between words.

@@ -40,6 +40,8 @@ def _extractor(name: str) -> Literal["local", "precomputed"]:
 
 def progress_text(at: Progress) -> str:
     """How far an ingest is, in words; on a terminal with the step that it has just done."""
+    if not at.sources:
+        return f"{at.step} is done for the first sources"
     text = f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
     return f"{text} ({at.step})" if sys.stderr.isatty() else text
 

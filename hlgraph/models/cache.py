@@ -68,6 +68,7 @@ class CachedEmbedder:
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
         self._inner = inner
         self._path = path
+        self._broken = path.with_name(f"{path.name}.broken")
         self._max_bytes = max_bytes
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
@@ -110,16 +111,20 @@ class CachedEmbedder:
         return vectors
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Delete what the file holds about these texts, of every model, and overwrite where it lay."""
+        """Delete what the file holds about these texts, of every model, and overwrite where it lay.
+
+        A broken file that was put aside is deleted as a whole: nobody can tell what it holds.
+        """
         keys = list({_text_hash(text) for text in texts})
 
         def delete(connection: sqlite3.Connection) -> bool:
+            self._broken.unlink(missing_ok=True)
             with _writing(connection):
                 connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return True
+            (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not is_busy
 
-        if keys and self._path.exists() and self._try(delete) is None:
+        if keys and self._path.exists() and not self._try(delete):
             _log.warning(
                 "embedding cache %s may still hold vectors of %d forgotten texts; delete the file",
                 self._path,
@@ -242,18 +247,17 @@ class CachedEmbedder:
     def _put_aside(self, reason: Exception) -> bool:
         """Rename a broken file, unless another process has done so already; returns whether a new one may be begun."""
         self.close()
-        broken = self._path.with_name(f"{self._path.name}.broken")
         try:
             with self._exclusively():
                 if self._path.exists() and self._path.stat().st_ino == self._inode:
-                    self._path.replace(broken)
+                    self._path.replace(self._broken)
                     for suffix in _SIDE_FILES:
                         self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
                     _log.warning(
                         "embedding cache %s was broken (%s): it is now %s, and a new one is begun",
                         self._path,
                         reason,
-                        broken.name,
+                        self._broken.name,
                     )
         except OSError:
             return False

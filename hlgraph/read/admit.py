@@ -30,7 +30,9 @@ def inadmissible(document: Document) -> ReadError | None:
         for item in value if isinstance(value, tuple | list) else (value,):
             problem = _problem(item) if isinstance(key, str) and _is_clean(key) else "has a name that is no clean text"
             if problem:
-                return ReadError(uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out")
+                return ReadError(
+                    uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out"
+                )
     return None
 
 

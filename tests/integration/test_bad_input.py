@@ -16,6 +16,7 @@ import pytest
 import hlgraph
 from hlgraph import errors
 from hlgraph.client import HLGraph, IngestOptions
+from hlgraph.pipeline import Progress
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
@@ -315,8 +316,9 @@ def test_deleting_leaves_no_word_on_the_disk(graph: HLGraph, tmp_path: Path) -> 
 def test_interrupts_end_an_ingest_cleanly(graph: HLGraph, tmp_path: Path) -> None:
     folder = _folder(tmp_path)
 
-    def stop(_: object) -> None:
-        signal.raise_signal(signal.SIGINT)
+    def stop(at: Progress) -> None:
+        if at.step == "persist":
+            signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         graph.ingest(folder, on_progress=stop)

@@ -128,7 +128,7 @@ def ids(text: str) -> set[str]:
     return found
 
 
-# Not at random: one edit in some 20,000 changes four.
+# Not at random: one edit in some 10,000 changes four.
 @settings(derandomize=True, max_examples=60)
 @given(
     st.integers(0, 2**32),

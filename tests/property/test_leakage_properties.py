@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hlgraph import pipeline
@@ -21,7 +21,18 @@ from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id, source_id
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import (
-    Chunk, Document, Extraction, Kind, Mention, MetadataValue, Proposition, Record, Relationship, Source, Statement, Triple,
+    Chunk,
+    Document,
+    Extraction,
+    Kind,
+    Mention,
+    MetadataValue,
+    Proposition,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
 from hlgraph.retrieve.request import Mode, Unit
@@ -133,7 +144,12 @@ def _check_walks(stores: Stores, where: Where, seeds: list[str], visible: set[st
             assert set(graph.ids.tolist()) <= visible
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+)
 @given(corpus=_CORPUS, other=_CORPUS, where=_FILTERS)
 def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, other: _Corpus, where: Where) -> None:
     folder = Path(tempfile.mkdtemp(prefix="hlgraph-"))

@@ -239,6 +239,8 @@ def test_a_broken_file_is_put_aside(damage: str, path: Path, caplog: pytest.LogC
     inner.asked.clear()
     cache.embed(texts)
     assert inner.asked == []
+    cache.forget(texts[:1])
+    assert not path.with_name("cache.sqlite.broken").exists()  # it may have held the text
     cache.close()
 
 
@@ -321,6 +323,19 @@ def test_a_writer_that_does_not_end_is_waited_for_and_passed_over(
     cache.embed(["two"])
     cache.embed(["two"])
     assert (cache.hits, cache.misses) == (2, 3)
+
+
+def test_a_text_that_cannot_be_forgotten_now_is_said(
+    path: Path, cache: CachedEmbedder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("hlgraph.models.cache._WAIT_SECONDS", 0.05)
+    cache.embed(["one"])
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM vectors").fetchall()  # it still sees the vector
+    cache.forget(["one"])
+    assert "forgotten" in caplog.text
+    reader.close()
 
 
 def test_threads_share_one_cache(cache: CachedEmbedder) -> None:

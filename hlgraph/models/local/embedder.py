@@ -39,8 +39,7 @@ class LocalEmbedder:
 
     The mean (or the first) of the token vectors of the last layer, normalised; what is longer than the model's limit is
     cut off. Nothing is loaded before the first text is embedded. Safe for threads and
-    after a fork, but a forked process has to end as those of multiprocessing do, by ``os._exit``: at an ordinary exit
-    onnxruntime waits for ever.
+    forks. Nothing leaves this machine: the telemetry of onnxruntime is switched off.
 
     Parameters
     ----------
@@ -172,6 +171,9 @@ def save_graph(folder: Path) -> Path:
 
 
 def _load(folder: Path, config: BertConfig) -> _Engine:
+    # From 1.29 on onnxruntime reports its use to its makers unless this is set before it is imported; what reports also
+    # keeps a forked process from ending. (Set, not read: nobody's choice is looked at.)
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
@@ -183,6 +185,7 @@ def _load(folder: Path, config: BertConfig) -> _Engine:
         graph = saved.read_bytes()
     else:
         graph = build_graph(config, read_tensors(weights), location=weights.name)
+    onnxruntime.disable_telemetry_events()  # on Windows, where it is another switch
     options = onnxruntime.SessionOptions()
     # One thread a batch and several batches at once: the threads need not wait for each other after every layer, and a
     # session without threads of its own survives a fork.

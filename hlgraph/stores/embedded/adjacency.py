@@ -34,15 +34,19 @@ _EDGES = {
     Relationship.CO_OCCURS: "SELECT a, b, chunks FROM co_occurs JOIN node ON n = a WHERE c = :c",
     Relationship.SYNONYM: "SELECT a, b, similarity FROM synonym JOIN node ON n = a WHERE c = :c",
 }
-# What each derived relationship is derived from, for a pull under a filter: only what visible sources assert may be seen.
+# What each derived relationship is derived from, for a pull under a filter: only what visible sources assert may be seen,
+# and it is counted as publish.sql counts it, a fact a row and the first hundred entities of a chunk.
 _DERIVED = {
     Relationship.RELATES: """
         SELECT f.subject, f.object, count(DISTINCT s.statement) FROM supports AS s JOIN fact AS f ON f.n = s.fact
-        JOIN node AS x ON x.n = s.chunk WHERE x.c = :c AND f.object IS NOT NULL AND x.source IN ({sources}) GROUP BY 1, 2""",
+        JOIN node AS x ON x.n = s.chunk WHERE x.c = :c AND f.object IS NOT NULL AND x.source IN ({sources}) GROUP BY f.n""",
     Relationship.CO_OCCURS: """
-        SELECT a.entity, b.entity, count(DISTINCT a.chunk) FROM mentions AS a
-        JOIN mentions AS b ON b.chunk = a.chunk AND b.entity > a.entity
-        JOIN node AS x ON x.n = a.chunk WHERE x.c = :c AND x.source IN ({sources}) GROUP BY 1, 2""",
+        WITH ranked AS (
+          SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
+          FROM mentions AS m JOIN node AS x ON x.n = m.chunk JOIN node AS e ON e.n = m.entity
+          WHERE x.c = :c AND x.source IN ({sources}) GROUP BY m.chunk, m.entity)
+        SELECT a.entity, b.entity, count(*) FROM ranked AS a JOIN ranked AS b ON b.chunk = a.chunk AND b.entity > a.entity
+        WHERE a.place <= 100 AND b.place <= 100 GROUP BY 1, 2""",
 }
 _ASSERTED = """
     SELECT entity FROM mentions JOIN node ON node.n = mentions.chunk WHERE node.source IN ({sources})
