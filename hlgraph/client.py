@@ -276,8 +276,9 @@ def _named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[S
     for uri in uris:
         held = [item for item in sources if item.uri == uri]
         if not held:
-            name = source_uri(uri)
-            held = [item for item in sources if is_covered(item.uri, {name, f"{name}/"})]
+            path, mark, row = uri.partition("#")
+            names = {source_uri(uri), f"{source_uri(uri)}/", f"{source_uri(path)}{mark}{row}" if path else uri}
+            held = [item for item in sources if is_covered(item.uri, names)]
         if not held:
             raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
         chosen |= {item.id: item for item in held}

@@ -41,12 +41,10 @@ _DERIVED = {
         SELECT f.subject, f.object, count(DISTINCT s.statement) FROM supports AS s JOIN fact AS f ON f.n = s.fact
         JOIN node AS x ON x.n = s.chunk WHERE x.c = :c AND f.object IS NOT NULL AND x.source IN ({sources}) GROUP BY f.n""",
     Relationship.CO_OCCURS: """
-        WITH ranked AS (
+        SELECT chunk, entity, 1 FROM (
           SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
           FROM mentions AS m JOIN node AS x ON x.n = m.chunk JOIN node AS e ON e.n = m.entity
-          WHERE x.c = :c AND x.source IN ({sources}) GROUP BY m.chunk, m.entity)
-        SELECT a.entity, b.entity, count(*) FROM ranked AS a JOIN ranked AS b ON b.chunk = a.chunk AND b.entity > a.entity
-        WHERE a.place <= 100 AND b.place <= 100 GROUP BY 1, 2""",
+          WHERE x.c = :c AND x.source IN ({sources}) GROUP BY m.chunk, m.entity) WHERE place <= 100""",
 }
 _ASSERTED = """
     SELECT entity FROM mentions JOIN node ON node.n = mentions.chunk WHERE node.source IN ({sources})
@@ -136,7 +134,14 @@ class Adjacency:
         if not query or relationship not in _DERIVED:
             return self._load(relationship)
         rows = self._database.reader().execute(_DERIVED[relationship].format(sources=query), {**values, "c": self._c})
-        return self._matrix(rows)
+        found = self._matrix(rows)
+        return self._pairs(found) if relationship is Relationship.CO_OCCURS else found
+
+    def _pairs(self, mentions: Csr) -> Csr:
+        """From chunk x entity to the number of chunks of each two entities, as the table ``co_occurs`` has them."""
+        both = sp.coo_array(mentions.T @ mentions)
+        keep = self._n[both.row] < self._n[both.col]
+        return sp.csr_array((both.data[keep], (both.row[keep], both.col[keep])), shape=both.shape)
 
     def _symmetric(self, relationship: Relationship, matrix: Csr) -> Csr:
         """Both directions; kept for the whole graph, made anew for the part that a filter admits."""
