@@ -233,7 +233,9 @@ class HLGraph:
         if self._given_embedder is None:
             from hlgraph.models.local.load import cached_embedder
 
-            self._given_embedder = cached_embedder(self.settings.models)
+            embedder = cached_embedder(self.settings.models)
+            self._opened.closing.callback(embedder.close)
+            self._given_embedder = embedder
         return self._given_embedder
 
     def _reranker(self) -> Reranker:

@@ -226,3 +226,4 @@ def test_counts_of_a_crowded_chunk_are_the_same_under_a_filter(tmp_path: Path) -
         inside = opened.stores.graph.pull(nodes, shape, scope=Scope("c", Exists("year")))
         assert len(_edges(everywhere)[Relationship.CO_OCCURS]) == 100 * 99 / 2 + 1
         assert _edges(inside) == _edges(everywhere)
+        assert [item for item in opened.check() if not item.is_fine] == []

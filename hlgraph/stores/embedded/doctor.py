@@ -23,13 +23,16 @@ _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("synonym", {"a": "entity", "b": "entity"}),
     ("fact", {"subject": "entity"}),
 )
+# The pairs are joined through the primary key of mentions: SQLite makes no index for a subquery that ranks.
 _COUNTED_PAIRS = """
-  WITH ranked AS (
-    SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-    FROM mentions AS m JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity),
+  WITH beyond AS (
+    SELECT chunk, entity FROM (
+      SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
+      FROM mentions AS m JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity) WHERE place > 100),
   counted AS (
-    SELECT x.entity AS a, y.entity AS b, count(*) AS chunks FROM ranked AS x JOIN ranked AS y
-    ON y.chunk = x.chunk AND y.entity > x.entity WHERE x.place <= 100 AND y.place <= 100 GROUP BY 1, 2)
+    SELECT x.entity AS a, y.entity AS b, count(DISTINCT x.chunk) AS chunks FROM mentions AS x JOIN mentions AS y
+    ON y.chunk = x.chunk AND y.entity > x.entity
+    WHERE (x.chunk, x.entity) NOT IN (SELECT * FROM beyond) AND (y.chunk, y.entity) NOT IN (SELECT * FROM beyond) GROUP BY 1, 2)
 """
 _WRONG = {
     "statements without a chunk": "SELECT count(*) FROM statement WHERE n NOT IN (SELECT statement FROM in_chunk)",
