@@ -134,26 +134,34 @@ class HLGraph:
                 pipeline.delete_missing(report, covered(paths), corpus=self.corpus, keep=seen, stores=stores)
         return report
 
-    def delete(self, uris: Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False) -> Report:
+    def delete(
+        self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False
+    ) -> Report:
         """Remove sources, named by uri (or path), by filter, or all of the corpus, and everything that only they assert.
 
-        Raises UnknownNameError when a uri is not in the corpus: then nothing is removed.
+        Raises UnknownNameError when a uri is not in the corpus, WhereError when the filter names a field that no source has:
+        then nothing is removed.
         """
         from hlgraph import pipeline
         from hlgraph.records import Kind, Source
         from hlgraph.stores.protocols import Scope
+        from hlgraph.where import check_fields
 
         if bool(uris) + (where is not None) + is_all != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
-        if not self._opened.stores.graph.stats(self.corpus, has_counts=False):
+        stats = self._opened.stores.graph.stats(self.corpus, has_counts=False)
+        if not stats:
             raise UnknownNameError(f"there is no corpus {self.corpus!r}; nothing to delete")
+        admitted = self._checked(where)
+        if admitted is not None:
+            check_fields(admitted, stats[0].fields)
         found = [
             record
-            for record in self._opened.stores.graph.find(Kind.SOURCE, Scope(self.corpus, self._checked(where)))
+            for record in self._opened.stores.graph.find(Kind.SOURCE, Scope(self.corpus, admitted))
             if isinstance(record, Source)
         ]
         if uris:
-            found = _named(found, uris, corpus=self.corpus)
+            found = _named(found, [uris] if isinstance(uris, str) else uris, corpus=self.corpus)
         return pipeline.delete([record.id for record in found], self.corpus, stores=self._opened.stores)
 
     # Reading

@@ -20,12 +20,12 @@ from hlgraph.stores.embedded import ann
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path
-from hlgraph.stores.embedded.publish import metadata_json
+from hlgraph.stores.embedded.publish import metadata_json, script
 from hlgraph.stores.embedded.vector_rows import TEXT, clean_file, extend_index, free_rows, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
-from hlgraph.text import words
+from hlgraph.text import content_words, words
 from hlgraph.where import Where
 
 _FUSE = 100
@@ -176,34 +176,26 @@ class EmbeddedVectorStore:
         return found
 
     def _by_text(self, query: VectorQuery, k: int) -> list[Hit]:
-        terms = list(dict.fromkeys(words(query.text or "")))
+        text = query.text or ""
+        terms = dict.fromkeys(content_words(text) or words(text))
         if not terms:
             return []
-        table = TEXT[query.kind]
-        condition, values = to_sql(query.where) if query.where is not None else ("", {})
-        inside = (
-            f"AND v.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
-            if condition
-            else ""
-        )
-        rows = self._database.reader()
+        inside = "true"
+        values: dict[str, str | int | float] = {}
+        if query.where is not None:
+            condition, values = to_sql(query.where)
+            inside = f"v.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
+        values |= {
+            "terms": " OR ".join(f'"{term}"' for term in terms),
+            "corpus": query.corpus,
+            "kind": query.kind,
+            "hidden": json.dumps(query.hidden),
+            "k": k,
+        }
+        statement = script("search_text")[0].format(table=TEXT[query.kind], inside=inside)
+        connection = self._database.reader()
         with mapped(self._database.path):
-            found = rows.execute(
-                f"""
-                SELECT v.id, -bm25({table}) AS score FROM {table} JOIN vector AS v ON v.n = {table}.rowid
-                JOIN vector_file AS f USING (file)
-                WHERE {table} MATCH :terms AND f.corpus = :corpus AND f.kind = :kind
-                AND v.change NOT IN (SELECT value FROM json_each(:hidden)) {inside}
-                ORDER BY score DESC, v.id LIMIT :k""",
-                {
-                    **values,
-                    "terms": " OR ".join(f'"{term}"' for term in terms),
-                    "corpus": query.corpus,
-                    "kind": query.kind,
-                    "hidden": json.dumps(query.hidden),
-                    "k": k,
-                },
-            ).fetchall()
+            found = connection.execute(statement, values).fetchall()
         return [Hit(item, score) for item, score in found]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:

@@ -1,0 +1,121 @@
+"""An answer without a model: the best evidence, cited, or the admission that there is none."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+import hlgraph
+from hlgraph.answer import extractive_answer
+from hlgraph.answer.extractive import NOT_FOUND
+from hlgraph.records import Document, Evidence, Source
+from hlgraph.testing.embedder import WordEmbedder
+
+_NUMBER = itertools.count()
+
+
+def _evidence(text: str, **why: float | str) -> Evidence:
+    source = Source("s" * 32, "c", "doc:1", "Title", "sum")
+    return Evidence(text, 1.0, "c" * 32, 0, len(text), source, f"{next(_NUMBER):032x}", why=why)
+
+
+_BRIDGE = _evidence("The Aldane Bridge was designed by Mara Quill.")
+_QUILL = _evidence("Mara Quill was born in Tessing.")
+_WEATHER = _evidence("It rained all winter.")
+
+
+def test_sentences_are_numbered_in_the_order_of_the_evidence() -> None:
+    answer = extractive_answer("Who designed the Aldane Bridge, was it Quill?", [_QUILL, _BRIDGE])
+    assert answer.is_supported
+    assert answer.text == f"{_QUILL.text} [1] {_BRIDGE.text} [2]"
+    assert [(item.number, item.evidence) for item in answer.citations] == [(1, _QUILL), (2, _BRIDGE)]
+
+
+def test_every_number_in_the_text_is_a_citation_and_there_are_at_most_so_many() -> None:
+    evidence = [_evidence(f"The bridge number {name} is painted {name}.") for name in ("red", "blue", "green", "pink")]
+    for count in (1, 3, 9):
+        answer = extractive_answer(
+            "Which colours do the bridges have, is each bridge painted?", evidence, sentences=count
+        )
+        numbers = [int(found) for found in re.findall(r"\[(\d+)\]", answer.text)]
+        assert numbers == [item.number for item in answer.citations] == list(range(1, min(count, 4) + 1))
+
+
+def test_evidence_that_shares_nothing_with_the_question_is_left_out() -> None:
+    answer = extractive_answer("Where was Mara Quill born?", [_WEATHER, _QUILL])
+    assert [item.evidence for item in answer.citations] == [_QUILL]
+    assert answer.text == f"{_QUILL.text} [1]"
+
+
+@pytest.mark.parametrize("evidence", [[], [_WEATHER], [_evidence("It is what it was."), _evidence("...")]])
+def test_a_question_without_support_is_answered_so(evidence: list[Evidence]) -> None:
+    answer = extractive_answer("Who designed the Aldane Bridge?", evidence)
+    assert (answer.is_supported, answer.text, answer.citations) == (False, NOT_FOUND, ())
+    assert answer.question == "Who designed the Aldane Bridge?"
+
+
+@pytest.mark.parametrize(
+    ("why", "is_supported"),
+    [
+        ({"cosine": 0.25}, True),
+        ({"vector": 0.9}, True),
+        ({"cosine": 0.2499}, False),
+        ({"cosine": 0.1, "vector": 0.9}, False),
+        ({"hybrid": 0.9}, False),
+        ({"statement": "text", "rerank": 0.9}, False),
+        ({}, False),
+    ],
+)
+def test_closeness_in_meaning_supports_without_a_shared_word(why: dict[str, float | str], is_supported: bool) -> None:
+    found = _evidence("Heavy precipitation fell in January.", **why)
+    assert extractive_answer("Did it rain?", [found]).is_supported is is_supported
+
+
+def test_stop_words_alone_are_no_support() -> None:
+    assert not extractive_answer("Who was it?", [_evidence("It was the one who was there, at noon.")]).is_supported
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "The Aldane Bridge was designed by Mara Quill.",
+        "the ALDANE bridge — designed by Mara Quill!",
+        "Mara Quill designed the Aldane Bridge.",
+        "Mara Quill.",
+        "As everybody knows, Mara Quill designed the Aldane Bridge.",
+    ],
+)
+def test_what_says_the_same_again_is_left_out(again: str) -> None:
+    answer = extractive_answer("Did Mara Quill design the Aldane Bridge?", [_BRIDGE, _evidence(again), _QUILL])
+    assert [item.evidence for item in answer.citations] == [_BRIDGE, _QUILL]
+    assert [item.number for item in answer.citations] == [1, 2]
+
+
+def test_the_text_of_an_answer_is_one_line_and_that_of_its_evidence_as_it_was() -> None:
+    found = _evidence("The bridge\n  opened\tin 1931.")
+    answer = extractive_answer("When did the bridge open?", [found])
+    assert answer.text == "The bridge opened in 1931. [1]"
+    assert answer.citations[0].evidence is found
+
+
+def test_an_answer_out_of_a_store_cites_the_characters_of_its_sources(tmp_path: Path) -> None:
+    documents = [
+        Document(
+            "doc:bridge", "In short: The Aldane Bridge was designed by Mara Quill. It opened in 1931.", "Aldane Bridge"
+        ),
+        Document("doc:winter", "The winter of 1931 was cold. It snowed in Tessing.", "Winter"),
+    ]
+    texts = {item.uri: item.text for item in documents}
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
+        graph.ingest(documents)
+        answer = graph.answer("Who designed Aldane Bridge?")
+        assert answer.is_supported
+        first = answer.citations[0].evidence
+        assert "designed by Mara Quill" in texts[first.source.uri][first.start : first.end]
+        assert answer.text.endswith(f"[{len(answer.citations)}]")
+        hidden = graph.answer("Who designed Aldane Bridge?", where='uri = "doc:winter"', mode="text")
+        assert not hidden.is_supported
+        assert graph.answer("Who designed Aldane Bridge?") == answer
