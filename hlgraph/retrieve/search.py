@@ -92,18 +92,18 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
     evidence: list[Evidence] = []
-    held: dict[tuple[str, int, int], list[set[str]]] = {}
+    held: dict[tuple[str, int, int], list[tuple[str, set[str]]]] = {}
     for hit in ranked.hits:
         statement = statements.get(hit.id)
         chunk = chunks.get(statement.chunk_id) if statement else None
         if statement is None or chunk is None or chunk.source_id not in sources:
             continue
-        # Where chunks overlap one sentence may have been read twice, in two contexts: the better one stands for both.
+        # Where two chunks overlap one sentence may have been read in both contexts: the better one stands for both.
         same = held.setdefault((chunk.source_id, statement.start, statement.end), [])
         terms = set(words(statement.text))
-        if any(terms <= other or other <= terms for other in same):
+        if any(place != chunk.id and (terms <= other or other <= terms) for place, other in same):
             continue
-        same.append(terms)
+        same.append((chunk.id, terms))
         evidence.append(
             Evidence(
                 text=statement.text,

@@ -313,6 +313,15 @@ def test_deleting_leaves_no_word_on_the_disk(graph: HLGraph, tmp_path: Path) -> 
                 assert word not in held, (path, word)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A job in the background of a shell starts with SIGINT ignored; here it shall interrupt."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupts_end_an_ingest_cleanly(graph: HLGraph, tmp_path: Path) -> None:
     folder = _folder(tmp_path)
 

@@ -302,7 +302,9 @@ def test_standard_input_is_read(tmp_path: Path, copy: Path) -> None:
 
 def test_an_interrupt_is_130_and_one_line(tmp_path: Path, copy: Path) -> None:
     command = [*HLGRAPH, "ingest", "-", "--corpus", "piped", "--format", "jsonl"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts with it ignored
     run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    signal.signal(signal.SIGINT, before)
     assert run.stdin is not None
     # More than a pipe holds: when all of it is written, most of it was read.
     run.stdin.writelines(b'{"id": "%d", "text": "Mara Quill built a mill.%s"}\n' % (n, b" " * 1000) for n in range(500))

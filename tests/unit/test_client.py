@@ -28,6 +28,13 @@ from hlgraph.testing.embedder import WordEmbedder
 _ALL_SOURCES = "a b c d e f g h i Orne Tessing Quill bridge report"
 
 
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the machine says about hlgraph is not for the tests."""
+    for name in ("STORE", "CORPUS", "CONFIG", "MODELS", "CACHE"):
+        monkeypatch.delenv(f"HLGRAPH_{name}", raising=False)
+
+
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[HLGraph]:
     with connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as found:
@@ -62,8 +69,6 @@ def _check_clean(graph: HLGraph) -> None:
 def test_a_target_is_a_url_a_settings_file_settings_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("STORE", "CORPUS", "CONFIG", "MODELS", "CACHE"):
-        monkeypatch.delenv(f"HLGRAPH_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine.yaml"
     path.write_text("store: hlgraph://./of-file\ncorpus: filed\nchunk: {max_tokens: 50}\n")

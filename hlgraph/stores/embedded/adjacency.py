@@ -78,7 +78,7 @@ class Adjacency:
         may = self._visible(shape, scope)
         edges = {item: self._scoped(item, scope) for item in sorted(shape.relationships) if item in _EDGES}
         both = [self._symmetric(item, matrix) for item, matrix in edges.items()]
-        wanted = np.unique(np.asarray(list(seeds), dtype="<U32"))
+        wanted = np.unique(np.asarray(list(seeds), dtype=np.str_))
         at = np.minimum(np.searchsorted(self._ids, wanted), max(len(self._ids) - 1, 0))
         frontier = at[self._ids[at] == wanted] if len(self._ids) else at[:0]
         frontier = frontier[may[frontier]]
