@@ -83,8 +83,13 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
 
 
 def _evidence(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
+    if ranked.kind is Kind.STATEMENT and unit == "statement":
+        # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
+        first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
+        found = _of_statements(session, first)
+        return found if len(found) >= session.request.k else _of_statements(session, ranked)
     if ranked.kind is Kind.STATEMENT:
-        return _of_statements(session, ranked) if unit == "statement" else _chunks_of_statements(session, ranked)
+        return _chunks_of_statements(session, ranked)
     return _of_chunks(session, ranked) if unit == "chunk" else _statements_of_chunks(session, ranked)
 
 
@@ -92,7 +97,7 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
     evidence: list[Evidence] = []
-    held: dict[tuple[str, int, int], list[tuple[str, set[str]]]] = {}
+    held: dict[tuple[str, int, int], list[Statement]] = {}
     for hit in ranked.hits:
         statement = statements.get(hit.id)
         chunk = chunks.get(statement.chunk_id) if statement else None
@@ -100,10 +105,9 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
             continue
         # Where two chunks overlap one sentence may have been read in both contexts: the better one stands for both.
         same = held.setdefault((chunk.source_id, statement.start, statement.end), [])
-        terms = set(words(statement.text))
-        if any(place != chunk.id and (terms <= other or other <= terms) for place, other in same):
+        if any(other.chunk_id != chunk.id and _says_the_same(statement.text, other.text) for other in same):
             continue
-        same.append((chunk.id, terms))
+        same.append(statement)
         evidence.append(
             Evidence(
                 text=statement.text,
@@ -119,6 +123,12 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
             )
         )
     return evidence
+
+
+def _says_the_same(a: str, b: str) -> bool:
+    """Whether one text has all words of the other."""
+    left, right = set(words(a)), set(words(b))
+    return left <= right or right <= left
 
 
 def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
