@@ -1,7 +1,8 @@
 """Strategy `chunk` against the plain dense baseline: the same recall to the digit, the same passages a question.
 
 The baseline is one product of vectors, computed without a store; the strategy goes through the SDK as `hlgraph eval` does.
-Passages of one score (copies of one text) may come in another order: the store breaks ties by its own ids.
+Passages of exactly one score (nearly the same text, say) are ordered by the id of their chunk on both sides: the rule of
+the store, told to the baseline too, since their order is nobody's merit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from measure import TimedEmbedder, say, seconds_of, table
 import hlgraph
 from hlgraph.client import IngestOptions
 from hlgraph.evaluate.baseline import dense_baseline
+from hlgraph.evaluate.datasets import Passage
 from hlgraph.evaluate.metrics import RECALL_CUTOFFS, score
+from hlgraph.ids import chunk_id, source_id
 from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
@@ -42,6 +45,17 @@ def through_the_store(item: BenchmarkSet, embedder: TimedEmbedder, scratch: Path
     return [tuple(each.source.uri.removeprefix(prefix) for each in result.evidence) for result in found]
 
 
+def without_a_store(item: BenchmarkSet, embedder: TimedEmbedder) -> Rankings:
+    """The passages that one product of vectors gives each question."""
+    names = {
+        chunk_id(source_id(item.name, f"{item.name}/{passage.id}"), passage.text.strip(), 0): passage
+        for passage in item.passages
+    }
+    passages = [Passage(name, passage.title, passage.text) for name, passage in names.items()]
+    found = dense_baseline(passages, item.dataset.questions, embedder=embedder, k=DEPTH)
+    return [tuple(names[name].id for name in ranked) for ranked in found]
+
+
 def recalls(item: BenchmarkSet, rankings: Rankings) -> list[str]:
     """Recall in per cent at each cutoff, two decimals."""
     golds = (question.gold for question in item.dataset.questions)
@@ -58,7 +72,7 @@ def compare(item: BenchmarkSet, embedder: TimedEmbedder, scratch: Path) -> bool:
     def run() -> None:
         nonlocal mine, plain
         mine = through_the_store(item, embedder, scratch)
-        plain = dense_baseline(item.passages, item.dataset.questions, embedder=embedder, k=DEPTH)
+        plain = without_a_store(item, embedder)
 
     seconds = seconds_of(run)
     left, right = recalls(item, mine), recalls(item, plain)

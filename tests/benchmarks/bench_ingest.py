@@ -1,4 +1,4 @@
-"""Three corpora in one store: seconds by step, memory, size on disk; then what a search costs.
+"""Three corpora in one store: seconds by step, memory, size on disk; then what an edit and a search cost.
 
 Required: musique, hotpotqa and 2wikimultihopqa together (23,610 passages, one chunk each, local extraction) in under 120 s
 without the embedder's own time, and under 2 GB; `statement` search in under 15 ms (median) after the embedding of the
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SETS = ("musique", "hotpotqa", "2wikimultihopqa")
 STRATEGIES = ("statement", "chunk", "topic", "chunk_entity")
 QUESTIONS = 200
+EDITS = 3
 SECONDS, MEGABYTES, MILLISECONDS = 120.0, 2048.0, 15.0
 _OPTIONS = IngestOptions(is_chunked=True)
 
@@ -116,6 +117,17 @@ def show_ingest(run: Run, passages: int, *, is_first: bool) -> None:
     say(f"{memory_line()}; limit {MEGABYTES:.0f} MB: {verdict(peak_megabytes(), MEGABYTES)}")
 
 
+def show_edits(graph: HLGraph, embedder: TimedEmbedder, sets: Sequence[BenchmarkSet]) -> None:
+    """What it costs to edit one source of the whole corpus: it should not depend on how large that is."""
+    times: list[str] = []
+    for document in islice(documents(sets), EDITS):
+        start, before = time.perf_counter(), embedder.seconds
+        report = graph.ingest([replace(document, text=f"{document.text} It was edited later.")], options=_OPTIONS)
+        passed = time.perf_counter() - start - (embedder.seconds - before)
+        times.append(f"{1000 * passed:.0f} ms" if report.sources_changed == 1 else "NOT EDITED")
+    say(f"\nediting one passage, without the embedder, {EDITS} times: {', '.join(times)}")
+
+
 def show_store(graph: HLGraph, folder: Path) -> None:
     """What is in the store, and what it takes on disk."""
     (stats,) = graph.stats()
@@ -186,6 +198,7 @@ def main() -> None:
             say(f"texts in the cache of vectors: {cache.hits:,} of {cache.hits + cache.misses:,}")
             show_store(graph, store)
             show_ingest(ingest(graph, embedder, sets), passages, is_first=False)
+            show_edits(graph, embedder, sets)
             show_searches(graph, embedder, interleaved(sets, QUESTIONS))
         cache.close()
 
