@@ -56,11 +56,12 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     if replaced:
         free_rows(database, file, kind=block.kind, wanted=json.dumps(replaced))
     write_rows(matrix_path(database.path, file, generation=generation), slots, rows=block.matrix()[fresh])
+    last = connection.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0]
     connection.executemany(
         "INSERT INTO vector (file, id, source, change, slot) VALUES (?, ?, ?, ?, ?)",
         ((file, block.ids[at], block.source_ids[at], batch.change_id, slots + place) for place, at in enumerate(fresh)),
     )
-    n = dict(connection.execute("SELECT id, n FROM vector WHERE file = ? AND slot >= ?", (file, slots)))
+    n = dict(connection.execute("SELECT id, n FROM vector WHERE n > ? AND +file = ?", (last, file)))
     connection.executemany(
         f"INSERT INTO {TEXT[block.kind]} (rowid, words) VALUES (?, ?)",
         ((n[block.ids[at]], " ".join(words(block.texts[at]))) for at in fresh),

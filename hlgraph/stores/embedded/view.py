@@ -76,7 +76,7 @@ class Views:
         rows = (
             self._database.reader()
             .execute(
-                "SELECT n, slot, id, source, change FROM vector WHERE file = ? AND n > ? ORDER BY n",
+                "SELECT n, slot, id, source, change FROM vector WHERE +file = ? AND n > ? ORDER BY n",
                 (view.file, view.last_n),
             )
             .fetchall()
