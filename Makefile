@@ -6,9 +6,15 @@ RUN := $(VENV)/bin
 # What was installed, by the pyproject.toml of that time: installing again only when it changes.
 DEMO_STAMP := $(VENV)/.installed-demo
 DEV_STAMP := $(VENV)/.installed-dev
+# Where the servers of `make servers` keep their data and servers.json; empty: the user's state folder.
+SERVERS ?=
+SERVERS_PY := $(RUN)/python docker/local/servers.py
+SERVERS_STATE := $(if $(SERVERS),--state $(SERVERS))
+COMPAT_STATE := .hlgraph/compat
+BENCH_STATE := .hlgraph/bench
 DEMO_STORE := hlgraph://./.hlgraph/demo
 
-.PHONY: help setup demo check test faults bench clean
+.PHONY: help setup demo check test test-compat faults bench servers servers-stop clean
 .DELETE_ON_ERROR:
 
 help:
@@ -16,6 +22,8 @@ help:
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
 	@echo "make check   format, lint, types, architecture"
 	@echo "make test    all tests"
+	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
+	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
 	@echo "make faults  the tests that kill processes, many rounds"
 	@echo "make bench   the benchmarks"
 	@echo "make clean   remove what the other targets made, but for $(VENV)"
@@ -46,13 +54,29 @@ check: setup
 test: setup
 	$(RUN)/pytest
 
+# The exit status is that of the tests, and the servers go whatever it is.
+test-compat: setup
+	$(SERVERS_PY) start --neo4j 5.26 --state $(COMPAT_STATE)
+	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py; \
+	status=$$?; $(SERVERS_PY) stop --remove --state $(COMPAT_STATE); exit $$status
+
+servers: setup
+	$(SERVERS_PY) start --by auto $(SERVERS_STATE)
+
+servers-stop:
+	$(SERVERS_PY) stop $(SERVERS_STATE)
+
 faults: setup
 	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults
 
+# Some benchmarks need the servers; HLGRAPH_DATA names the evaluation sets for those that read them.
 bench: setup
-	set -e; for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(RUN)/python "$$script"; done
+	$(SERVERS_PY) start --by auto --state $(BENCH_STATE)
+	for script in tests/benchmarks/bench_*.py; do echo "== $$script"; \
+	PYTHONPATH=tests/support HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
+	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 clean:
 	rm -rf build dist .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info
 	rm -f $(DEMO_STAMP) $(DEV_STAMP)
-	find hlgraph tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find hlgraph tests docker -name __pycache__ -type d -prune -exec rm -rf {} +

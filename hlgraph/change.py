@@ -26,21 +26,29 @@ class ChangeState(StrEnum):
 
 
 class Placement(NamedTuple):
-    """IN_CHUNK: a statement, the chunk that asserts it, and the span of its words relative to the chunk."""
+    """IN_CHUNK: a statement, the chunk that asserts it, the span of its words relative to the chunk, and its details there.
+
+    A statement in several chunks has the details that the first of them gives.
+    """
 
     chunk_id: str
     statement_id: str
     ordinal: int
     start: int
     end: int
+    details: tuple[str, ...] = ()
 
 
 class About(NamedTuple):
-    """ABOUT; with an empty ``statement_id`` only the topic's IN_CHUNK."""
+    """ABOUT; with an empty ``statement_id`` only the topic's IN_CHUNK. ``name``: as the chunk spells it, once for a chunk.
+
+    A topic is called what most chunks call it (ties by the alphabet).
+    """
 
     chunk_id: str
     statement_id: str
     topic_id: str
+    name: str = ""
 
 
 class MentionLink(NamedTuple):
@@ -114,6 +122,9 @@ class Change:
     ``vectors`` are rows of records that are new: written before the change is published, and hidden until then.
     ``replacements`` are rows of records that exist: written after it, since their records stay visible all along.
 
+    ``recounted``: entities whose names and common chunks are counted anew from what the graph holds, not from what the
+    change adds and takes away: for repairs, where something was lost without being taken away.
+
     ``sources``: added, edited or re-described ones, each with ``version`` one above the stored one (re-described ones keep
     theirs). ``chunks``: new ones and those extracted again; all links are those of ``chunks``. ``embedding``: fingerprint
     of the model behind ``vectors``.
@@ -140,6 +151,7 @@ class Change:
     synonyms: tuple[Synonym, ...] = ()
     vectors: tuple[VectorBlock, ...] = ()
     replacements: tuple[VectorBlock, ...] = ()
+    recounted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

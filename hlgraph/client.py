@@ -9,15 +9,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.settings import Settings, load
+from hlgraph.settings import Settings, at_store, load
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
-    from hlgraph.models.seams import Embedder, Reranker
+    from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
+    from hlgraph.models.seams import ChatModel, Embedder, Reranker
     from hlgraph.pipeline import Progress, Report
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Answer, Document, Source
+    from hlgraph.reconcile import Drift
+    from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchResult
     from hlgraph.retrieve.request import Mode, Unit
     from hlgraph.retrieve.retriever import Retriever
@@ -33,7 +35,7 @@ class IngestOptions:
     Attributes
     ----------
     format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
-    extract : ``local`` (rules) or ``precomputed`` (records of ``extractions``)
+    extract : ``local`` (rules), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
     extractions : JSON lines files for ``precomputed``
     is_chunked : each document is one chunk already (passages)
     has_delete_missing : remove stored sources under the given paths that are not there any more
@@ -43,7 +45,7 @@ class IngestOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     max_bytes: int | None = None
-    extract: Literal["local", "precomputed"] = "local"
+    extract: Literal["local", "precomputed", "chat"] = "local"
     extractions: tuple[str, ...] = ()
     is_chunked: bool = False
     has_delete_missing: bool = False
@@ -55,7 +57,8 @@ class HLGraph:
     Parameters
     ----------
     settings : where the store is, which corpus, which models
-    embedder, reranker : objects to use instead of the local models
+    embedder, reranker, chat : models to use instead of those of the settings: an object of ours or of LangChain, or a name
+        such as ``openai:gpt-4o-mini``
 
     Examples
     --------
@@ -68,15 +71,22 @@ class HLGraph:
     """
 
     def __init__(
-        self, settings: Settings, *, embedder: Embedder | None = None, reranker: Reranker | None = None
+        self,
+        settings: Settings,
+        *,
+        embedder: AnyEmbedder | None = None,
+        reranker: AnyReranker | None = None,
+        chat: AnyChat | None = None,
     ) -> None:
         from hlgraph.stores.open import open_stores
 
         self.settings = settings
         self.corpus = settings.corpus
-        self._opened = open_stores(settings.store)
-        self._given_embedder = embedder
-        self._given_reranker = reranker
+        self._opened = open_stores(settings)
+        self._asked = (embedder, reranker, chat)
+        self._made_embedder: Embedder | None = None
+        self._made_reranker: Reranker | None = None
+        self._made_chat: ChatModel | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -96,8 +106,10 @@ class HLGraph:
         other.settings = replace(self.settings, corpus=name)
         other.corpus = name
         other._opened = self._opened
-        other._given_embedder = self._given_embedder
-        other._given_reranker = self._given_reranker
+        other._asked = self._asked
+        other._made_embedder = self._made_embedder
+        other._made_reranker = self._made_reranker
+        other._made_chat = self._made_chat
         return other
 
     # Writing
@@ -117,6 +129,7 @@ class HLGraph:
         Raises InputError for options that cannot be used, StoreLockedError while another process writes.
         """
         from hlgraph import pipeline
+        from hlgraph.wiring import PAID_CHARACTERS, release_removed
 
         chosen = options or IngestOptions()
         paths, documents = _split(sources)
@@ -124,14 +137,29 @@ class HLGraph:
         seen: set[str] = set()
         with stores.graph.lock():
             steps = pipeline.Steps(
-                self._chunker(chosen), self._extractor(chosen), self._embedder(), on_progress=on_progress
+                self._chunker(chosen),
+                self._extractor(chosen),
+                self._embedder(),
+                batch_characters=min(
+                    self._opened.batch_characters,
+                    PAID_CHARACTERS if chosen.extract == "chat" else pipeline.BATCH_CHARACTERS,
+                ),
+                on_progress=on_progress,
             )
             items = _noted(_read(paths, documents, chosen), seen)
             report = pipeline.ingest(items, self.corpus, stores=stores, steps=steps)
             if chosen.has_delete_missing:
                 from hlgraph.read import covered
 
-                pipeline.delete_missing(report, covered(paths), corpus=self.corpus, keep=seen, stores=stores)
+                pipeline.delete_missing(
+                    report,
+                    covered(paths),
+                    corpus=self.corpus,
+                    keep=seen,
+                    stores=stores,
+                    batch_sources=self._opened.batch_removed,
+                )
+            release_removed(self.settings, self.corpus, graph=stores.graph)
         return report
 
     def delete(
@@ -146,6 +174,7 @@ class HLGraph:
         from hlgraph.records import Kind, Source
         from hlgraph.stores.protocols import Scope
         from hlgraph.where import check_fields
+        from hlgraph.wiring import named, release_removed
 
         if bool(uris) + (where is not None) + is_all != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
@@ -161,8 +190,15 @@ class HLGraph:
             if isinstance(record, Source)
         ]
         if uris:
-            found = _named(found, [uris] if isinstance(uris, str) else uris, corpus=self.corpus)
-        return pipeline.delete([record.id for record in found], self.corpus, stores=self._opened.stores)
+            found = named(found, [uris] if isinstance(uris, str) else uris, corpus=self.corpus)
+        report = pipeline.delete(
+            [record.id for record in found],
+            self.corpus,
+            stores=self._opened.stores,
+            batch_sources=self._opened.batch_removed,
+        )
+        release_removed(self.settings, self.corpus, graph=self._opened.stores.graph)
+        return report
 
     # Reading
 
@@ -195,10 +231,16 @@ class HLGraph:
         where: Where | str | None = None,
         mode: Mode = "vector",
     ) -> Answer:
-        """An answer with citations: the best evidence itself (a chat model is not needed)."""
-        from hlgraph.answer import extractive_answer
+        """An answer with citations: by the chat model where there is one, else the best evidence itself.
 
+        Raises what :meth:`search` raises, and ModelError (and its kinds) for a chat model that cannot be used.
+        """
+        from hlgraph.answer import chat_answer, extractive_answer
+
+        chat = self._chat()
         found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode)
+        if chat is not None:
+            return chat_answer(question, found.evidence, model=chat, max_tokens=self.settings.models.max_tokens)
         return extractive_answer(question, found.evidence)
 
     def stats(self) -> tuple[CorpusStats, ...]:
@@ -208,6 +250,24 @@ class HLGraph:
     def check(self) -> list[Finding]:
         """Whether what is stored agrees with itself: constraints, links, counts, and both stores with each other."""
         return self._opened.check()
+
+    def reconcile(self, *, is_repair: bool = False) -> tuple[Drift, Drift]:
+        """How graph and vectors of this corpus differ, and what is left of that: mended where ``is_repair`` says so.
+
+        Lost vectors are made again from the records, lost records by the local extractor from the stored chunks; sources
+        that lost a chunk are named, and the next ingest of their documents reads them anew.
+
+        Raises StoreLockedError while another process writes, ModelMismatchError for another model than the corpus has.
+        """
+        from hlgraph import reconcile
+
+        stores = self._opened.stores
+        if not is_repair:
+            found = reconcile.find_drift(self.corpus, stores=stores)
+            return found, found
+        from hlgraph.extract import LocalExtractor
+
+        return reconcile.repair(self.corpus, stores=stores, extractor=LocalExtractor(), embedder=self._embedder())
 
     # Parts
 
@@ -228,6 +288,7 @@ class HLGraph:
 
     def _extractor(self, options: IngestOptions) -> Extractor:
         from hlgraph.extract import LocalExtractor, PrecomputedExtractor
+        from hlgraph.wiring import chat_extractor
 
         if options.extract == "local":
             return LocalExtractor()
@@ -235,33 +296,50 @@ class HLGraph:
             if not options.extractions:
                 raise InputError("precomputed extraction needs files with its records; name them with --extractions")
             return PrecomputedExtractor([Path(item) for item in options.extractions])
-        raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local or precomputed")
+        if options.extract == "chat":
+            return chat_extractor(self._chat(), self.settings, corpus=self.corpus)
+        raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")
 
     def _embedder(self) -> Embedder:
-        if self._given_embedder is None:
-            from hlgraph.models.local.load import cached_embedder
+        if self._made_embedder is None:
+            from hlgraph.models.choose import chosen_embedder
 
-            embedder = cached_embedder(self.settings.models)
-            self._opened.closing.callback(embedder.close)
-            self._given_embedder = embedder
-        return self._given_embedder
+            models = self.settings.models
+            self._made_embedder, cache = chosen_embedder(self._asked[0] or models.embedder, models)
+            if cache is not None:
+                self._opened.closing.callback(cache.close)
+        return self._made_embedder
 
     def _reranker(self) -> Reranker:
-        if self._given_reranker is None:
-            from hlgraph.models.local.reranker import LexicalReranker
+        if self._made_reranker is None:
+            from hlgraph.models.choose import chosen_reranker
 
-            self._given_reranker = LexicalReranker()
-        return self._given_reranker
+            models = self.settings.models
+            self._made_reranker = chosen_reranker(self._asked[1] or models.reranker, models)
+        return self._made_reranker
+
+    def _chat(self) -> ChatModel | None:
+        models = self.settings.models
+        if self._made_chat is None and (self._asked[2] or models.chat):
+            from hlgraph.models.choose import chosen_chat
+
+            self._made_chat = chosen_chat(self._asked[2] or models.chat, models)
+        return self._made_chat
 
 
 def connect(
     target: str | Path | Settings | None = None,
     *,
+    vectors: str | None = None,
     corpus: str | None = None,
-    embedder: Embedder | None = None,
-    reranker: Reranker | None = None,
+    embedder: AnyEmbedder | None = None,
+    reranker: AnyReranker | None = None,
+    chat: AnyChat | None = None,
 ) -> HLGraph:
     """Open a store: a url (``hlgraph://./folder``), a settings file (``hlgraph.yaml``), settings, or what the environment says.
+
+    ``vectors`` is the url of the vector store where the url names a graph server:
+    ``connect("neo4j://localhost:7687", vectors="https://localhost:9200")``; passwords come from the environment or a file.
 
     Raises SettingsError or UnknownNameError for a target that cannot be used. Nothing is created before the first ingest.
     """
@@ -270,29 +348,13 @@ def connect(
     elif target is None:
         settings = load()
     elif isinstance(target, str) and "://" in target:
-        settings = replace(load(), store=target)
+        settings = at_store(load(), target)
     else:
         settings = load(target)
-    return HLGraph(
-        settings if corpus is None else replace(settings, corpus=corpus), embedder=embedder, reranker=reranker
-    )
-
-
-def _named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:
-    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in."""
-    from hlgraph.read import is_covered, source_uri
-
-    chosen: dict[str, Source] = {}
-    for uri in uris:
-        held = [item for item in sources if item.uri == uri]
-        if not held:
-            path, mark, row = uri.partition("#")
-            names = {source_uri(uri), f"{source_uri(uri)}/", f"{source_uri(path)}{mark}{row}" if path else uri}
-            held = [item for item in sources if is_covered(item.uri, names)]
-        if not held:
-            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
-        chosen |= {item.id: item for item in held}
-    return list(chosen.values())
+    if vectors is not None:
+        settings = replace(settings, vectors=vectors)
+    chosen = settings if corpus is None else replace(settings, corpus=corpus)
+    return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
 
 
 def _split(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:

@@ -12,7 +12,10 @@
     ├── MissingExtraError         an optional dependency is not installed
     ├── ModelError                a model is missing, broken or answered nonsense
     │   ├── ModelMissingError     `hlgraph models install` mends it
-    │   └── ModelMismatchError    the corpus was embedded by another model or dimension
+    │   ├── ModelMismatchError    the corpus was embedded by another model or dimension
+    │   ├── ModelUnavailableError the provider is away, slow, or asks to wait (retryable)
+    │   ├── ModelAccessError      the provider does not let us in: key, permission, name of the model
+    │   └── ModelAnswerError      the provider refused this very request, or answered what cannot be read
     ├── StoreError                a store refused
     │   ├── StoreLockedError      another process is writing (retryable)
     │   ├── StoreConflictError    the source changed since the change was planned (retryable)
@@ -85,6 +88,28 @@ class ModelMissingError(ModelError):
 
 class ModelMismatchError(ModelError):
     """The corpus was embedded by another model, or in another dimension."""
+
+
+class ModelUnavailableError(ModelError):
+    """The provider of a model is away, slow, or asks to wait.
+
+    ``retry_after``: seconds that it asks for, if it does; ``is_silent``: nothing answered at all.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None, is_silent: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.is_silent = is_silent
+
+
+class ModelAccessError(ModelError):
+    """The provider of a model does not let us in: the key, a permission, the region or the name of the model is wrong."""
+
+
+class ModelAnswerError(ModelError):
+    """The provider of a model refused this very request, or its answer cannot be read."""
 
 
 class StoreError(HLGraphError):

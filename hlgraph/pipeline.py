@@ -12,10 +12,11 @@ from typing import NamedTuple
 from hlgraph.change import Pending
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
-from hlgraph.extract.seam import Extractor
+from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
 from hlgraph.index import check_model, embed_change
 from hlgraph.models.seams import Embedder
+from hlgraph.models.usage import Usage
 from hlgraph.persist import finish, persist
 from hlgraph.read import ReadFailure, inadmissible, is_covered
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
@@ -23,6 +24,9 @@ from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, compare,
 from hlgraph.stores.protocols import Scope, Stores
 
 _LOG = logging.getLogger(__name__)
+BATCH_CHARACTERS = 1_000_000
+REMOVED = 500
+"""Sources that one change removes, where the store does not ask for fewer."""
 
 
 class Progress(NamedTuple):
@@ -41,7 +45,7 @@ class Steps:
     chunker: Chunker
     extractor: Extractor
     embedder: Embedder
-    batch_characters: int = 1_000_000
+    batch_characters: int = BATCH_CHARACTERS
     batch_sources: int = 1_000
     on_progress: Callable[[Progress], None] | None = None
 
@@ -55,7 +59,10 @@ class Failure(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What an ingest did. ``kept``: records that were there before and were left as they are."""
+    """What an ingest did. ``kept``: records that were there before and were left as they are.
+
+    ``usage``: calls and tokens of the chat model, where one extracted.
+    """
 
     sources_added: int = 0
     sources_changed: int = 0
@@ -68,6 +75,7 @@ class Report:
     kept: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     resumed: int = 0
+    usage: Usage | None = None
 
     @contextlib.contextmanager
     def timed(self, step: str) -> Iterator[None]:
@@ -93,29 +101,38 @@ def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stor
     """
     report = Report()
     with stores.graph.lock() as pending:
-        report.resumed = _resume(pending, stores)
+        report.resumed = resume(pending, stores)
         check_model(stores.graph.stats(corpus, has_counts=False), steps.embedder)
         before = _counts(corpus, stores)
         seen: set[str] = set()
         for batch in _batches(items, report, seen=seen, steps=steps):
             _ingest_batch(batch, corpus, report=report, stores=stores, steps=steps)
         report.problems.extend(Failure("extractions", problem) for problem in steps.extractor.problems)
+        report.usage = steps.extractor.usage if isinstance(steps.extractor, Metered) else None
         _keep(report, before)
     return report
 
 
-def delete(source_ids: Sequence[str], corpus: str, *, stores: Stores) -> Report:
-    """Remove sources and all that only they assert, from both stores."""
+def delete(source_ids: Sequence[str], corpus: str, *, stores: Stores, batch_sources: int = REMOVED) -> Report:
+    """Remove sources and all that only they assert, from both stores, so many in one change."""
     report = Report()
     with stores.graph.lock() as pending:
-        report.resumed = _resume(pending, stores)
+        report.resumed = resume(pending, stores)
         before = _counts(corpus, stores)
-        _remove(source_ids, corpus, report=report, stores=stores)
+        _remove(source_ids, corpus, report=report, stores=stores, batch_sources=batch_sources)
         _keep(report, before)
     return report
 
 
-def delete_missing(seen: Report, prefixes: Sequence[str], *, corpus: str, keep: set[str], stores: Stores) -> None:
+def delete_missing(
+    seen: Report,
+    prefixes: Sequence[str],
+    *,
+    corpus: str,
+    keep: set[str],
+    stores: Stores,
+    batch_sources: int = REMOVED,
+) -> None:
     """Remove the stored sources under these URI prefixes that were not read; add what that did to the report.
 
     Parameters
@@ -134,7 +151,7 @@ def delete_missing(seen: Report, prefixes: Sequence[str], *, corpus: str, keep: 
             and not is_covered(record.uri, protected)
         ]
         removed = Report()
-        _remove(missing, corpus, report=removed, stores=stores)
+        _remove(missing, corpus, report=removed, stores=stores, batch_sources=batch_sources)
         _keep(removed, before)
     seen.sources_removed += removed.sources_removed
     for kind, number in removed.removed.items():
@@ -142,7 +159,8 @@ def delete_missing(seen: Report, prefixes: Sequence[str], *, corpus: str, keep: 
     seen.kept = {kind: number - removed.removed.get(kind, 0) for kind, number in seen.kept.items()}
 
 
-def _resume(pending: Sequence[Pending], stores: Stores) -> int:
+def resume(pending: Sequence[Pending], stores: Stores) -> int:
+    """Finish what interrupted runs left; the caller holds the lock. Returns how many changes there were."""
     for item in pending:
         _LOG.info("finishing change %s of an interrupted run", item.change.id)
         finish(item, stores)
@@ -150,7 +168,7 @@ def _resume(pending: Sequence[Pending], stores: Stores) -> int:
 
 
 def _counts(corpus: str, stores: Stores) -> dict[str, int]:
-    found = stores.graph.stats(corpus)
+    found = stores.graph.stats(corpus, has_relationships=False)
     return {kind.value: count for kind, count in found[0].records.items()} if found else {}
 
 
@@ -267,10 +285,10 @@ def _extract(planned: list[Extracted], report: Report, steps: Steps) -> list[Ext
     return extracted
 
 
-def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: Stores) -> None:
+def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: Stores, batch_sources: int) -> None:
     found = [record for record in stores.graph.records(Kind.SOURCE, source_ids) if isinstance(record, Source)]
-    for start in range(0, len(found), 500):
-        part = found[start : start + 500]
+    for start in range(0, len(found), batch_sources):
+        part = found[start : start + batch_sources]
         with report.timed("persist"):
             change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
             outcome = persist(change, stores)

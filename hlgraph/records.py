@@ -108,11 +108,15 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in one chunk; ``problem`` says why it is empty or partial (reported, never dropped)."""
+    """What an extractor found in one chunk; ``problem`` says why it is empty or partial (reported, never dropped).
+
+    ``is_failed``: nothing was found out about the chunk, so what is stored of it stays, and the next ingest tries again.
+    """
 
     propositions: tuple[Proposition, ...] = ()
     topics: tuple[str, ...] = ()
     problem: str = ""
+    is_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +258,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, its citations, and whether the corpus supports one at all."""
+    """An answer, its citations, and whether the corpus supports one at all.
+
+    ``uncited``: sentences of a chat model's answer that cite nothing; ``dropped_citations``: how many it cited that there
+    are not, which were taken out of the text.
+    """
 
     question: str
     text: str
     citations: tuple[Citation, ...]
     is_supported: bool
+    uncited: tuple[str, ...] = ()
+    dropped_citations: int = 0

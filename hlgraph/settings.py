@@ -1,22 +1,28 @@
 """Settings: small frozen dataclasses, from a YAML file with ``${NAME}`` and from the environment. Nothing else reads it.
 
 Environment: ``HLGRAPH_STORE`` (url of the store), ``HLGRAPH_CORPUS``, ``HLGRAPH_CONFIG`` (settings file),
-``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache).
+``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_CHAT``,
+``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_CHAT_URL``, ``HLGRAPH_EMBEDDER_URL``; for the servers
+``HLGRAPH_VECTORS`` (url), ``HLGRAPH_NEO4J_`` with ``USER``, ``PASSWORD``, ``DATABASE``, ``CA`` behind it, and
+``HLGRAPH_OPENSEARCH_`` with ``USER``, ``PASSWORD``, ``CA``, ``SERVICE``, ``REGION``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
 from hlgraph.errors import SettingsError
 
 DEFAULT_STORE = "hlgraph://./.hlgraph"
+_Server = TypeVar("_Server", "Neo4jSettings", "OpenSearchSettings")
 _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -38,24 +44,112 @@ class ChunkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Where local models and the embedding cache lie (None: the user's data and cache folders), and which model embeds.
+    """Where local models and caches lie (None: the user's data and cache folders), and which models are used.
 
-    ``embedder`` is the name of an installed model, or a folder that holds one.
+    Keys stand in no settings: each provider's package reads them from the environment, as its makers document.
+
+    Attributes
+    ----------
+    embedder : name of an installed model, a folder that holds one, or ``provider:model`` (openai, ollama, cohere, bedrock)
+    chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: none, so answers are the evidence itself
+    reranker : ``provider:model`` (cohere, bedrock); empty: the local one
+    dimensions : length of the vectors that is asked of a provider's embedder; None: its own
+    embedder_url, chat_url, reranker_url : of servers other than the provider's own
+    region : of Amazon Bedrock; empty: what boto3 finds
+    timeout : seconds for one call to a provider
+    concurrency : calls of extraction by a chat model at once
+    max_tokens : of one reply of the chat model
+    quarantine : folder for replies that could not be used; None: in the cache folder
     """
 
     root: str | None = None
     cache: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
+    chat: str = ""
+    reranker: str = ""
+    dimensions: int | None = None
+    embedder_url: str = ""
+    chat_url: str = ""
+    reranker_url: str = ""
+    region: str = ""
+    timeout: float = 60.0
+    concurrency: int = 8
+    max_tokens: int = 4096
+    quarantine: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name in ("timeout", "concurrency", "max_tokens", "dimensions"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise SettingsError(f"models.{name} is {value}; choose a number above 0")
+        for name in ("embedder_url", "chat_url", "reranker_url"):
+            value = urlsplit(getattr(self, name))
+            if value.username or value.password:
+                raise SettingsError(
+                    f"models.{name} holds a user or password; take it out, and set the key that the provider's package reads"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neo4jSettings:
+    """How to reach a Neo4j server; the scheme of the url says whether it is encrypted (``neo4j+s://``, ``bolt+s://``).
+
+    ``ca`` is a file with the certificates to trust instead of the system's; ``timeout`` is in seconds, for connecting and
+    for one transaction's retries.
+    """
+
+    user: str = "neo4j"
+    password: str = field(default="", repr=False)
+    database: str = "neo4j"
+    ca: str | None = None
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSearchSettings:
+    """How to reach an OpenSearch server or service.
+
+    ``service`` is empty for a server with basic authentication, ``es`` for the Amazon service and ``aoss`` for its
+    serverless form: both sign with the credentials that boto3 finds, in ``region``. ``prefix`` starts the names of all
+    indexes; ``language`` is how the text of new ones is stemmed (``english`` as in the embedded store; ``any``: not at
+    all). ``timeout`` is in seconds for one request; ``patience`` is how long refused requests (429, 5xx) are repeated.
+    """
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    ca: str | None = None
+    service: str = ""
+    region: str = ""
+    prefix: str = "hlgraph"
+    language: str = "english"
+    replicas: int = 0
+    timeout: float = 30.0
+    patience: float = 120.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.service not in ("", "es", "aoss"):
+            raise SettingsError(
+                f"opensearch.service is {self.service!r}; leave it out for basic authentication, or choose es or aoss"
+            )
+        if self.service and not self.region:
+            raise SettingsError(
+                f"opensearch.service is {self.service}; opensearch.region is needed too, such as eu-west-1"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that can be set."""
+    """Everything that can be set. ``vectors`` is the url of the vector store where ``store`` is a graph server."""
 
     store: str = DEFAULT_STORE
+    vectors: str = ""
     corpus: str = "default"
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
+    neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
+    opensearch: OpenSearchSettings = field(default_factory=OpenSearchSettings)
 
 
 def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:
@@ -73,13 +167,28 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
         settings.models,
         root=env.get("HLGRAPH_MODELS") or settings.models.root,
         cache=env.get("HLGRAPH_CACHE") or settings.models.cache,
+        chat=env.get("HLGRAPH_CHAT") or settings.models.chat,
+        chat_url=env.get("HLGRAPH_CHAT_URL") or settings.models.chat_url,
+        embedder=env.get("HLGRAPH_EMBEDDER") or settings.models.embedder,
+        embedder_url=env.get("HLGRAPH_EMBEDDER_URL") or settings.models.embedder_url,
+        reranker=env.get("HLGRAPH_RERANKER") or settings.models.reranker,
     )
     return replace(
         settings,
         store=env.get("HLGRAPH_STORE") or settings.store,
+        vectors=env.get("HLGRAPH_VECTORS") or settings.vectors,
+        neo4j=_given(settings.neo4j, env, ("user", "password", "database", "ca")),
+        opensearch=_given(settings.opensearch, env, ("user", "password", "ca", "service", "region")),
         corpus=env.get("HLGRAPH_CORPUS") or settings.corpus,
         models=models,
     )
+
+
+def _given(part: _Server, env: Mapping[str, str], names: Sequence[str]) -> _Server:
+    """A part of the settings with what variables ``HLGRAPH_<PART>_<NAME>`` say."""
+    prefix = "HLGRAPH_NEO4J_" if isinstance(part, Neo4jSettings) else "HLGRAPH_OPENSEARCH_"
+    found: dict[str, Any] = {name: env.get(f"{prefix}{name.upper()}") for name in names}
+    return replace(part, **{name: value for name, value in found.items() if value})
 
 
 def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
@@ -134,6 +243,8 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
         ("", Settings, tree),
         ("chunk.", ChunkSettings, tree.get("chunk")),
         ("models.", ModelSettings, tree.get("models")),
+        ("neo4j.", Neo4jSettings, tree.get("neo4j")),
+        ("opensearch.", OpenSearchSettings, tree.get("opensearch")),
     )
     for name, made, part in parts:
         known = [item.name for item in fields(made)]
@@ -142,8 +253,23 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
             raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; there are: {', '.join(known)}")
 
 
+def at_store(settings: Settings, url: str) -> Settings:
+    """The same settings for another store; an embedded one holds its vectors itself."""
+    return replace(settings, store=url, vectors="" if url.startswith("hlgraph://") else settings.vectors)
+
+
+def as_tree(settings: Settings) -> dict[str, object]:
+    """The settings as a tree of plain values. Passwords are never in it: the names of their variables stand there."""
+    tree: dict[str, object] = msgspec.to_builtins(settings)
+    for name in ("neo4j", "opensearch"):
+        part = tree[name]
+        if isinstance(part, dict) and part["password"]:
+            part["password"] = f"${{HLGRAPH_{name.upper()}_PASSWORD}}"
+    return tree
+
+
 def as_text(settings: Settings) -> str:
-    """The settings as YAML, as a settings file has them."""
+    """The settings as YAML, as a settings file has them; without passwords (see :func:`as_tree`)."""
     import yaml
 
-    return yaml.safe_dump(msgspec.to_builtins(settings), sort_keys=False)
+    return yaml.safe_dump(as_tree(settings), sort_keys=False)

@@ -97,6 +97,8 @@ _WORD = re.compile(
     rf"[{_CJK}]+|[{_UNSPACED}]+|\d+(?:[.,]\d+)+|[^\W\d_](?:\.[^\W\d_])+(?![\w{_MARKS}])"
     rf"|{_LETTER}+(?:(?:[{_MARKS}]+|['’](?={_LETTER})){_LETTER}*)*"
 )
+# What _WORD finds in lower-case text of ASCII characters only, at half the cost.
+_ASCII_WORD = re.compile(r"\d+(?:[.,]\d+)+|[a-z](?:\.[a-z])+(?!\w)|[a-z0-9]+(?:'[a-z0-9]+)*", re.ASCII)
 _RUN = re.compile(rf"[{_CJK}{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 
@@ -350,8 +352,10 @@ def words(text: str) -> list[str]:
     ['the', 'u.s', 'spent', '1,000.50', 'on', 'ada', 'café', '東京', '京都']
     """
     found: list[str] = []
-    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    for word in _WORD.findall(folded):
+    if text.isascii():
+        found = _ASCII_WORD.findall(text.lower())
+        return [word.removesuffix("'s") for word in found] if "'" in text else found
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         if word.isascii():
             found.append(word.removesuffix("'s"))
         elif _RUN.fullmatch(word):

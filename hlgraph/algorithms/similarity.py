@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _HEAD = 96
-_BLOCK = 1024
-_COLUMNS = 32_768
+_BLOCK, _COLUMNS = 512, 4096  # one block of bounds is 8 MB: it is compared while it is still in the cache
 _SLACK = 1e-4
 _ROUNDING = 4e-6  # of a squared length in float32; more than was ever seen up to 4,096 dimensions (1e-6)
 
@@ -74,35 +73,27 @@ class ThresholdIndex:
 
     def query(self, vectors: NDArray[np.float32], *, threshold: float) -> Pairs:
         """All pairs (query, row) with cosine >= threshold. ``vectors``: unit rows of shape (n, d)."""
-        queries: list[NDArray[np.intp]] = []
-        base: list[NDArray[np.intp]] = []
-        cosines: list[NDArray[np.float32]] = []
-        bounds = self._bound(vectors)
-        for start in range(0, len(vectors), _BLOCK):
-            for column in range(0, len(self._bounds), _COLUMNS):
-                upper = bounds[start : start + _BLOCK] @ self._bounds[column : column + _COLUMNS].T
-                flat = np.flatnonzero(upper >= threshold - _SLACK)
-                if not len(flat):
-                    continue
-                q, b = np.divmod(flat, upper.shape[1])
-                q, b = q + start, b + column
-                exact = _dot(vectors, self._rows, q, b)
-                keep = exact >= threshold
-                queries.append(q[keep])
-                base.append(b[keep])
-                cosines.append(exact[keep])
-        if not queries:
-            none = np.empty(0, dtype=np.intp)
-            return Pairs(none, none, np.empty(0, dtype=np.float32))
-        q, b, c = np.concatenate(queries), np.concatenate(base), np.concatenate(cosines)
-        order = np.lexsort((b, q))
-        return Pairs(q[order], b[order], c[order])
+        return _above(self._bound(vectors), self._bounds, (vectors, self._rows), threshold=threshold)
 
     def _bound(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         head = rows @ self._basis
         length = np.einsum("ij,ij->i", rows, rows) - np.einsum("ij,ij->i", head, head)
         tail = np.sqrt(np.maximum(length, 0.0) + _ROUNDING)  # a tail rounded to nothing would lose pairs
         return np.concatenate([head, tail[:, None]], axis=1).astype(np.float32)
+
+
+def pairs_between(vectors: NDArray[np.float32], rows: NDArray[np.float32], *, threshold: float) -> Pairs:
+    """What ``ThresholdIndex.query`` gives, without an index: for a few vectors, where building one costs more.
+
+    O(n m d) time for n vectors and m rows, bounded memory besides them.
+
+    Examples
+    --------
+    >>> rows = np.eye(3, 4, dtype=np.float32)
+    >>> pairs_between(rows[:1], rows, threshold=0.9).base.tolist()
+    [0]
+    """
+    return _above(vectors, rows, (vectors, rows), threshold=threshold)
 
 
 def pairs_within(rows: NDArray[np.float32], *, threshold: float) -> Pairs:
@@ -113,20 +104,42 @@ def pairs_within(rows: NDArray[np.float32], *, threshold: float) -> Pairs:
     >>> pairs_within(np.array([[1, 0], [0, 1], [1, 0]], dtype=np.float32), threshold=0.9).base.tolist()
     [2]
     """
-    queries: list[NDArray[np.intp]] = []
-    base: list[NDArray[np.intp]] = []
-    for start in range(0, len(rows), _BLOCK):
-        close = rows[start : start + _BLOCK] @ rows[start:].T >= threshold - _SLACK
-        q, b = np.divmod(np.flatnonzero(close), close.shape[1])
-        queries.append(q[q < b] + start)
-        base.append(b[q < b] + start)
-    if not queries:
-        none = np.empty(0, dtype=np.intp)
-        return Pairs(none, none, np.empty(0, dtype=np.float32))
-    q, b = np.concatenate(queries), np.concatenate(base)
-    exact = _dot(rows, rows, q, b)
-    keep = exact >= threshold
-    return Pairs(q[keep], b[keep], exact[keep])
+    return _above(rows, rows, (rows, rows), threshold=threshold, is_within=True)
+
+
+def _above(
+    upper: NDArray[np.float32],
+    upper_base: NDArray[np.float32],
+    exact: tuple[NDArray[np.float32], NDArray[np.float32]],
+    *,
+    threshold: float,
+    is_within: bool = False,
+) -> Pairs:
+    """Pairs at or above the threshold among those whose product of ``upper`` and ``upper_base`` comes near it, in blocks.
+
+    ``is_within``: both are the same rows, and each pair of different ones is wanted once.
+    """
+    queries: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+    base: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+    cosines: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)]
+    for start in range(0, len(upper), _BLOCK):
+        for column in range(start if is_within else 0, len(upper_base), _COLUMNS):
+            bounds = upper[start : start + _BLOCK] @ upper_base[column : column + _COLUMNS].T
+            flat = np.flatnonzero(bounds >= threshold - _SLACK)
+            if not len(flat):
+                continue
+            q, b = np.divmod(flat, bounds.shape[1])
+            q, b = q + start, b + column
+            if is_within:
+                q, b = q[q < b], b[q < b]
+            found = _dot(*exact, q, b)
+            keep = found >= threshold
+            queries.append(q[keep])
+            base.append(b[keep])
+            cosines.append(found[keep])
+    q, b, c = np.concatenate(queries), np.concatenate(base), np.concatenate(cosines)
+    order = np.lexsort((b, q))
+    return Pairs(q[order], b[order], c[order])
 
 
 def _dot(

@@ -19,7 +19,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
-from hlgraph.cli import evaluate, ingest, manage, models, search
+from hlgraph.cli import evaluate, ingest, journal, manage, models, reconcile, search
 from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
 
@@ -74,6 +74,15 @@ def _globals(
             show_default=False,
         ),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The store of the vectors where --store is a graph server, such as https://localhost:9200 "
+            "(also HLGRAPH_VECTORS).",
+            show_default=False,
+        ),
+    ] = None,
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Settings in YAML (also HLGRAPH_CONFIG).", show_default=False)
     ] = None,
@@ -81,11 +90,11 @@ def _globals(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    context.obj = State(store, config)
+    context.obj = State(store, vectors, config)
     show_help(context)
 
 
-for module in (ingest, search, manage, models, evaluate):
+for module in (ingest, search, manage, reconcile, journal, models, evaluate):
     module.register(app)
 
 
@@ -99,7 +108,7 @@ def _exit_code(error: errors.HLGraphError) -> int:
 
 def _usage(error: TyperException) -> str:
     message = error.format_message().replace("Value error, ", "")  # pydantic's, which Typer leaves in
-    for option in ("--store", "--config"):
+    for option in ("--store", "--vectors", "--config"):
         if message.startswith(f"No such option: {option}"):
             return f"{option} stands before the command: hlgraph {option} ... COMMAND ..."
     context = getattr(error, "ctx", None)

@@ -15,7 +15,23 @@ from hlgraph.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.pipeline import Progress, Report
 
-_EXTRACTORS = ("local", "precomputed")
+_EXTRACTORS = ("local", "precomputed", "chat")
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH",
+        help="Files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard input.",
+        show_default=False,
+    ),
+]
+ExtractName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What finds statements: local (rules), precomputed (from files) or chat (the chat model of HLGRAPH_CHAT, "
+        "such as openai:gpt-4o-mini).",
+    ),
+]
 
 
 def _pairs(values: list[str]) -> dict[str, str]:
@@ -27,15 +43,10 @@ def _pairs(values: list[str]) -> dict[str, str]:
     return {name.strip(): column.strip() for name, _, column in pairs}
 
 
-def _extractor(name: str) -> Literal["local", "precomputed"]:
-    if name == "chat":
-        raise UnknownNameError(
-            "extraction by a chat model (--extract chat) comes with a later version of hlgraph; choose local, or "
-            "precomputed with --extractions FILE"
-        )
+def _extractor(name: str) -> Literal["local", "precomputed", "chat"]:
     if name not in _EXTRACTORS:
-        raise UnknownNameError(f"there is no extractor {name!r}; choose {' or '.join(_EXTRACTORS)}")
-    return cast('Literal["local", "precomputed"]', name)
+        raise UnknownNameError(f"there is no extractor {name!r}; choose local, precomputed or chat")
+    return cast('Literal["local", "precomputed", "chat"]', name)
 
 
 def progress_text(at: Progress) -> str:
@@ -57,10 +68,7 @@ def _finish(report: Report, *, is_json: bool) -> None:
 
 def ingest(
     context: typer.Context,
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH", help="Files, folders, globs, or - for standard input.", show_default=False),
-    ],
+    paths: Paths,
     corpus: Corpus = None,
     format_: Annotated[
         str | None,
@@ -83,9 +91,7 @@ def ingest(
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="Encoding of text, if not UTF-8.", show_default=False)
     ] = None,
-    extract: Annotated[
-        str, typer.Option(metavar="NAME", help="What finds statements: local (rules) or precomputed (from files).")
-    ] = "local",
+    extract: ExtractName = "local",
     extractions: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="JSON lines with extractions, for precomputed.", show_default=False),
@@ -110,6 +116,7 @@ def ingest(
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
+      hlgraph ingest s3://library/reports/
       curl -s https://example.org | hlgraph ingest - --format html
     """
     from hlgraph.client import IngestOptions

@@ -14,39 +14,75 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.records import Kind, Relationship
+    from hlgraph.settings import Settings
     from hlgraph.stores.protocols import CorpusStats
 
 
 def init(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the settings.")] = Path("hlgraph.yaml"),
+    servers: Annotated[
+        bool, typer.Option("--servers", help="Settings for Neo4j and OpenSearch; no server is asked.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write the present settings to a file, and make the store.
 
-    \b
-    Example:
-      hlgraph --store hlgraph://./my-graph init
-    """
-    from hlgraph import migrate as migration
-    from hlgraph.settings import as_text
-    from hlgraph.stores.open import open_stores
+    With --servers the file has both servers and comments; passwords are read from the environment when it is used.
 
+    \b
+    Examples:
+      hlgraph --store hlgraph://./my-graph init
+      hlgraph init --servers
+    """
     state: State = context.obj
     settings = state.settings()
     if path.exists():
         raise InputError(f"{path} exists already; edit it, or name another file")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
-    opened = open_stores(settings.store)
-    with opened.closing:
-        with opened.stores.graph.lock():  # makes the store
-            applied = [item.label for target in opened.targets for item in migration.plan(target).applied]
-        path.write_text(as_text(settings), encoding="utf-8")
+    if servers:
+        _init_servers(path, settings, is_json=json)
+        return
+    from hlgraph.settings import as_text
+
+    applied = _make_store(settings)
+    path.write_text(as_text(settings), encoding="utf-8")
     if json:
-        print_json({"settings": str(path), "store": settings.store, "migrations": applied})
+        print_json({"settings": str(path), "store": settings.store, "vectors": settings.vectors, "migrations": applied})
     else:
         say(f"wrote {path}; the store is {settings.store}", f"next: hlgraph --config {path} ingest PATH...")
+
+
+def _make_store(settings: Settings) -> list[str]:
+    """Make the store; the migrations that it has then."""
+    from hlgraph import migrate as migration
+    from hlgraph.stores.open import open_stores
+
+    opened = open_stores(settings)
+    with opened.closing:
+        with opened.stores.graph.lock():  # makes the store
+            pass
+        return [item.label for target in opened.targets for item in migration.plan(target).applied]
+
+
+def _init_servers(path: Path, settings: Settings, *, is_json: bool) -> None:
+    from hlgraph.cli.server_settings import PASSWORDS, as_commented_text, on_servers
+    from hlgraph.stores.open import open_stores
+
+    chosen = on_servers(settings)
+    open_stores(chosen).closing.close()  # asks no server, refuses urls that are none
+    path.write_text(as_commented_text(chosen), encoding="utf-8")
+    if is_json:
+        print_json({"settings": str(path), "store": chosen.store, "vectors": chosen.vectors, "migrations": []})
+        return
+    wanted = PASSWORDS[:1] if chosen.opensearch.service else PASSWORDS
+    say(
+        f"wrote {path}; the graph is {chosen.store}, the vectors are {chosen.vectors}",
+        f"next: look through it, and export {' and '.join(wanted)}",
+        f"then: hlgraph --config {path} migrate apply",
+        f"      hlgraph --config {path} ingest PATH...",
+    )
 
 
 def _stats_tree(item: CorpusStats) -> dict[str, object]:
@@ -134,7 +170,7 @@ def migrate(
     from hlgraph.stores.open import open_stores
 
     state: State = context.obj
-    opened = open_stores(state.settings().store)
+    opened = open_stores(state.settings())
     stores: dict[str, dict[str, list[str]]] = {}
     with opened.closing:
         before = {target.kind: len(migration.plan(target).applied) for target in opened.targets}
@@ -169,14 +205,12 @@ def config(context: typer.Context, json: Json = False) -> None:
     Example:
       hlgraph config > hlgraph.yaml
     """
-    import msgspec
-
-    from hlgraph.settings import as_text
+    from hlgraph.settings import as_text, as_tree
 
     state: State = context.obj
     settings = state.settings()
     if json:
-        print_json(msgspec.to_builtins(settings))
+        print_json(as_tree(settings))
     else:
         say(*as_text(settings).splitlines())
 

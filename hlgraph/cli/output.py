@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hlgraph.models.usage import Usage
     from hlgraph.pipeline import Report
     from hlgraph.records import Answer, Evidence, Scalar
     from hlgraph.retrieve import SearchResult
@@ -80,6 +81,8 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "question": answer.question,
         "answer": answer.text,
         "is_supported": answer.is_supported,
+        "uncited": list(answer.uncited),
+        "dropped_citations": answer.dropped_citations,
         "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],
     }
 
@@ -104,8 +107,14 @@ def report_tree(report: Report) -> dict[str, object]:
         },
         "problems": [{"uri": item.uri, "error": item.error} for item in report.problems],
         "resumed": report.resumed,
+        **({"usage": _usage_tree(report.usage)} if report.usage else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
+
+
+def _usage_tree(usage: Usage) -> dict[str, int]:
+    names = ("calls", "input_tokens", "output_tokens", "left_out")
+    return {name: getattr(usage, name) for name in names}
 
 
 def report_lines(report: Report) -> list[str]:
@@ -123,6 +132,13 @@ def report_lines(report: Report) -> list[str]:
     lines.extend(f"problem: {item.uri}: {item.error}" for item in report.problems[:_MOST_PROBLEMS])
     if len(report.problems) > _MOST_PROBLEMS:
         lines.append(f"... and {len(report.problems) - _MOST_PROBLEMS} more problems (--json lists all)")
+    if report.usage:
+        usage = report.usage
+        lines.append(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
+        if usage.left_out:
+            lines.append(
+                f"left out: {usage.left_out} names that stand neither in the text's list nor in their sentence"
+            )
     seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
     lines.append(f"time: {seconds or 'none'}")
     return lines

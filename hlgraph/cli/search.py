@@ -73,7 +73,8 @@ def answer(
 ) -> None:
     """Answer a question with citations [n].
 
-    Without a chat model the answer is the best evidence itself, sentence by sentence.
+    With a chat model (HLGRAPH_CHAT, such as openai:gpt-4o-mini) it answers from the evidence, and its citations are
+    checked. Without one the answer is the best evidence itself, sentence by sentence.
 
     \b
     Examples:
@@ -88,6 +89,10 @@ def answer(
         return
     say(found.text)
     say(*(f"  [{citation.number}] {place(citation.evidence)}" for citation in found.citations))
+    if found.uncited:
+        say(f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}")
+    if found.dropped_citations:
+        say(f"  left out: {found.dropped_citations} citations of evidence that there is not")
 
 
 def register(app: typer.Typer) -> None:

@@ -34,17 +34,20 @@ class State:
     """The global options of one run."""
 
     store: str | None
+    vectors: str | None
     config: str | None
 
     def settings(self, corpus: str | None = None) -> Settings:
         """Settings from file and environment, overridden by the options."""
         from hlgraph.cli.logs import set_up_warnings
-        from hlgraph.settings import load
+        from hlgraph.settings import at_store, load
 
         set_up_warnings()  # here, because every command comes by, and --help does not
         found = load(self.config)
         if self.store is not None:
-            found = replace(found, store=self.store)
+            found = at_store(found, self.store)
+        if self.vectors is not None:
+            found = replace(found, vectors=self.vectors)
         return found if corpus is None else replace(found, corpus=corpus)
 
     def open(self, corpus: str | None = None) -> HLGraph:

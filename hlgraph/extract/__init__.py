@@ -1,7 +1,11 @@
-"""Propositions, mentions, facts and topics out of chunks: by rules, or from files that somebody else computed."""
+"""Propositions, mentions, facts and topics out of chunks: by rules, from files that somebody else computed, by a model.
+
+The extractor by a chat model needs an extra and is imported from ``hlgraph.extract.chat``.
+"""
 
 from hlgraph.extract.local import LocalExtractor
 from hlgraph.extract.precomputed import PrecomputedExtractor
-from hlgraph.extract.seam import ChunkInput, Extractor
+from hlgraph.extract.quarantine import Quarantine
+from hlgraph.extract.seam import ChunkInput, Extractor, Metered
 
-__all__ = ["ChunkInput", "Extractor", "LocalExtractor", "PrecomputedExtractor"]
+__all__ = ["ChunkInput", "Extractor", "LocalExtractor", "Metered", "PrecomputedExtractor", "Quarantine"]

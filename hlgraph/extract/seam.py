@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from hlgraph.models.usage import Usage
 from hlgraph.records import Extraction
 
 
@@ -42,3 +43,10 @@ class Extractor(Protocol):
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """A hash of all that this extractor looks at for this chunk (its context, and for files the record itself)."""
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """An extractor whose calls cost something."""
+
+    usage: Usage

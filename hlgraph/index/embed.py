@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.change import Change, VectorBlock
-from hlgraph.errors import ModelMismatchError
+from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.ids import normalise_name
 from hlgraph.index.synonyms import synonyms
 from hlgraph.models.seams import Embedder
-from hlgraph.records import Chunk, Kind
+from hlgraph.records import Chunk, Entity, Kind, Record, Statement, Topic
 from hlgraph.stores.protocols import CorpusStats, Stores
 
 
@@ -24,12 +24,24 @@ def chunk_text(title: str, text: str) -> str:
 
 def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
     """Raise ModelMismatchError when the corpus (none or one) holds vectors of another model."""
+    check_fingerprint(stats, embedder)
     for corpus in stats:
-        if corpus.embedding and (corpus.embedding, corpus.dimensions) != (embedder.fingerprint, embedder.dimensions):
-            raise ModelMismatchError(
-                f"corpus {corpus.corpus!r} holds vectors of {corpus.embedding} ({corpus.dimensions} dimensions), the model "
-                f"in use is {embedder.fingerprint} ({embedder.dimensions}); use that model, or another corpus"
-            )
+        if corpus.embedding and corpus.dimensions != embedder.dimensions:
+            raise _mismatch(corpus, embedder)
+
+
+def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
+    """The same by the name of the model alone: the length of its vectors may cost a call of a provider."""
+    for corpus in stats:
+        if corpus.embedding and corpus.embedding != embedder.fingerprint:
+            raise _mismatch(corpus, embedder)
+
+
+def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
+    return ModelMismatchError(
+        f"corpus {corpus.corpus!r} holds vectors of {corpus.embedding} ({corpus.dimensions} dimensions), the model "
+        f"in use is {embedder.fingerprint} ({embedder.dimensions}); use that model, or another corpus"
+    )
 
 
 def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> Change:
@@ -55,7 +67,10 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
         (Kind.CHUNK, _chunk_rows(added, titles)),
         (Kind.CHUNK, _chunk_rows(again, titles)),
         (Kind.STATEMENT, [(s.id, s.text, s.source_id) for s in change.statements if s.id not in held[Kind.STATEMENT]]),
-        (Kind.TOPIC, [(t.id, t.name, t.source_id) for t in change.topics if t.id not in held[Kind.TOPIC]]),
+        (
+            Kind.TOPIC,
+            [(t.id, normalise_name(t.name), t.source_id) for t in change.topics if t.id not in held[Kind.TOPIC]],
+        ),
         (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in held[Kind.ENTITY]]),
     ]
     matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
@@ -74,6 +89,28 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
         vectors=tuple(block for at, block in enumerate(blocks) if block is not None and at != 1),
         replacements=() if blocks[1] is None else (blocks[1],),
     )
+
+
+def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
+    """The rows of stored records, all of one kind, as :func:`embed_change` made them; ``titles`` by id of the source."""
+    rows: list[tuple[str, str, str]] = []
+    kinds: set[Kind] = set()
+    for item in records:
+        if isinstance(item, Chunk):
+            rows.append((item.id, chunk_text(titles.get(item.source_id, ""), item.text), item.source_id))
+            kinds.add(Kind.CHUNK)
+        elif isinstance(item, Statement):
+            rows.append((item.id, item.text, item.source_id))
+            kinds.add(Kind.STATEMENT)
+        elif isinstance(item, Topic):
+            rows.append((item.id, normalise_name(item.name), item.source_id))
+            kinds.add(Kind.TOPIC)
+        elif isinstance(item, Entity):
+            rows.append((item.id, normalise_name(item.name), ""))
+            kinds.add(Kind.ENTITY)
+    if len(kinds) != 1:
+        raise InputError(f"records of {len(kinds)} kinds were given to embed; give records of one that has vectors")
+    return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
 
 
 def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[str, str, str]]:

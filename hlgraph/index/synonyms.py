@@ -19,6 +19,7 @@ SYNONYM_THRESHOLD = 0.8
 
 _LETTERS = 3
 _DIGITS = re.compile(r"\d+")
+_AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # also of money: "$4 million"
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
 
 
@@ -29,12 +30,12 @@ def is_eligible(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_eligible(name) for name in ("lothair ii", "12 km", "may 1990", "eu", "apollo 11")]
-    [True, False, False, False, True]
+    >>> [is_eligible(name) for name in ("lothair ii", "12 km", "may 1990", "$4 million", "eu", "apollo 11")]
+    [True, False, False, False, False, True]
     """
     letters = sum(map(str.isalpha, name))
     has_digits = bool(_DIGITS.search(name))
-    return letters >= _LETTERS and not name[0].isdigit() and not (has_digits and _MONTH.search(name))
+    return letters >= _LETTERS and not _AMOUNT.match(name) and not (has_digits and _MONTH.search(name))
 
 
 def synonyms(

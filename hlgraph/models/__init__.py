@@ -1,5 +1,5 @@
 """The three seams to models: ChatModel, Embedder, Reranker."""
 
-from hlgraph.models.seams import ChatModel, Embedder, Reranker
+from hlgraph.models.seams import ChatModel, Completion, Embedder, QuestionEmbedder, Reranker, question_vector
 
-__all__ = ["ChatModel", "Embedder", "Reranker"]
+__all__ = ["ChatModel", "Completion", "Embedder", "QuestionEmbedder", "Reranker", "question_vector"]

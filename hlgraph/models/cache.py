@@ -17,7 +17,7 @@ import filelock
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.models.seams import Embedder
+from hlgraph.models.seams import Embedder, question_vector
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +40,7 @@ _PRUNED_SHARE = 0.1
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIDE_FILES = ("-wal", "-shm")
+_QUESTION = "question\0"  # no text begins so: readers take NUL out
 
 _Result = TypeVar("_Result")
 
@@ -109,6 +110,19 @@ class CachedEmbedder:
                 vectors[rows[key]] = vector
             self._save(keys, new)
         return vectors
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """The vector of a question; kept apart from those of texts, since a model may embed both differently."""
+        key = _text_hash(f"{_QUESTION}{question}")
+        found = self._pull([key])
+        with self._lock:
+            self.hits += len(found)
+            self.misses += not found
+        if not found:
+            vector = question_vector(self._inner, question)
+            self._save([key], vector[np.newaxis])
+            return vector
+        return found[key]
 
     def forget(self, texts: Sequence[str]) -> None:
         """Delete what the file holds about these texts, of every model, and overwrite where it lay.
@@ -206,8 +220,9 @@ class CachedEmbedder:
 
     @property
     def _model(self) -> int:
-        """The fingerprint as the 64-bit number that the rows carry."""
-        return int.from_bytes(hashlib.sha256(self.fingerprint.encode()).digest()[:8], "big", signed=True)
+        """The fingerprint, or the name that a model asks for (``cache_name``), as the 64-bit number that the rows carry."""
+        name: str = getattr(self._inner, "cache_name", self.fingerprint)
+        return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
     def _try(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
         """What ``action`` gives; None where the cache cannot be used now, or any more."""

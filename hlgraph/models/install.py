@@ -20,7 +20,7 @@ import msgspec
 import platformdirs
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
-from hlgraph.models.local.embedder import TOKENIZER, WEIGHTS, LocalEmbedder, save_graph
+from hlgraph.models.local.embedder import TOKENIZER, WEIGHTS, LocalEmbedder, Runtime, save_graph
 from hlgraph.models.local.weights import sha256
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -143,8 +143,12 @@ def installed(*, root: Path | None = None) -> list[InstalledModel]:
     return [model for model in found if model is not None]
 
 
-def load_local(name: str = DEFAULT_MODEL, *, root: Path | None = None, threads: int | None = None) -> LocalEmbedder:
+def load_local(
+    name: str = DEFAULT_MODEL, *, root: Path | None = None, threads: int | None = None, runtime: Runtime | None = None
+) -> LocalEmbedder:
     """The embedder of an installed model; nothing but its settings is read before it embeds.
+
+    ``threads`` and ``runtime`` are those of :class:`LocalEmbedder`.
 
     Raises ModelMissingError with the command that installs the model.
     """
@@ -153,7 +157,7 @@ def load_local(name: str = DEFAULT_MODEL, *, root: Path | None = None, threads: 
     if model is None:
         command = "hlgraph models install" if name in _KNOWN else "hlgraph models install --from FOLDER"
         raise ModelMissingError(f"the local model {name!r} is not installed in {folder.parent}; run: {command}")
-    return LocalEmbedder(folder, name=name, weights_sha256=model.sha256[WEIGHTS], threads=threads)
+    return LocalEmbedder(folder, name=name, weights_sha256=model.sha256[WEIGHTS], threads=threads, runtime=runtime)
 
 
 def _check_runtime() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,22 @@ class Embedder(Protocol):
         """Drop what a cache holds about these texts (deletion leaves nothing behind)."""
 
 
+@runtime_checkable
+class QuestionEmbedder(Protocol):
+    """An embedder of a model that embeds questions in another way than the texts that answer them."""
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """One L2-normalised vector, comparable to those of texts."""
+
+
+def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
+    """The vector of a question: by the embedder's own way for questions where it has one, else as any text."""
+    if isinstance(embedder, QuestionEmbedder):
+        return embedder.embed_question(question)
+    vector: NDArray[np.float32] = embedder.embed([question])[0]
+    return vector
+
+
 class Reranker(Protocol):
     """Scores texts against a question, more exactly and more slowly than a search."""
 
@@ -40,12 +57,25 @@ class Reranker(Protocol):
         """One score a text, higher is better. ``similarities``: cosines to the question, where the caller has them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply: its text, the tokens that it cost (0 where the provider does not say), and whether it was cut off.
+
+    ``is_cut``: the reply ended because it reached the limit of its length, not because it was complete.
+    """
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    is_cut: bool = False
+
+
 class ChatModel(Protocol):
-    """Completes a conversation; the one call that extraction and answers need."""
+    """Completes a conversation; the one call that extraction and answers need. Must be safe for threads."""
 
     @property
     def fingerprint(self) -> str:
         """Name and version of the model."""
 
-    def complete(self, system: str, user: str, *, max_tokens: int) -> str:
-        """The text of the reply to one system and one user message."""
+    def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
+        """The reply to one system and one user message. Raises ModelError, of the kind that says what to do."""

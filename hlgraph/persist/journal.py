@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
+from hlgraph.errors import StoreError
 from hlgraph.records import Kind
 from hlgraph.stores.protocols import Stores, VectorBatch
 
@@ -33,6 +34,30 @@ def finish(pending: Pending, stores: Stores) -> Outcome:
     stores.graph.advance(change.id, ChangeState.DONE)
     _LOG.debug("change %s is done", change.id)
     return outcome
+
+
+def abandon(pending: Pending, stores: Stores) -> None:
+    """Give up a change that never became visible: its hidden rows go, then the journal forgets it; doing so twice is fine.
+
+    The mend for a change that the graph store cannot publish, however often it is tried. Needs the lock.
+
+    Raises StoreError for a change that is visible already: that one can only be finished.
+    """
+    change = pending.change
+    if pending.state is not ChangeState.STAGED:
+        raise StoreError(f"change {change.id} is visible already; run any ingest or delete to finish it")
+    written: dict[Kind, list[str]] = {
+        Kind.SOURCE: [source.id for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0]
+    }
+    for block in change.vectors:
+        written.setdefault(block.kind, []).extend(block.ids)
+    hidden: dict[str, list[str]] = {}
+    for kind, ids in written.items():
+        visible = {record.id for record in stores.graph.records(kind, ids)}
+        hidden[kind.value] = [name for name in ids if name not in visible]
+    stores.vectors.delete(change.corpus, {kind: ids for kind, ids in hidden.items() if ids})
+    stores.graph.advance(change.id, ChangeState.DONE)
+    _LOG.info("change %s was given up", change.id)
 
 
 def _before(change: Change, stores: Stores) -> None:

@@ -1,7 +1,7 @@
 """From paths to a stream of documents.
 
-Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each also gzipped; folders, globs and standard
-input. One bad source or row becomes a :class:`ReadFailure` in the stream; the others go on.
+Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each also gzipped; folders, globs, objects of
+S3 and standard input. One bad source or row becomes a :class:`ReadFailure` in the stream; the others go on.
 """
 
 from hlgraph.read.admit import inadmissible

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import Origin
 from hlgraph.read.failure import ReadFailure, failure
 from hlgraph.read.formats import format_of
+from hlgraph.read.s3 import S3Object, is_s3, objects, place_of
 
 STDIN = "-"
 STDIN_URI = "stdin:"
@@ -26,11 +27,15 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing to read: a file, or standard input when ``path`` is None; ``format`` is None for an unknown suffix."""
+    """One thing to read: a file, an object of S3, or standard input when both are None.
+
+    ``format`` is None for an unknown suffix.
+    """
 
     path: Path | None
     origin: Origin
     format: str | None
+    item: S3Object | None = None
 
 
 def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[Found | ReadFailure]:
@@ -38,7 +43,8 @@ def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[F
 
     A folder is walked with all folders in it, also through links to folders outside it. Left out are hidden files and
     folders and, unless ``format_name`` says how to read everything, files whose suffix has no reader: those are counted
-    in a warning of the log. A glob stands for files only. What two paths both reach comes once.
+    in a warning of the log. A glob stands for files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a
+    folder. What two paths both reach comes once.
     """
     seen: set[str] = set()
     for path in paths:
@@ -52,13 +58,18 @@ def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[F
 def covered(paths: Sequence[str]) -> tuple[str, ...]:
     """The names under which all that these paths stand for is stored, for finding what is missing; see ``is_covered``.
 
-    A folder gives its uri with ``/`` at the end, a file its uri and that with ``#`` (its rows). Standard input, globs
+    A folder gives its uri with ``/`` at the end, a file its uri and that with ``#`` (its rows); the same in S3, where the path
+    says which it is. Standard input, globs
     and what does not exist give nothing: they do not say what they no longer hold. A stored source that is covered, was
     not read again and is protected by no failure is gone from them (so is a file that its folder leaves out by now).
     """
     names: dict[str, None] = {}
     for path in paths:
         if path in ("", STDIN) or not _is_nameable(path):
+            continue
+        if is_s3(path):
+            place = place_of(path)
+            names |= dict.fromkeys((place.uri,) if place.is_folder else (place.uri, f"{place.uri}#"))
             continue
         absolute = _absolute(path)
         try:
@@ -89,6 +100,8 @@ def source_uri(path: str) -> str:
         return path
     if not path or not _is_nameable(path):
         raise InputError(f"{path!r} is no path; give a path or a uri")
+    if is_s3(path):
+        return place_of(path).uri
     return _absolute(path).as_uri()
 
 
@@ -98,6 +111,12 @@ def _expand(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]
         return
     if not path or not _is_nameable(path):
         yield failure(quote(path, errors="replace"), "is no path")
+        return
+    if is_s3(path):
+        yield from _in_s3(path, format_name)
+        return
+    if path.startswith("s3:/"):  # what a Path makes of it
+        yield failure(path, "has lost a slash", mend="give s3://bucket/key as text, not as a Path")
         return
     absolute = _absolute(path)
     try:
@@ -130,6 +149,38 @@ def _found(path: Path, format_name: str | None) -> Found | ReadFailure:
     return Found(path, Origin(path.as_uri(), name), format_name or format_of(name))
 
 
+def _in_s3(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
+    place = place_of(path)
+    is_empty = True
+    left_out: Counter[str] = Counter()
+    try:
+        for item in objects(path):
+            inner = item.place.key.removeprefix(place.key) if place.is_folder else ""
+            name = item.place.key.rpartition("/")[2]
+            if not all(map(_is_shown, inner.split("/"))):
+                continue
+            if place.is_folder and format_name is None and format_of(name) is None:
+                left_out[Path(name).suffix.lower() or name] += 1
+                continue
+            is_empty = False
+            yield Found(None, Origin(item.place.uri, name), format_name or format_of(name), item)
+    except ReadError as error:
+        yield ReadFailure(error.uri, error)
+        return
+    except MissingExtraError as error:
+        yield failure(place.uri, str(error))
+        return
+    _warn_left_out(place.uri, left_out)
+    if is_empty:
+        yield failure(place.uri, "holds no object that can be read", mend="check the path, or give a --format")
+
+
+def _warn_left_out(uri: str, left_out: Counter[str]) -> None:
+    if left_out:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common(10))
+        _logger.warning("%s: left out %d files without a reader: %s", uri, left_out.total(), kinds)
+
+
 def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
     is_empty = True
     left_out: Counter[str] = Counter()
@@ -147,9 +198,7 @@ def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
     for error in errors:
         is_empty = False
         yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
-    if left_out:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common(10))
-        _logger.warning("%s: left out %d files without a reader: %s", root.as_uri(), left_out.total(), kinds)
+    _warn_left_out(root.as_uri(), left_out)
     if is_empty:
         yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
 

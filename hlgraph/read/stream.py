@@ -53,11 +53,12 @@ def read(
 ) -> Iterator[Document | ReadFailure]:
     r"""Read files, folders, globs and standard input (``-``), one document or failure at a time.
 
-    A source is named by the ``file://`` uri of its absolute path; a row by that, ``#`` and its id, percent-encoded, or,
-    when it has none, the first 16 digits of a hash of its columns (so an edited row is another source: give rows ids).
-    Standard input is ``stdin:`` and a hash of its content, its rows ``stdin:#<id>``. Texts, titles and metadata are as
-    in the source, but lines end in ``\n``, and NUL characters and lone surrogates are taken out; offsets refer to that.
-    The metadata of a file holds its ``filename`` and what its content declares; that of a row its other columns.
+    A source is named by the ``file://`` uri of its absolute path, or by its ``s3://`` uri; a row by that, ``#`` and its id,
+    percent-encoded, or, when it has none, the first 16 digits of a hash of its columns (so an edited row is another
+    source: give rows ids). Standard input is ``stdin:`` and a hash of its content, its rows ``stdin:#<id>``. Texts, titles
+    and metadata are as in the source, but lines end in ``\n``, and NUL characters and lone surrogates are taken out; offsets
+    refer to that. The metadata of a file holds its ``filename`` and what its content declares; that of a row its other
+    columns.
 
     Parameters
     ----------
@@ -137,6 +138,10 @@ def _document(found: Found, data: bytes, options: ReadOptions) -> Document:
 def _opened(found: Found, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]:
     if found.path is not None:
         with found.path.open("rb") as raw:
+            yield raw
+        return
+    if found.item is not None:
+        with found.item.opened() as raw:
             yield raw
         return
     given = sys.stdin.buffer if stdin is None else stdin

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hlgraph import ids
-from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support
-from hlgraph.records import Chunk, Extraction, Mention, Proposition, Statement, Topic, Triple
+from hlgraph.change import About, Change, FactRow, MentionLink, Move, Placement, Support
+from hlgraph.records import Chunk, Extraction, Mention, Proposition, Source, Statement, Topic, Triple
 from hlgraph.resolve.compare import ChunkPlan, Comparison, metadata_text
 
 
@@ -34,8 +35,9 @@ class _Assembly:
     entity_ids: dict[str, str] = field(default_factory=dict)
 
     def add_chunk(self, chunk: Chunk, extraction: Extraction) -> None:
+        spelled = _spellings(extraction)
         for name in extraction.topics:
-            self._about(chunk, "", name)
+            self._about(chunk, "", spelled.get(ids.normalise_name(name), ""))
         placed: set[str] = set()
         for ordinal, proposition in enumerate(extraction.propositions):
             text = proposition.text.strip()
@@ -48,20 +50,20 @@ class _Assembly:
             if statement_id not in placed:
                 placed.add(statement_id)
                 start, end = _clamped(proposition, chunk)
-                self.placements.append(Placement(chunk.id, statement_id, ordinal, start, end))
+                self.placements.append(Placement(chunk.id, statement_id, ordinal, start, end, proposition.details))
             for name in proposition.topics:
-                self._about(chunk, statement_id, name)
+                self._about(chunk, statement_id, spelled.get(ids.normalise_name(name), ""))
             for mention in proposition.mentions:
                 self._mention(chunk, statement_id, mention)
             for triple in proposition.triples:
                 self._support(chunk, statement_id, triple)
 
     def _about(self, chunk: Chunk, statement_id: str, name: str) -> None:
-        if not ids.normalise_name(name):
+        if not name:
             return
         topic_id = ids.topic_id(chunk.source_id, name)
-        self.topics.setdefault(topic_id, Topic(topic_id, chunk.source_id, name.strip()))
-        self.abouts[About(chunk.id, statement_id, topic_id)] = None
+        self.topics.setdefault(topic_id, Topic(topic_id, chunk.source_id, name))
+        self.abouts[About(chunk.id, statement_id, topic_id, name)] = None
 
     def _mention(self, chunk: Chunk, statement_id: str, mention: Mention) -> str:
         """The id of the entity; empty when the name has nothing to be known by."""
@@ -90,6 +92,16 @@ class _Assembly:
         self.supports[Support(chunk.id, statement_id, fact_id)] = None
 
 
+def _spellings(extraction: Extraction) -> dict[str, str]:
+    """What the extraction of one chunk calls each topic most often (ties by the alphabet), by normalised name."""
+    counts: dict[str, Counter[str]] = {}
+    for names in (extraction.topics, *(proposition.topics for proposition in extraction.propositions)):
+        for name in names:
+            if key := ids.normalise_name(name):
+                counts.setdefault(key, Counter())[name.strip()] += 1
+    return {key: min(found, key=lambda name: (-found[name], name)) for key, found in counts.items()}
+
+
 def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
     """The span inside the chunk; the whole chunk when what the extractor gave is none."""
     size = chunk.end - chunk.start
@@ -101,15 +113,22 @@ def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
 def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     """The change that brings these sources to their new state, without vectors yet.
 
-    Its id is made from what it changes, so that planning the same step again gives the same change.
+    Its id is made from what it changes, so that planning the same step again gives the same change. A chunk whose
+    extraction failed keeps what is stored of it; it and its source carry no valid fingerprint, so they are looked at again.
     """
     assembly = _Assembly(corpus)
     chunks: list[Chunk] = []
+    moves: list[Move] = [move for item in batch for move in item.plan.moves]
     for item in batch:
         for (chunk, _), extraction in zip(item.plan.to_extract, item.extractions, strict=True):
-            chunks.append(chunk)
-            assembly.add_chunk(chunk, extraction)
-    sources = tuple(item.comparison.source for item in batch)
+            if not extraction.is_failed:
+                chunks.append(chunk)
+                assembly.add_chunk(chunk, extraction)
+            elif chunk.id in item.plan.known:
+                moves.append(Move(chunk.id, chunk.start, chunk.end, chunk.position, chunk.page))
+            else:
+                chunks.append(replace(chunk, fingerprint=""))
+    sources = tuple(_source(item) for item in batch)
     versions = tuple(item.comparison.base_version for item in batch)
     states = [
         f"{source.id}:{base}:{source.checksum}:{metadata_text(source.metadata)}"
@@ -122,7 +141,7 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
         base_versions=versions,
         chunks=tuple(chunks),
         removed_chunks=tuple(name for item in batch for name in item.plan.removed),
-        moves=tuple(move for item in batch for move in item.plan.moves),
+        moves=tuple(moves),
         topics=tuple(assembly.topics.values()),
         statements=tuple(assembly.statements.values()),
         entities=tuple(assembly.entities),
@@ -132,6 +151,14 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
         mentions=tuple(assembly.mentions.values()),
         supports=tuple(assembly.supports),
     )
+
+
+def _source(item: Extracted) -> Source:
+    """The source as it will be stored; where an extraction failed with a checksum that no document has."""
+    source = item.comparison.source
+    if not any(extraction.is_failed for extraction in item.extractions):
+        return source
+    return replace(source, checksum=ids.checksum("incomplete", source.checksum))
 
 
 def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) -> Change:

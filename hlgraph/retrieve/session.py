@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.index import check_model
-from hlgraph.models.seams import Embedder, Reranker
+from hlgraph.index.embed import check_fingerprint, check_model
+from hlgraph.models.seams import Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.request import SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, VectorQuery
@@ -49,6 +49,7 @@ class Session:
         self._corpus = corpus
         self._vector: NDArray[np.float32] | None = None
         self._read: dict[tuple[Kind, str], Record | None] = {}
+        self._cosines: dict[tuple[Kind, str], float] = {}
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -62,10 +63,12 @@ class Session:
     def vector(self) -> NDArray[np.float32]:
         """The question as a vector; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
         if self._vector is None:
-            check_model((self._corpus,), self._embedder)
+            check_fingerprint((self._corpus,), self._embedder)
             with self.step("embed") as step:
-                self._vector = self._embedder.embed([self.request.question])[0]
+                vector = question_vector(self._embedder, self.request.question)
                 step.count = 1
+            check_model((self._corpus,), self._embedder)  # afterwards: now the length is known without another call
+            self._vector = vector
         return self._vector
 
     def seeds(self, kind: Kind, k: int) -> list[Hit]:
@@ -92,16 +95,23 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"k": k, "mode": mode}
+        if mode == "vector":
+            self._cosines.update({(kind, hit.id): hit.score for hit in hits})
         return hits
 
     def similarities(self, kind: Kind, ids: Sequence[str]) -> dict[str, float]:
-        """Cosine to the question of each of these nodes that has a vector."""
-        vector = self.vector()
-        with self.step(f"similarity {kind}") as step:
-            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=ids)
-            self.round_trips += 1
-            step.count = len(found)
-            return dict(zip(found, (matrix @ vector).tolist(), strict=True)) if found else {}
+        """Cosine to the question of each of these nodes that has a vector; those that a search gave are not computed again."""
+        missing = [item for item in ids if (kind, item) not in self._cosines]
+        if missing:
+            vector = self.vector()
+            with self.step(f"similarity {kind}") as step:
+                found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=missing)
+                self.round_trips += 1
+                step.count = len(found)
+                if found:
+                    cosines = (matrix @ vector).tolist()
+                    self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
+        return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around the seeds."""

@@ -1,4 +1,4 @@
-"""From the url of a store to the two protocols: one closed table."""
+"""From the settings to the two protocols: one closed table a protocol, by the scheme of a url."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import SettingsError, UnknownNameError
 from hlgraph.migrate import MigrationTarget
-from hlgraph.stores.protocols import Stores
+from hlgraph.settings import Settings
+from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 
 
 class Finding(NamedTuple):
@@ -20,23 +21,45 @@ class Finding(NamedTuple):
     seen: str
 
 
+_SERVER_BATCH = 200_000
+"""Characters of text of one change on a server: some 1,500 statements, so that a transaction stays below 200 MiB of heap."""
+
+
 class Opened(NamedTuple):
-    """A store that is open: the pair, what is to be closed, what checks it, and what migrates it."""
+    """A store that is open: the pair, what is to be closed, what checks it, and what migrates it.
+
+    ``batch_characters`` is how much text one change should hold, ``batch_removed`` how many sources it should remove: as
+    much as one transaction of the store bears.
+    """
 
     stores: Stores
     closing: contextlib.ExitStack
     check: Callable[[], list[Finding]]
     targets: tuple[MigrationTarget, ...]
+    batch_characters: int = 1_000_000
+    batch_removed: int = 500
 
 
-def _embedded(rest: str) -> Opened:
+class _Graph(NamedTuple):
+    store: GraphStore
+    check: Callable[[], list[Finding]]
+    target: MigrationTarget
+
+
+class _Vectors(NamedTuple):
+    store: VectorStore
+    check: Callable[[], list[Finding]]
+    target: MigrationTarget
+
+
+def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.database import Database
     from hlgraph.stores.embedded.doctor import check
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 
-    database = Database(Path(rest).expanduser())
+    database = Database(_folder(settings.store))
     closing = contextlib.ExitStack()
     stores = Stores(
         closing.enter_context(EmbeddedGraphStore(database)), closing.enter_context(EmbeddedVectorStore(database))
@@ -44,20 +67,90 @@ def _embedded(rest: str) -> Opened:
     return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
 
 
-_STORES: Mapping[str, Callable[[str], Opened]] = {"hlgraph": _embedded}
+def _folder(url: str) -> Path:
+    return Path(url.partition("://")[2]).expanduser()
 
 
-def open_stores(url: str) -> Opened:
-    """Open the store of a url such as ``hlgraph://./folder``. Nothing is read or made yet.
+def _neo4j(settings: Settings) -> _Graph:
+    from hlgraph.stores.neo4j.doctor import check
+    from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+    from hlgraph.stores.neo4j.migrations import Neo4jTarget
+    from hlgraph.stores.neo4j.server import Server
 
-    Raises UnknownNameError for a url that names no kind of store, or no place.
+    server = Server(settings.store, settings.neo4j)
+    return _Graph(Neo4jGraphStore(server), lambda: [Finding(*item) for item in check(server)], Neo4jTarget(server))
+
+
+def _opensearch(settings: Settings) -> _Vectors:
+    from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
+
+    store = OpenSearchVectorStore(settings.vectors, settings.opensearch)
+    return _Vectors(store, lambda: [Finding(*item) for item in store.check()], store.target)
+
+
+def _embedded_vectors(settings: Settings) -> _Vectors:
+    from hlgraph.stores.embedded.database import Database
+    from hlgraph.stores.embedded.doctor import check
+    from hlgraph.stores.embedded.migrations import SqliteTarget
+    from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
+
+    database = Database(_folder(settings.vectors))
+    store = EmbeddedVectorStore(database)
+    return _Vectors(
+        store, lambda: [Finding(*item) for item in check(database, has_graph=False)], SqliteTarget(database.file)
+    )
+
+
+_GRAPHS: Mapping[str, Callable[[Settings], _Graph]] = dict.fromkeys(
+    ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"), _neo4j
+)
+_VECTORS: Mapping[str, Callable[[Settings], _Vectors]] = {
+    "http": _opensearch,
+    "https": _opensearch,
+    "hlgraph": _embedded_vectors,
+}
+
+
+def open_stores(target: str | Settings) -> Opened:
+    """Open the stores of a url such as ``hlgraph://./folder``, or of settings. Nothing is read or made yet.
+
+    ``settings.store`` names the graph store, ``settings.vectors`` the vector store where the graph store is a server.
+
+    Raises UnknownNameError for a url that names no kind of store, or no place, SettingsError for a pair that does not fit.
     """
+    settings = Settings(store=target) if isinstance(target, str) else target
+    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
+    if scheme == "hlgraph":
+        if settings.vectors:
+            raise SettingsError(
+                f"the embedded store {settings.store} holds vectors itself; leave vectors out, or set store to neo4j://host:port"
+            )
+        return _embedded(settings)
+    if not settings.vectors:
+        raise SettingsError(
+            f"{settings.store} holds the graph only; name the store of the vectors too, such as "
+            "vectors: https://localhost:9200 (or HLGRAPH_VECTORS)"
+        )
+    graph = _GRAPHS[scheme](settings)
+    vectors = _VECTORS[_scheme(settings.vectors, tuple(_VECTORS))](settings)
+    closing = contextlib.ExitStack()
+    stores = Stores(closing.enter_context(graph.store), closing.enter_context(vectors.store))
+    return Opened(
+        stores, closing, lambda: [*graph.check(), *vectors.check()], (graph.target, vectors.target), _SERVER_BATCH
+    )
+
+
+def _scheme(url: str, known: tuple[str, ...]) -> str:
     scheme, separator, rest = url.partition("://")
-    if not separator or scheme not in _STORES:
-        known = ", ".join(f"{name}://" for name in sorted(_STORES))
+    if not separator or scheme not in known:
+        names = ", ".join(f"{name}://" for name in sorted(known))
         raise UnknownNameError(
-            f"{url!r} is no url of a store; write one that starts with {known}, such as hlgraph://./folder"
+            f"{url!r} is no url of a store; write one that starts with {names}, such as {_example(known)}"
         )
     if not rest:
-        raise UnknownNameError(f"{url!r} names no folder; write one, such as hlgraph://./folder")
-    return _STORES[scheme](rest)
+        raise UnknownNameError(f"{url!r} names no folder or host; write one, such as {_example(known)}")
+    return scheme
+
+
+def _example(known: tuple[str, ...]) -> str:
+    return "hlgraph://./folder" if "hlgraph" in known else "neo4j://localhost:7687"

@@ -96,8 +96,13 @@ class GraphStore(Protocol):
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """One bounded part of the visible graph; no node or edge that only sources outside the scope assert."""
 
-    def stats(self, corpus: str | None = None, *, has_counts: bool = True) -> tuple[CorpusStats, ...]:
-        """What each corpus (or this one; nothing if there is none of that name) holds; without counts it is cheap."""
+    def stats(
+        self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
+    ) -> tuple[CorpusStats, ...]:
+        """What each corpus (or this one; nothing if there is none of that name) holds.
+
+        Without counts it is cheap. Counts without those of relationships, which every ingest asks for, cost little more.
+        """
 
     def __enter__(self) -> Self: ...
 

@@ -216,6 +216,15 @@ class GraphStoreContract:
         assert {"category", "year", "tags", "is_open", "height", "uri", "title", "source_id"} == set(stats.fields)
         assert (stats.embedding, stats.dimensions) == (_EMBEDDER.fingerprint, 32)
 
+    def test_stats_count_no_more_than_is_asked_for(self, stores: Stores) -> None:
+        fill(stores)
+        bare = stores.graph.stats(CORPUS, has_counts=False)[0]
+        records = stores.graph.stats(CORPUS, has_relationships=False)[0]
+        everything = stores.graph.stats(CORPUS)[0]
+        assert (bare.version, bare.fields) == (everything.version, everything.fields)
+        assert records.records == everything.records
+        assert everything.relationships[Relationship.MENTIONS] == 9
+
     def test_every_published_change_raises_the_version(self, stores: Stores) -> None:
         fill(stores)
         first = stores.graph.stats(CORPUS)[0].version

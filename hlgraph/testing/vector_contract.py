@@ -187,6 +187,14 @@ class VectorStoreContract:
             assert len(stores.vectors.search(VectorQuery(kind, corpus, 9, ask("bridge")))) == ids
             assert len(stores.vectors.search(VectorQuery(kind, corpus, 9, text="bridge"))) == ids
 
+    def test_another_corpus_has_no_say_in_the_ranking_by_text(self, stores: Stores) -> None:
+        fill(stores)
+        query = VectorQuery(Kind.STATEMENT, "c", 9, text="the old bridge by the canal lock")
+        before = stores.vectors.search(query)
+        many = ("canal and more canal in a long text about the canal",) * 40
+        stores.vectors.upsert(VectorBatch("other", "x", (), (block(Kind.STATEMENT, many, first=900),)))
+        assert stores.vectors.search(query) == before
+
     def test_deleted_rows_are_gone_from_every_search(self, stores: Stores) -> None:
         fill(stores)
         assert stores.vectors.delete("c", {"statement": [_SOURCES[0].id, "nope"], "source": [_SOURCES[0].id]}) == 2

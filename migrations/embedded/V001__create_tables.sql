@@ -45,7 +45,7 @@ CREATE TABLE chunk (
 
 CREATE TABLE topic (n INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 
-CREATE TABLE statement (n INTEGER PRIMARY KEY, text TEXT NOT NULL, details TEXT NOT NULL) STRICT;
+CREATE TABLE statement (n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
 
 CREATE TABLE entity (n INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL) STRICT;
 
@@ -65,6 +65,7 @@ CREATE TABLE in_chunk (
   ordinal INTEGER NOT NULL,
   start INTEGER NOT NULL,
   "end" INTEGER NOT NULL,
+  details TEXT NOT NULL,
   PRIMARY KEY (chunk, statement)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX in_chunk_statement ON in_chunk (statement);
@@ -72,6 +73,7 @@ CREATE INDEX in_chunk_statement ON in_chunk (statement);
 CREATE TABLE chunk_topic (
   chunk INTEGER NOT NULL,
   topic INTEGER NOT NULL,
+  name TEXT NOT NULL,
   PRIMARY KEY (chunk, topic)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX chunk_topic_topic ON chunk_topic (topic);
@@ -138,9 +140,11 @@ CREATE TABLE journal (
   id TEXT NOT NULL UNIQUE,
   corpus TEXT NOT NULL,
   state TEXT NOT NULL,
-  payload BLOB NOT NULL,
   outcome BLOB NOT NULL
 ) STRICT;
+
+-- The change of an entry, apart from its state: a new state must not write megabytes anew.
+CREATE TABLE journal_change (id TEXT PRIMARY KEY, payload BLOB NOT NULL) STRICT;
 
 -- The vector store. Vectors themselves lie in files vectors/<file>-<generation>.f32, one row a slot.
 
@@ -185,8 +189,5 @@ CREATE INDEX vector_source_corpus ON vector_source (corpus);
 CREATE TABLE vector_source_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL) STRICT;
 INSERT INTO vector_source_version VALUES (1, 0);
 
--- Full text, one table a kind so that term statistics are those of the kind; texts are stored as normalised words.
-CREATE VIRTUAL TABLE text_chunk USING fts5 (words, tokenize = 'porter unicode61');
-CREATE VIRTUAL TABLE text_statement USING fts5 (words, tokenize = 'porter unicode61');
-CREATE VIRTUAL TABLE text_topic USING fts5 (words, tokenize = 'porter unicode61');
-CREATE VIRTUAL TABLE text_entity USING fts5 (words, tokenize = 'porter unicode61');
+-- Full text: one virtual table text_<file> a row of vector_file, made with it, so that term statistics are those of one kind
+-- of one corpus. Texts are stored as normalised words.

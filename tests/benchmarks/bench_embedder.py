@@ -2,6 +2,7 @@
 
 183 texts a second is what sentence-transformers with torch did on two cores with texts of 100 characters. On a busy
 machine wall-clock time says little: the second figure, from the processor time that this process was given, says more.
+Both runtimes are measured with the same texts, and the lowest cosine between their vectors is printed.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def measure(embedder: LocalEmbedder) -> str:
     characters = statistics.mean(map(len, texts))
     speed, given = TEXTS / min(wall), embedder.threads * TEXTS / min(processor)
     return (
-        f"{embedder.fingerprint}, {embedder.threads} threads, {TEXTS} texts of {characters:.0f} characters\n"
+        f"{embedder.fingerprint} by {embedder.runtime}, {embedder.threads} threads, {TEXTS} texts of {characters:.0f} characters\n"
         f"in bulk   {speed:.0f} texts/s = {speed / REFERENCE:.2f} x {REFERENCE}"
         f" ({given:.0f} texts/s = {given / REFERENCE:.2f} x by processor time)\n"
         f"a query   {statistics.median(queries):.1f} ms median, {min(queries):.1f} ms at best\n"
@@ -80,4 +81,9 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=None, help="processor cores to use (default: all)")
     arguments = parser.parse_args()
     install()
-    sys.stdout.write(measure(load_local(threads=arguments.threads)))
+    exact = load_local(threads=arguments.threads, runtime="onnxruntime")
+    quick = load_local(threads=arguments.threads, runtime="openvino")
+    for each in (exact, quick):
+        sys.stdout.write(measure(each))
+    cosines = (exact.embed(sentences(TEXTS)) * quick.embed(sentences(TEXTS))).sum(axis=1)
+    sys.stdout.write(f"lowest cosine between the two: {cosines.min():.6f}\n")

@@ -29,16 +29,17 @@ class MadeUpGraph:
 
     size: int
     rng: np.random.Generator
+    sources_a_change: int = _SOURCES_A_CHANGE
     statements: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     blocks: list[NDArray[np.float32]] = field(default_factory=list)
     entities: set[str] = field(default_factory=set)
 
     def changes(self) -> Iterator[Change]:
-        """The corpus, a thousand sources at a time."""
+        """The corpus, ``sources_a_change`` at a time."""
         count = self.size // _STATEMENTS
-        for first in range(0, count, _SOURCES_A_CHANGE):
-            yield self._change(range(first, min(first + _SOURCES_A_CHANGE, count)))
+        for first in range(0, count, self.sources_a_change):
+            yield self._change(range(first, min(first + self.sources_a_change, count)))
 
     def matrix(self) -> NDArray[np.float32]:
         """The vectors of all statements, in their order."""

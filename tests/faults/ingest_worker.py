@@ -1,7 +1,10 @@
-"""A worker that ingests JSON lines in small batches, to be killed: ``python ingest_worker.py STORE FILE [KILL_AT]``.
+"""A worker that ingests JSON lines in small batches, to be killed: ``python ingest_worker.py STORE FILE [HOW]``.
 
-With ``KILL_AT`` it kills itself, as ``kill -9`` does, at that step of the journal: just before or just after a transaction
-or a write of vectors, counted from 1.
+``STORE`` is the url of a store or a file of settings (``.json``). It says ``ready`` when it begins to write; an error of
+hlgraph ends it with code 3.
+
+``lease=SECONDS`` makes its right to write last so long. With a number it kills itself, as ``kill -9`` does, at that step of
+the journal: just before or just after a transaction or a write of vectors, counted from 1.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from collections.abc import Callable
 
 from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.errors import HLGraphError
 from hlgraph.extract import LocalExtractor
 from hlgraph.read import covered, read
+from hlgraph.settings import load
 from hlgraph.stores.embedded import database, matrix, vector_rows
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -63,10 +68,17 @@ def main() -> None:
     """Ingest, and delete what is missing from the file."""
     store, path = sys.argv[1:3]
     if len(sys.argv) > 3:
-        _arm(int(sys.argv[3]))
-    opened = open_stores(store)
+        if sys.argv[3].startswith("lease="):
+            from hlgraph.stores.neo4j.lease import Lease
+
+            Lease.__init__.__kwdefaults__["seconds"] = int(sys.argv[3].removeprefix("lease="))  # type: ignore[index]
+        else:
+            _arm(int(sys.argv[3]))
+    opened = open_stores(load(store) if store.endswith(".json") else store)
     steps = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=5)
     with opened.closing, opened.stores.graph.lock():
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
         seen: set[str] = set()
 
         def noted() -> object:
@@ -79,4 +91,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except HLGraphError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.exit(3)

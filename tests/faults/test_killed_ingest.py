@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -13,39 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from killed_rows import edited, rows, write
 
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.snapshot import snapshot
 
 _WORKER = Path(__file__).with_name("ingest_worker.py")
 _ROUNDS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "4"))
-_PEOPLE = ("Mara Quill", "Ivo Brandt", "Sela Orne", "Tobin Arkwright", "Una Vessel", "Karel Moss")
-_PLACES = ("Tessing", "Aldane", "Port Verrin", "Hallow Mere", "Quarrick", "Low Fenton")
-_DEEDS = ("was born in", "designed the bridge of", "wrote about", "left", "returned to", "measured the river at")
-
-
-def _rows(seed: int, count: int) -> list[dict[str, object]]:
-    rng = random.Random(seed)
-    rows: list[dict[str, object]] = []
-    for number in range(count):
-        sentences = [
-            f"{rng.choice(_PEOPLE)} {rng.choice(_DEEDS)} {rng.choice(_PLACES)} in {rng.randint(1850, 1950)}."
-            for _ in range(rng.randint(3, 14))
-        ]
-        rows.append({"id": f"r{number}", "title": rng.choice(_PLACES), "text": " ".join(sentences), "year": number})
-    return rows
-
-
-def _edited(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Every third row edited, every seventh gone, two new ones."""
-    kept = [dict(row) for number, row in enumerate(rows) if number % 7]
-    for row in kept[::3]:
-        row["text"] = f"{row['text']} {_PEOPLE[0]} saw it."
-    return [*kept, {"id": "n1", "title": "New", "text": "Una Vessel opened the Orne Hall in 1951."}]
-
-
-def _write(path: Path, rows: list[dict[str, object]]) -> None:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
 def _run(store: str, path: Path, *more: str) -> int:
@@ -63,12 +36,12 @@ def _state(store: str) -> Mapping[str, list[object]]:
 def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Mapping[str, list[object]], float]:
     """Two states of a file, the store after both without interruption, and how long the second ingest takes."""
     folder = tmp_path_factory.mktemp("reference")
-    rows = _rows(7, 40)
+    documents = rows(7, 40)
     data = folder / "data"
     data.mkdir()
     first, second = folder / "first.jsonl", folder / "second.jsonl"
-    _write(first, rows)
-    _write(second, _edited(rows))
+    write(first, documents)
+    write(second, edited(documents))
     path = data / "rows.jsonl"
     store = f"hlgraph://{folder}/store"
     path.write_bytes(first.read_bytes())

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from hlgraph.cli import main
-from hlgraph.cli.logs import CHATTY
+from hlgraph.cli.logs import CHATTY, DRIVERS
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 # One of each format.
@@ -72,7 +72,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (found / "first.txt").write_text(done.out + done.err)
         yield found
     logging.getLogger("hlgraph").handlers.clear()
-    for name in CHATTY:
+    for name in (*CHATTY, *DRIVERS):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 

@@ -22,8 +22,9 @@ from typing import Any
 import pytest
 
 from hlgraph.cli import main
-from hlgraph.cli.logs import CHATTY
+from hlgraph.cli.logs import CHATTY, DRIVERS
 from hlgraph.client import HLGraph
+from hlgraph.resolve import removal
 from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
@@ -81,7 +82,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (found / "ingested.json").write_text(done.out)
         yield found
     logging.getLogger("hlgraph").handlers.clear()
-    for name in CHATTY:
+    for name in (*CHATTY, *DRIVERS):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
@@ -193,6 +194,24 @@ def test_doctor(place: Path) -> None:
     matches_snapshot("doctor", tree)
 
 
+def test_journal(place: Path, tmp_path: Path) -> None:
+    store = ("--store", f"hlgraph://{tmp_path}/store", "journal")
+    assert silent(*store) == {"changes": [], "dropped": []}
+    assert not (tmp_path / "store").exists()
+    opened = open_stores(store[1])
+    with opened.closing, opened.stores.graph.lock():
+        for name in ("a", "b"):
+            opened.stores.graph.stage(removal(name, ["x"], versions=[1]))
+    found = silent(*store)
+    assert [item["corpus"] for item in found["changes"]] == ["a", "b"]
+    one = silent(*store, "drop", "--change", found["changes"][1]["id"])
+    assert one["dropped"] == [found["changes"][1]["id"]]
+    matches_snapshot("journal", found, one)
+    assert call(*store, "drop").out.startswith(f"{found['changes'][0]['id']}  given up: corpus a")
+    assert silent(*store) == {"changes": [], "dropped": []}
+    assert "there is no unfinished change" in call(*store, "drop", "--change", "x", "--json").error["message"]
+
+
 def test_migrate(place: Path, tmp_path: Path) -> None:
     new = ("--store", f"hlgraph://{tmp_path}/new", "migrate")
     steps = [silent(*new), silent(*new, "verify", code=1), silent(*new, "apply"), silent(*new, "verify")]
@@ -203,7 +222,8 @@ def test_migrate(place: Path, tmp_path: Path) -> None:
 
 def test_init_and_config(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = silent("--store", f"hlgraph://{tmp_path}/new", "init", tmp_path / "hlgraph.yaml")
-    matches_snapshot("init", made)
+    servers = silent("--store", f"hlgraph://{tmp_path}/new", "init", "--servers", tmp_path / "servers.yaml")
+    matches_snapshot("init", made, servers)
     for name in ("HLGRAPH_MODELS", "HLGRAPH_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))
     everything = silent("config")
@@ -275,10 +295,10 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("search", "x", "--where", "yaer > 3"), "WhereError", "yaer"),
         (
             ("ingest", "x", "--extract", "chat"),
-            "UnknownNameError",
-            "later version of hlgraph; choose local, or precomputed",
+            "InputError",
+            "extraction by a chat model needs one; name it in HLGRAPH_CHAT",
         ),
-        (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local or precomputed"),
+        (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local, precomputed or chat"),
         (("ingest", "x", "--extract", "precomputed"), "InputError", "--extractions"),
         (("ingest", "x", "--map", "text"), "InputError", "text=body"),
         (("ingest", "x", "--map", "text= "), "InputError", "text=body"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 from hlgraph.errors import ModelError
 from hlgraph.models.install import DEFAULT_MODEL, InstalledModel, install, installed, load_local
-from hlgraph.models.local.embedder import LocalEmbedder
+from hlgraph.models.local.embedder import LocalEmbedder, Runtime
+from hlgraph.models.local.openvino import computes_bfloat16
 
 pytestmark = pytest.mark.model
 
 REFERENCE = Path(__file__).parents[1] / "data" / "minilm_reference.json"
+SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,13 @@ def model() -> InstalledModel:
 
 @pytest.fixture(scope="module")
 def embedder(model: InstalledModel) -> LocalEmbedder:
-    return load_local(root=model.path.parent)
+    return load_local(root=model.path.parent, runtime="onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def quick(model: InstalledModel) -> LocalEmbedder:
+    """By OpenVINO: in bfloat16 where the processor has it, else in single precision."""
+    return load_local(root=model.path.parent, runtime="openvino")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +52,31 @@ def test_vectors_are_those_of_sentence_transformers(embedder: LocalEmbedder, ref
     assert vectors.shape == (12, embedder.dimensions) == (12, 384)
     assert embedder.max_tokens == reference["max_tokens"] == 256
     assert embedder.fingerprint == "all-MiniLM-L6-v2@53aa51172d14/256"
+
+
+def test_openvino_gives_the_vectors_of_the_same_model(quick: LocalEmbedder, reference: dict[str, Any]) -> None:
+    vectors = quick.embed(reference["texts"])
+    assert (vectors * np.array(reference["vectors"])).sum(axis=1).min() > 0.9999
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (quick.runtime, quick.fingerprint) == ("openvino", "all-MiniLM-L6-v2@53aa51172d14/256")
+
+
+def test_the_runtimes_agree_on_words_sentences_and_long_texts(embedder: LocalEmbedder, quick: LocalEmbedder) -> None:
+    pages = [path.read_text(encoding="utf-8") for path in sorted(SAMPLES.rglob("*.md"))]
+    sentences = [each for page in pages for each in re.split(r"(?<=[.?!])\s+", page) if each]
+    words = sorted({word for page in pages for word in re.findall(r"\w+", page)})
+    texts = [*pages[:20], *sentences[:400], *words[:400], "", "   ", "🌧️", "OK", "!!!", "half a character: \ud83c"]
+    assert len(texts) > 800
+    cosines = (embedder.embed(texts) * quick.embed(texts)).sum(axis=1)
+    assert cosines.min() > 0.9999, texts[int(cosines.argmin())]
+    shuffled = np.random.default_rng(4).permutation(len(texts))
+    again = quick.embed([texts[index] for index in shuffled])
+    assert (again * quick.embed(texts)[shuffled]).sum(axis=1).min() > 0.9999
+
+
+def test_openvino_is_taken_where_the_processor_has_bfloat16(model: InstalledModel) -> None:
+    expected: Runtime = "openvino" if computes_bfloat16() else "onnxruntime"
+    assert load_local(root=model.path.parent).runtime == expected
 
 
 def test_a_vector_does_not_depend_on_its_batch(embedder: LocalEmbedder, reference: dict[str, Any]) -> None:

@@ -99,3 +99,39 @@ def test_the_core_is_small(installed: Installed) -> None:
     mib = sum(sizes.values()) / 2**20
     largest = sorted(sizes, key=lambda path: -sizes[path])[:5]
     assert mib < CORE_MIB, f"{mib:.0f} MiB; the largest files are {[path.name for path in largest]}"
+
+
+MISSING = """
+import sys
+import hlgraph
+from hlgraph.errors import MissingExtraError
+from hlgraph.read import read
+from hlgraph.settings import ModelSettings, Settings
+
+def models(**names):
+    with hlgraph.connect(Settings(store=f"hlgraph://{sys.argv[1]}/s", models=ModelSettings(**names))) as graph:
+        graph._chat() if "chat" in names else graph._embedder() if "embedder" in names else graph._reranker()
+
+def said(action, *words):
+    try:
+        action()
+    except MissingExtraError as error:
+        assert all(word in str(error) for word in ("run: pip install 'hlgraph[", *words)), error
+        print(error.extra)
+    else:
+        raise SystemExit(f"nothing was said of {words}")
+
+said(lambda: models(chat="openai:m"), "the model openai:m")
+said(lambda: models(chat="bedrock:m"), "the model bedrock:m")
+said(lambda: models(embedder="cohere:m"), "the model cohere:m")
+said(lambda: models(reranker="bedrock:m"), "the model bedrock:m")
+said(lambda: __import__("hlgraph.integrations.langchain"), "hlgraph in LangChain")
+(failure,) = read(["s3://b/k"])
+print(str(failure.error).rpartition("[")[2].rstrip("']"))
+"""
+
+
+def test_what_needs_an_extra_says_its_line(installed: Installed, tmp_path: Path) -> None:
+    # Extraction by a chat model is not among them: Typer brings pydantic by now. tests/unit/test_extract_chat.py hides it.
+    said = installed.run("python", "-c", MISSING, str(tmp_path)).split()
+    assert said == ["openai", "bedrock", "cohere", "aws", "langchain", "aws"]

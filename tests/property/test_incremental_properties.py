@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -12,8 +14,9 @@ from hypothesis import strategies as st
 from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
+from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import source_id
-from hlgraph.records import Document
+from hlgraph.records import Document, Extraction, Proposition
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -33,6 +36,38 @@ _STEP = st.tuples(st.integers(0, 2), st.one_of(st.none(), _STATE))
 _STEPS = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder())
 
 
+class _Spelled:
+    """Sentences "TOPIC says TEXT DETAIL." as propositions: the same topic in many spellings, a text with other details."""
+
+    fingerprint = "spelled/1"
+    problems: tuple[str, ...] = ()
+    sentence = re.compile(r"(\w+) says (\w+) (\w+)\.")
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        return [self._one(chunk.text) for chunk in chunks]
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        return chunk.text
+
+    def _one(self, text: str) -> Extraction:
+        found = [
+            Proposition(f"It says {said[2]}.", said.start(), said.end(), (said[1],), details=(said[3],))
+            for said in self.sentence.finditer(text)
+        ]
+        return Extraction(tuple(found), ("BRIDGES",) if len(text) % 2 else ())
+
+
+_SPELLED = st.builds(
+    lambda topic, said, detail: f"{topic} says {said} {detail}.",
+    st.sampled_from(("Bridges", "bridges", "BRIDGES", "Rivers", "rivers")),
+    st.sampled_from(("yes", "no", "nothing")),
+    st.sampled_from(("today", "again", "twice", "slowly")),
+)
+_SPELLED_TEXT = st.lists(_SPELLED, min_size=1, max_size=25).map(" ".join)
+_SPELLED_STATE = st.tuples(_SPELLED_TEXT, st.just(""), st.just(0))
+_SPELLED_STEPS = pipeline.Steps(ContentDefinedChunker(32, 0.2), _Spelled(), WordEmbedder())
+
+
 def _document(number: int, state: tuple[str, str, int]) -> Document:
     text, title, year = state
     return Document(f"doc:{number}", text, title, {"year": year} if year else {})
@@ -46,6 +81,18 @@ def _check_clean(opened: object) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(_STEP, min_size=1, max_size=6))
 def test_any_history_gives_the_graph_of_its_last_state(history: list[tuple[int, tuple[str, str, int] | None]]) -> None:
+    _check_history(history, _STEPS)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(st.tuples(st.integers(0, 1), st.one_of(st.none(), _SPELLED_STATE)), min_size=2, max_size=6))
+def test_names_of_topics_and_details_of_statements_do_not_remember(
+    history: list[tuple[int, tuple[str, str, int] | None]],
+) -> None:
+    _check_history(history, _SPELLED_STEPS)
+
+
+def _check_history(history: list[tuple[int, tuple[str, str, int] | None]], steps: pipeline.Steps) -> None:
     folder = Path(tempfile.mkdtemp(prefix="hlgraph-"))
     try:
         states: dict[int, tuple[str, str, int]] = {}
@@ -57,15 +104,15 @@ def test_any_history_gives_the_graph_of_its_last_state(history: list[tuple[int, 
                         pipeline.delete([source_id("c", f"doc:{number}")], "c", stores=opened.stores)
                 else:
                     states[number] = state
-                    pipeline.ingest([_document(number, state)], "c", stores=opened.stores, steps=_STEPS)
+                    pipeline.ingest([_document(number, state)], "c", stores=opened.stores, steps=steps)
             walked = snapshot(opened.stores, "c")
             _check_clean(opened)
         opened = open_stores(f"hlgraph://{folder}/fresh")
         with opened.closing:
             documents = [_document(number, state) for number, state in sorted(states.items())]
-            pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+            pipeline.ingest(documents, "c", stores=opened.stores, steps=steps)
             assert walked == snapshot(opened.stores, "c")
-            again = pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+            again = pipeline.ingest(documents, "c", stores=opened.stores, steps=steps)
             assert (again.sources_added, again.sources_changed, again.sources_unchanged) == (0, 0, len(documents))
             _check_clean(opened)
     finally:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.similarity import Pairs, ThresholdIndex, pairs_within
+from hlgraph.algorithms.similarity import Pairs, ThresholdIndex, pairs_between, pairs_within
 
 Matrix = NDArray[np.float32]
 _MARGIN = 2e-6  # between float32 and exact arithmetic; pairs this close to the threshold may fall on either side
@@ -41,6 +41,11 @@ def _check_exact(found: Pairs, queries: Matrix, base: Matrix, threshold: float) 
     assert (found.similarities >= np.float32(threshold)).all()
 
 
+def _check_same(found: Pairs, other: Pairs) -> None:
+    for one, two in zip(found, other, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def _check_within(found: Pairs, both: Pairs) -> None:
     """Each pair of different rows once, in the same order and with the same bits as a query of all rows gives them."""
     keep = both.queries < both.base
@@ -67,7 +72,9 @@ def test_the_pairs_are_those_of_a_plain_product(  # noqa: PLR0917 - one name for
     index = ThresholdIndex(base[: rng.integers(1, count + 1)])
     index.add(base)
     assert len(index) == count
-    _check_exact(index.query(queries, threshold=threshold), queries, base, threshold)
+    found = index.query(queries, threshold=threshold)
+    _check_exact(found, queries, base, threshold)
+    _check_same(pairs_between(queries, base, threshold=threshold), found)
     _check_within(pairs_within(base, threshold=threshold), index.query(base, threshold=threshold))
 
 
@@ -152,11 +159,12 @@ def test_blocks_of_queries_and_rows_meet_without_a_gap() -> None:
     )
     assert found.queries.max() > 1_024
     _check_exact(found, queries, base, 0.99)
+    _check_same(pairs_between(queries, base, threshold=0.99), found)
 
 
 def test_blocks_of_rows_meet_within() -> None:
     rows = _vectors(np.random.default_rng(12), 2_500, 130, clusters=400)
-    rows[1_023:1_026] = rows[5]
+    rows[1_023:1_026] = rows[5]  # around the end of a block
     found = pairs_within(rows, threshold=0.8)
     assert {(5, 1_023), (1_023, 1_024), (1_024, 1_025)} <= set(
         zip(found.queries.tolist(), found.base.tolist(), strict=True)

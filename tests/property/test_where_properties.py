@@ -10,85 +10,12 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from where_filters import comparison, filters, scalars, source, sources
 
 from hlgraph.errors import WhereError
-from hlgraph.records import MetadataValue, Source
+from hlgraph.records import Source
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, field, matches, parse, source_values, to_text
-
-KEYS = ["a", "year", 'q"k', "it's", "a.b", "a[0]", "$", "a\\b", "a\nb", "é", "\U0001f600", "in", "", "uri", "title"]
-KEYS += ["metadata.a", "metadata.title", "`", "\\u0061", "%s", ":w0"]
-WORDS = [
-    "",
-    "a",
-    "b",
-    "B",
-    "é",
-    "\uffff",
-    "\U0001f600",
-    "a'b",
-    'a"b',
-    "1",
-    "true",
-    "null",
-    "[1]",
-    "{}",
-    "%",
-    "a\\u0062",
-]
-NUMBERS = [
-    0,
-    1,
-    -1,
-    3,
-    2**53,
-    2**53 + 1,
-    2**63 - 1,
-    -(2**63),
-    0.1,
-    0.30000000000000004,
-    1.0,
-    -0.0,
-    2.0**63,
-    1e300,
-    5e-324,
-]
-
-texts = st.sampled_from(WORDS) | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)
-numbers = st.sampled_from(NUMBERS) | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-scalars = texts | numbers | st.booleans()
-stored = scalars | st.integers(-(10**320), 10**320) | st.lists(scalars, max_size=3).map(tuple)
-metadata = st.dictionaries(st.sampled_from(KEYS) | texts, stored, max_size=6)
-
-names = st.sampled_from([*filter(None, KEYS), "uri", "title", "source_id", "metadata.uri", "metadata.", "gone"]) | texts
-names = names.filter(bool)
-
-
-def comparison(name: str, op: Op, value: str | float) -> Compare:
-    return Compare(name, op if not isinstance(value, bool) else Op.NE, value)
-
-
-leaves = (
-    st.builds(comparison, names, st.sampled_from(Op), scalars)
-    | st.builds(In, names, st.lists(scalars, max_size=5).map(tuple))
-    | st.builds(Exists, names)
-)
-filters = st.recursive(
-    leaves,
-    lambda inner: (
-        st.builds(Not, inner)
-        | st.builds(And, st.lists(inner, min_size=2, max_size=4).map(tuple))
-        | st.builds(Or, st.lists(inner, min_size=2, max_size=4).map(tuple))
-    ),
-    max_leaves=12,
-)
-
-
-def source(values: dict[str, MetadataValue], title: str = "a", uri: str = "b") -> Source:
-    return Source("s1", "corpus", uri, title, "sum", metadata=values)
-
-
-sources = st.builds(source, metadata, texts, texts)
+from hlgraph.where import And, In, Not, Op, Or, Where, field, matches, parse, source_values, to_text
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """The approximate index: as good as the exact search to within a little recall, exact in its scores, a mere cache."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,3 +85,29 @@ def test_deleted_rows_are_not_found_and_a_broken_index_is_made_anew(stores: Stor
 def test_few_rows_have_no_index(stores: Stores, tmp_path: Path) -> None:
     _write(stores, _matrix(_ROWS, 1))
     assert not list((tmp_path / "store" / "vectors").glob("*.usearch"))
+
+
+_INDEX_THEN_MODEL = """
+import sys
+from pathlib import Path
+import numpy as np
+from hlgraph.stores.embedded import ann
+
+path = Path(sys.argv[1]) / "matrix"
+rows = np.eye(8, dtype=np.float32)
+if sys.argv[2] == "extend":
+    ann.extend(path, rows)
+else:
+    print(ann.candidates(path, rows[3], k=1))
+import onnxruntime
+print(onnxruntime.get_device())
+"""
+
+
+def test_an_index_may_be_used_before_a_local_model_is_loaded(tmp_path: Path) -> None:
+    """Loaded in that order, usearch 2.26 and onnxruntime 1.31 end the process."""
+    for step in ("extend", "search"):
+        run = subprocess.run(
+            [sys.executable, "-c", _INDEX_THEN_MODEL, str(tmp_path), step], capture_output=True, text=True, check=False
+        )
+        assert (run.returncode, run.stdout.splitlines()[-1:]) == (0, ["CPU"]), run.stderr

@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).parents[2]
 LAYERS = (
     ("errors", "records"),
     ("ids", "text", "where", "_where_text", "change", "subgraph", "resources"),
-    ("queries", "migrate"),
+    ("queries", "migrate", "settings"),
     ("algorithms",),
     ("models", "stores"),
     # The stages, in the order of the data.
@@ -34,7 +34,9 @@ LAYERS = (
     ("index",),
     ("retrieve",),
     ("answer",),
-    ("pipeline", "settings"),
+    ("pipeline",),
+    ("reconcile",),
+    ("wiring",),
     ("client",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
@@ -61,13 +63,19 @@ IMPURE = {
 }
 
 # Where a distribution is not imported by its own name.
-IMPORT_NAMES = {"pyyaml": "yaml", "opensearch-py": "opensearchpy", "python-docx": "docx"}
+IMPORT_NAMES = {
+    "pyyaml": "yaml",
+    "opensearch-py": "opensearchpy",
+    "python-docx": "docx",
+    "graspologic-native": "graspologic_native",
+}
 # The folders that are about one extra, and so may import it at the top.
 HOME_OF_EXTRA = {
     "neo4j": ("hlgraph.stores.neo4j",),
     "graphdatascience": ("hlgraph.stores.neo4j",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
+    "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),
     "pytest": ("hlgraph.testing",),
 }
 

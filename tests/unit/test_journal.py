@@ -13,10 +13,10 @@ import pytest
 from hlgraph import pipeline
 from hlgraph.change import ChangeState, Outcome, Pending
 from hlgraph.chunk import WholeChunker
-from hlgraph.errors import StoreUnavailableError
+from hlgraph.errors import StoreError, StoreUnavailableError
 from hlgraph.ids import source_id
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import finish, persist
+from hlgraph.persist import abandon, finish, persist
 from hlgraph.records import Document, Kind, Metadata, Record, Source
 from hlgraph.resolve import removal
 from hlgraph.retrieve import SearchRequest, search
@@ -300,4 +300,39 @@ def test_changes_of_other_corpora_are_finished_too_oldest_first(opened: Opened) 
         report = pipeline.ingest(DOCUMENTS[1:2], "third", stores=opened.stores, steps=_STEPS)
         assert (report.resumed, report.sources_added) == (1, 1)
         assert opened.stores.graph.stats("other")[0].records[Kind.STATEMENT] == 2
+        _check_clean(opened)
+
+
+# Giving up
+
+
+@pytest.mark.parametrize("fails_at", [2, 3], ids=["nothing written", "rows written"])
+def test_a_change_that_was_never_visible_can_be_given_up(opened: Opened, tmp_path: Path, fails_at: int) -> None:
+    with opened.closing:
+        old = snapshot(opened.stores, CORPUS), _answers(opened.stores)
+        stores, _, _ = _watched(opened.stores, fails_at=fails_at)
+        with pytest.raises(StoreUnavailableError):
+            _write(_NEXT, stores)
+    opened = _again(tmp_path)
+    with opened.closing:
+        with opened.stores.graph.lock() as pending:
+            abandon(pending[0], opened.stores)
+            abandon(pending[0], opened.stores)
+        with opened.stores.graph.lock() as pending:
+            assert pending == ()
+        assert (snapshot(opened.stores, CORPUS), _answers(opened.stores)) == old
+        _check_clean(opened)
+        _write(_NEXT, opened.stores)
+        assert not [item for item in opened.check() if not item.is_fine]
+
+
+def test_a_change_that_is_visible_can_only_be_finished(opened: Opened) -> None:
+    with opened.closing:
+        stores, _, _ = _watched(opened.stores, fails_at=4)
+        with pytest.raises(StoreUnavailableError):
+            _write(_NEXT, stores)
+        with opened.stores.graph.lock() as pending:
+            with pytest.raises(StoreError, match="visible already; run any ingest"):
+                abandon(pending[0], opened.stores)
+            finish(pending[0], opened.stores)
         _check_clean(opened)

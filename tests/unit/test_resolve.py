@@ -255,8 +255,8 @@ def test_what_an_extraction_says_becomes_records_and_links() -> None:
     )
     assert {topic.name for topic in change.topics} == {"Bridges", "Engineers"}
     assert set(change.abouts) == {
-        About(chunk.id, statement.id, ids.topic_id(source.id, "Bridges")),
-        About(chunk.id, "", ids.topic_id(source.id, "Engineers")),
+        About(chunk.id, statement.id, ids.topic_id(source.id, "Bridges"), "Bridges"),
+        About(chunk.id, "", ids.topic_id(source.id, "Engineers"), "Engineers"),
     }
     assert set(change.entities) == {quill, bridge}
     assert {(link.entity_id, link.surface, link.kind) for link in change.mentions} == {

@@ -286,6 +286,19 @@ def test_an_explanation_says_what_was_done(stores: Stores) -> None:
     assert sum(step.milliseconds for step in explain.steps) <= explain.milliseconds
 
 
+def test_cosines_that_the_search_gave_are_not_read_again(stores: Stores) -> None:
+    steps = {
+        mode: [step.name for step in _ask(stores, "Who designed?", "statement", "statement", mode).explain.steps]
+        for mode in ("vector", "hybrid")
+    }
+    assert steps["vector"] == ["embed", "search statement", "rerank"]
+    assert steps["hybrid"] == ["embed", "search statement", "similarity statement", "rerank"]
+    by_vector, hybrid = (_ask(stores, "Who designed?", "statement", "statement", mode) for mode in ("vector", "hybrid"))
+    cosines = {item.statement_id: item.why["cosine"] for item in hybrid.evidence}
+    for item in by_vector.evidence:
+        assert item.why["cosine"] == pytest.approx(cosines[item.statement_id], abs=1e-6)
+
+
 def test_the_question_is_embedded_once_and_only_when_needed(stores: Stores) -> None:
     for strategy, mode in itertools.product(sorted(STRATEGIES), ("vector", "hybrid")):
         embedder = WordEmbedder()

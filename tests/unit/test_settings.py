@@ -136,7 +136,7 @@ def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("stroe: x", "unknown key stroe; there are: store, corpus, chunk, models"),
+        ("stroe: x", "unknown key stroe; there are: store, vectors, corpus, chunk, models"),
         ("chunk: {max_token: 100}", "unknown key chunk.max_token; there are: max_tokens, overlap"),
         ("models: {rot: x}", "unknown key models.rot; there are: root, cache, embedder"),
         ("1: x", "unknown key 1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hlgraph.extract.precomputed._placing import ChunkText, spelled
+from hlgraph.extract.placing import ChunkText, spelled
 from hlgraph.extract.precomputed._records import GivenStatement, Record
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import normalise_name

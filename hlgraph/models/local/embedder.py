@@ -1,29 +1,33 @@
-"""Embeds texts with a BERT-family model on this machine's processor, by onnxruntime; no torch."""
+"""Embeds texts with a BERT-family model on this machine's processor, by onnxruntime or OpenVINO; no torch."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError
+from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.ids import checksum
 from hlgraph.models.local.config import BertConfig, read_config
 from hlgraph.models.local.graph import build_graph
+from hlgraph.models.local.openvino import OpenVinoModel, computes_bfloat16
+from hlgraph.models.local.runtime import load_runtime
 from hlgraph.models.local.weights import read_tensors, sha256
 
 if TYPE_CHECKING:
-    import onnxruntime
     import tokenizers
+
+Runtime: TypeAlias = Literal["onnxruntime", "openvino"]
 
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
@@ -32,14 +36,19 @@ _GRAPH_VERSION = "1"  # to be raised with every change of graph.py that changes 
 _TEXTS_AT_ONCE = 4096  # bounds what the tokenizer keeps in memory
 _TOKENS_AT_ONCE = 512  # what is computed for a batch of this size stays in the cache of one core
 _SHORT_HASH = 12
+_Compute: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.float32]], NDArray[np.float32]]
 
 
 class LocalEmbedder:
     """Vectors from a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
     The mean (or the first) of the token vectors of the last layer, normalised; what is longer than the model's limit is
-    cut off. Nothing is loaded before the first text is embedded. Safe for threads and
-    forks. Nothing leaves this machine: the telemetry of onnxruntime is switched off.
+    cut off. Nothing is loaded before the first text is embedded. Safe for threads and forks. Nothing leaves this
+    machine: the telemetry of onnxruntime and OpenVINO is switched off.
+
+    Both runtimes compute the same model, so the fingerprint does not say which one did: the cosine between their vectors
+    is above .9999 (measured: .99992 at worst, .999985 in the mean, over 3,600 texts). OpenVINO in bfloat16 takes about
+    a third of the time. A process forked after OpenVINO was loaded goes on with onnxruntime.
 
     Parameters
     ----------
@@ -47,11 +56,14 @@ class LocalEmbedder:
     name : what the fingerprint calls it; default: the name of the folder
     weights_sha256 : of the weights file, where the caller has it from the installation; else it is computed when needed
     threads : processor cores to use; default: all that this process may use
+    runtime : what computes; default: OpenVINO where it is installed, the processor has bfloat16 and the model was
+        installed by ``hlgraph models install``, else onnxruntime
 
     Raises
     ------
     ModelMissingError : there is no model in the folder
     ModelError : the model is of a kind that is not computed here
+    InputError : there is no such runtime
 
     References
     ----------
@@ -59,8 +71,16 @@ class LocalEmbedder:
     """
 
     def __init__(
-        self, folder: Path, *, name: str = "", weights_sha256: str | None = None, threads: int | None = None
+        self,
+        folder: Path,
+        *,
+        name: str = "",
+        weights_sha256: str | None = None,
+        threads: int | None = None,
+        runtime: Runtime | None = None,
     ) -> None:
+        if runtime not in (None, *get_args(Runtime)):
+            raise InputError(f"{runtime!r} is no runtime of local models; choose {' or '.join(get_args(Runtime))}")
         self.folder = folder
         self._config = read_config(folder)
         for file in (WEIGHTS, TOKENIZER):
@@ -69,6 +89,7 @@ class LocalEmbedder:
         self._name = name or folder.resolve().name
         self._known_sha256 = weights_sha256
         self.threads = threads or _available_cores()
+        self._wanted = runtime
         self._lock = threading.Lock()
         self._engine: _Engine | None = None
 
@@ -77,6 +98,12 @@ class LocalEmbedder:
         """Name, short SHA-256 of the weights, and the number of tokens that are looked at."""
         weights = self._known_sha256 or sha256(self.folder / WEIGHTS)
         return f"{self._name}@{weights[:_SHORT_HASH]}/{self.max_tokens}"
+
+    @property
+    def cache_name(self) -> str:
+        """What a cache of vectors files them under: those that OpenVINO may have computed apart from all others."""
+        may_differ = self._wanted != "onnxruntime" and find_spec("openvino") is not None
+        return f"{self.fingerprint}+openvino" if may_differ else self.fingerprint
 
     @property
     def dimensions(self) -> int:
@@ -88,15 +115,20 @@ class LocalEmbedder:
         """How many tokens of a text count, the two marks at its ends included."""
         return self._config.max_tokens
 
+    @property
+    def runtime(self) -> Runtime:
+        """What computes in this process; loads the model. Raises as :meth:`embed` does."""
+        return self._loaded().runtime
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One normalised row a text, in order.
 
         Texts of about the same length are computed together, so little is computed for padding; the vector of a text
-        does not depend on the others by more than rounding (about 1e-7).
+        does not depend on the others by more than rounding (about 1e-7, with bfloat16 1e-3; cosine above .9999).
 
         Raises
         ------
-        MissingExtraError : onnxruntime, tokenizers or onnx is not installed
+        MissingExtraError : onnxruntime, tokenizers or onnx is not installed, or openvino where it was asked for
         ModelError : the weights or the tokenizer cannot be used
         """
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
@@ -132,25 +164,30 @@ class LocalEmbedder:
     def _loaded(self) -> _Engine:
         with self._lock:
             if self._engine is None:
-                self._engine = _load(self.folder, self._config)
+                self._engine = _load(self.folder, self._config, threads=self.threads, runtime=self._wanted)
+            elif not self._engine.is_usable:  # a fork: loading OpenVINO again could wait for threads that are no more
+                self._engine = _Engine("onnxruntime", _onnxruntime(self.folder, self._config), self._engine.tokenizer)
             return self._engine
 
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """A loaded model; both parts may be used by many threads at once."""
+    """A loaded model; its parts may be used by many threads at once."""
 
-    session: onnxruntime.InferenceSession
+    runtime: Runtime
+    compute: _Compute
     tokenizer: tokenizers.Tokenizer
+
+    @property
+    def is_usable(self) -> bool:
+        return not isinstance(self.compute, OpenVinoModel) or self.compute.is_usable
 
     def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
         lengths = np.array([len(ids) for ids in tokens])
         is_token = np.arange(lengths.max()) < lengths[:, np.newaxis]
         ids = np.full(is_token.shape, pad_id, dtype=np.int64)
         ids[is_token] = np.concatenate([np.array(row, dtype=np.int64) for row in tokens])
-        (vectors,) = self.session.run(None, {"ids": ids, "mask": is_token.astype(np.float32)})
-        found: NDArray[np.float32] = vectors
-        return found
+        return self.compute(ids, is_token.astype(np.float32))
 
 
 def graph_name(config: BertConfig, folder: Path) -> str:
@@ -170,11 +207,24 @@ def save_graph(folder: Path) -> Path:
     return path
 
 
-def _load(folder: Path, config: BertConfig) -> _Engine:
-    # From 1.29 on onnxruntime reports its use to its makers unless this is set before it is imported; what reports also
-    # keeps a forked process from ending. (Set, not read: nobody's choice is looked at.)
-    os.putenv("ORT_DISABLE_TELEMETRY", "1")
+def _load(folder: Path, config: BertConfig, *, threads: int, runtime: Runtime | None) -> _Engine:
+    saved = folder / graph_name(config, folder)
+    # OpenVINO reads graphs that point into the weights from files only, and follows no links.
+    is_readable = saved.is_file() and not (folder / WEIGHTS).is_symlink()
+    if runtime == "openvino" and not is_readable:
+        raise ModelError(
+            f"{folder}: openvino needs an installed model; run: hlgraph models install --from {folder},"
+            " or choose the runtime onnxruntime"
+        )
+    tokenizer = _tokenizer(folder / TOKENIZER, config.max_tokens)
+    if runtime == "openvino" or (runtime is None and is_readable and computes_bfloat16()):
+        return _Engine("openvino", OpenVinoModel(saved, threads=threads), tokenizer)
+    return _Engine("onnxruntime", _onnxruntime(folder, config), tokenizer)
+
+
+def _onnxruntime(folder: Path, config: BertConfig) -> _Compute:
     try:
+        load_runtime()
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
     except ImportError as error:
@@ -197,7 +247,13 @@ def _load(folder: Path, config: BertConfig) -> _Engine:
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except (*refusals, errors.NotImplemented, errors.RuntimeException) as error:
         raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); get the model again") from error
-    return _Engine(session, _tokenizer(folder / TOKENIZER, config.max_tokens))
+
+    def compute(ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
+        (vectors,) = session.run(None, {"ids": ids, "mask": mask})
+        found: NDArray[np.float32] = vectors
+        return found
+
+    return compute
 
 
 def _tokenizer(path: Path, max_tokens: int) -> tokenizers.Tokenizer:

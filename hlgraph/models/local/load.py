@@ -35,8 +35,17 @@ def cached_embedder(choice: ModelChoice) -> CachedEmbedder:
 
     Raises ModelMissingError with the command that installs the model.
     """
-    cache = Path(choice.cache) if choice.cache else platformdirs.user_cache_path("hlgraph")
-    return CachedEmbedder(_local(choice), cache / CACHE_FILE)
+    return CachedEmbedder(_local(choice), cache_file(choice.cache))
+
+
+def cache_file(folder: str | None) -> Path:
+    """The file of the embedding cache, in this folder or that of the user."""
+    return cache_folder(folder) / CACHE_FILE
+
+
+def cache_folder(folder: str | None) -> Path:
+    """The folder for what can be made again: this one, or that of the user."""
+    return Path(folder) if folder else platformdirs.user_cache_path("hlgraph")
 
 
 def _local(choice: ModelChoice) -> LocalEmbedder:

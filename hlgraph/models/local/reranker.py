@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,14 +90,14 @@ class LexicalReranker:
 
 def _lexical_scores(terms: Sequence[str], texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """BM25 over its upper bound, and the coverage of the question, for each text."""
-    wanted = frozenset(terms)
+    column = {term: at for at, term in enumerate(terms)}
     counts = np.zeros((len(texts), len(terms)))
     lengths = np.empty(len(texts))
     for row, text in enumerate(texts):
         words = content_words(text)
         lengths[row] = len(words)
-        found = Counter(word for word in words if word in wanted)
-        counts[row] = [found[term] for term in terms]
+        for at in [column[word] for word in words if word in column]:
+            counts[row, at] += 1
     having = np.count_nonzero(counts, axis=0)
     idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
     norm = _SATURATION * (1 - _LENGTH_NORM + _LENGTH_NORM * lengths / max(1.0, float(lengths.mean())))

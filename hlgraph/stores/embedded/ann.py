@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.models.local.runtime import load_runtime
+
 if TYPE_CHECKING:
     from usearch.index import Index
 
@@ -45,15 +47,14 @@ def extend(matrix: Path, rows: NDArray[np.float32]) -> int:
 
     Written beside the old one and moved into its place: a reader has the one or the other.
     """
-    from usearch.index import Index
-
+    index_class = _index_class()
     path = index_path(matrix)
     index = None
     if path.exists():
         with contextlib.suppress(RuntimeError, ValueError, OSError):  # a broken cache is made anew
-            index = Index.restore(str(path))
+            index = index_class.restore(str(path))
     if index is None or index.ndim != rows.shape[1] or len(index) > len(rows):
-        index = Index(
+        index = index_class(
             ndim=rows.shape[1],
             metric="ip",
             dtype="f32",
@@ -85,8 +86,17 @@ def candidates(matrix: Path, vector: NDArray[np.float32], *, k: int) -> tuple[ND
 
 @lru_cache(maxsize=8)
 def _opened(path: str, _changed: int, _size: int) -> Index:
-    from usearch.index import Index
-
-    index = Index.restore(path, view=os.name != "nt")
+    index = _index_class().restore(path, view=os.name != "nt")
     index.expansion_search = _EXPANSION_SEARCH
     return index
+
+
+def _index_class() -> type[Index]:
+    # Where usearch is loaded before onnxruntime, loading that ends the process (usearch 2.26, onnxruntime 1.31); the other
+    # order is fine. A local model may be loaded later, since vectors of questions may come from the cache.
+    with contextlib.suppress(ImportError):
+        load_runtime()
+    from usearch.index import Index
+
+    made: type[Index] = Index
+    return made

@@ -66,8 +66,14 @@ _WRONG = {
 }
 
 
-def check(database: Database) -> Iterator[tuple[str, bool, str]]:
-    """Each check by name, whether it is fine, and what was seen. Reads everything; changes nothing."""
+_VECTORS_ONLY = ("two vectors in one slot",)
+
+
+def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, bool, str]]:
+    """Each check by name, whether it is fine, and what was seen. Reads everything; changes nothing.
+
+    ``has_graph`` is False where the graph lives on a server and only the vectors are here.
+    """
     if not database.exists():
         yield "store", True, f"{database.path} is empty"
         return
@@ -77,8 +83,10 @@ def check(database: Database) -> Iterator[tuple[str, bool, str]]:
     with mapped(database.path):
         answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         yield "database file", answer == "ok", answer
-        yield from _journal(connection)
-        for name, query in (*_links(), *_WRONG.items()):
+        if has_graph:
+            yield from _journal(connection)
+        queries = (*_links(), *_WRONG.items()) if has_graph else tuple((name, _WRONG[name]) for name in _VECTORS_ONLY)
+        for name, query in queries:
             count = connection.execute(query).fetchone()[0]
             yield name, count == 0, f"{count} wrong"
         yield from _files(database, connection)

@@ -55,6 +55,7 @@ class EmbeddedGraphStore:
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._adjacency: dict[str, Adjacency] = {}
+        self._staged: Change | None = None  # the last one, as it lies in the journal, so that it need not be read again
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +74,9 @@ class EmbeddedGraphStore:
     def _pending(self) -> tuple[Pending, ...]:
         with mapped(self._database.path):
             rows = (
-                self._database.writer().execute("SELECT payload, state, outcome FROM journal ORDER BY seq").fetchall()
+                self._database.writer()
+                .execute("SELECT payload, state, outcome FROM journal JOIN journal_change USING (id) ORDER BY seq")
+                .fetchall()
             )
         return tuple(
             Pending(
@@ -99,9 +102,11 @@ class EmbeddedGraphStore:
                     f"{change.embedding} ({change.dimensions}); use that model, or another corpus"
                 )
             connection.execute(
-                "INSERT INTO journal (id, corpus, state, payload, outcome) VALUES (?, ?, ?, ?, ?)",
-                (change.id, change.corpus, ChangeState.STAGED, _pack(change), _pack(Outcome())),
+                "INSERT INTO journal (id, corpus, state, outcome) VALUES (?, ?, ?, ?)",
+                (change.id, change.corpus, ChangeState.STAGED, _pack(Outcome())),
             )
+            connection.execute("INSERT INTO journal_change VALUES (?, ?)", (change.id, _pack(change)))
+        self._staged = change
 
     def _check_versions(self, change: Change) -> None:
         wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
@@ -121,18 +126,17 @@ class EmbeddedGraphStore:
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
         """See the protocol."""
         with self._database.transaction() as connection:
-            row = connection.execute(
-                "SELECT state, payload, outcome FROM journal WHERE id = ?", (change_id,)
-            ).fetchone()
+            row = connection.execute("SELECT state, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
             if row is None:
                 if to is ChangeState.DONE:
                     return Outcome()
                 raise StoreError(f"change {change_id} is not in the journal; run the same command again")
-            outcome = msgspec.msgpack.decode(row[2], type=Outcome)
+            outcome = msgspec.msgpack.decode(row[1], type=Outcome)
             if to is ChangeState.DONE:
                 connection.execute("DELETE FROM journal WHERE id = ?", (change_id,))
+                connection.execute("DELETE FROM journal_change WHERE id = ?", (change_id,))
             elif ChangeState(row[0]) is ChangeState.STAGED:
-                change = msgspec.msgpack.decode(row[1], type=Change)
+                change = self._journaled(change_id)
                 connection.execute("INSERT OR IGNORE INTO corpus (name) VALUES (?)", (change.corpus,))
                 if change.embedding:
                     connection.execute(
@@ -145,6 +149,16 @@ class EmbeddedGraphStore:
                     (ChangeState.PUBLISHED, _pack(outcome), change_id),
                 )
             return outcome
+
+    def _journaled(self, change_id: str) -> Change:
+        """The change of an entry of the journal; that of the last ``stage`` from memory, and from there only once."""
+        held, self._staged = self._staged, None
+        if held is not None and held.id == change_id:
+            return held
+        row = (
+            self._database.writer().execute("SELECT payload FROM journal_change WHERE id = ?", (change_id,)).fetchone()
+        )
+        return msgspec.msgpack.decode(row[0], type=Change)
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
         """See the protocol."""
@@ -194,7 +208,9 @@ class EmbeddedGraphStore:
         with mapped(self._database.path):
             return found.pull(seeds, shape, scope=scope)
 
-    def stats(self, corpus: str | None = None, *, has_counts: bool = True) -> tuple[CorpusStats, ...]:
+    def stats(
+        self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
+    ) -> tuple[CorpusStats, ...]:
         """See the protocol."""
         if not self._database.exists():
             return ()
@@ -208,13 +224,15 @@ class EmbeddedGraphStore:
                 "SELECT corpus, id FROM journal WHERE state = 'staged' ORDER BY seq"
             ):
                 pending.setdefault(name, []).append(change)
+            wanted = (has_counts, has_counts and has_relationships)
             return tuple(
-                replace(self._corpus_stats(row, has_counts=has_counts), pending=tuple(pending.get(row[1], ())))
+                replace(self._corpus_stats(row, wanted), pending=tuple(pending.get(row[1], ())))
                 for row in rows
                 if corpus is None or row[1] == corpus
             )
 
-    def _corpus_stats(self, row: tuple[int, str, int, str, int], *, has_counts: bool) -> CorpusStats:
+    def _corpus_stats(self, row: tuple[int, str, int, str, int], wanted: tuple[bool, bool]) -> CorpusStats:
+        """Counts of records and of relationships as wanted; what was counted for a version stays for that version."""
         c, name, version, embedding, dimensions = row
         connection = self._database.reader()
         held = self._stats.get(name)
@@ -223,11 +241,14 @@ class EmbeddedGraphStore:
             held = CorpusStats(
                 name, version, embedding, dimensions, fields=(*BUILT_IN_FIELDS, *(key for (key,) in fields))
             )
-        if has_counts and not held.records:
+        if wanted[0] and not held.records:
             counts = dict(connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,)))
             held = replace(
+                held, records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED}
+            )
+        if wanted[1] and not held.relationships:
+            held = replace(
                 held,
-                records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED},
                 relationships={
                     kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()
                 },
@@ -237,5 +258,6 @@ class EmbeddedGraphStore:
 
 
 _FIELDS = """
-    SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e WHERE node.c = :c ORDER BY 1"""
+    SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
+    WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""
 _SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

@@ -15,7 +15,7 @@ from hlgraph.subgraph import KINDS
 _TABLES = (
     "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
     "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty", "t_pair", "t_co",
-    "t_alias", "t_added", "t_dead",
+    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk",
 )  # fmt: skip
 
 
@@ -94,11 +94,12 @@ def _load(connection: sqlite3.Connection, change: Change) -> None:
     )
     insert("t_move", 5, iter(change.moves))
     insert("t_topic", 3, ((t.id, t.source_id, t.name) for t in change.topics))
-    insert("t_statement", 4, ((s.id, s.source_id, s.text, json.dumps(s.details)) for s in change.statements))
+    insert("t_statement", 3, ((s.id, s.source_id, s.text) for s in change.statements))
     insert("t_entity", 1, ((item,) for item in change.entities))
     insert("t_fact", 5, iter(change.facts))
-    insert("t_placement", 5, iter(change.placements))
-    insert("t_about", 3, iter(change.abouts))
+    insert("t_placement", 6, ((*p[:5], json.dumps(p.details)) for p in change.placements))
+    insert("t_about", 4, iter(change.abouts))
     insert("t_mention", 5, iter(change.mentions))
     insert("t_support", 3, iter(change.supports))
     insert("t_synonym", 3, iter(change.synonyms))
+    insert("t_recounted", 1, ((item,) for item in change.recounted))

@@ -18,7 +18,7 @@ _SELECT: Mapping[Kind, str] = {
         FROM chunk AS r JOIN node USING (n) JOIN node AS s ON s.n = node.source""",
     Kind.TOPIC: "SELECT node.id, s.id, r.name FROM topic AS r JOIN node USING (n) JOIN node AS s ON s.n = node.source",
     Kind.STATEMENT: """
-        SELECT node.id, s.id, r.text, c.start + p.start, c.start + p."end", cn.id, r.details
+        SELECT node.id, s.id, r.text, c.start + p.start, c.start + p."end", cn.id, p.details
         FROM statement AS r JOIN node USING (n) JOIN node AS s ON s.n = node.source
         JOIN in_chunk AS p ON p.statement = r.n AND p.chunk = (
           SELECT i.chunk FROM in_chunk AS i JOIN chunk AS k ON k.n = i.chunk WHERE i.statement = r.n ORDER BY k.position LIMIT 1)

@@ -10,7 +10,6 @@ import numpy as np
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
-from hlgraph.records import Kind
 from hlgraph.stores.embedded import ann
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
@@ -18,13 +17,15 @@ from hlgraph.stores.embedded.matrix import matrix_path, read_rows, write_rows, z
 from hlgraph.stores.protocols import VectorBatch
 from hlgraph.text import words
 
-TEXT = {
-    Kind.CHUNK: "text_chunk",
-    Kind.STATEMENT: "text_statement",
-    Kind.TOPIC: "text_topic",
-    Kind.ENTITY: "text_entity",
-}
 _COMPACT = 1_000
+
+
+def text_table(file: int) -> str:
+    """The full text of one kind of one corpus: a table of its own, so that the rarity of a word is that among its rows.
+
+    With one table for all corpora the ranking in one would tell what is in the others.
+    """
+    return f"text_{file}"
 
 
 def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
@@ -43,6 +44,9 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
             f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
             f"{block.dimensions}; use the model that the corpus was made with, or another corpus"
         )
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {text_table(file)} USING fts5 (words, tokenize = 'porter unicode61')"
+    )
     held = dict(
         connection.execute(
             "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
@@ -54,7 +58,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
         return
     replaced = [block.ids[at] for at in fresh if block.ids[at] in held]
     if replaced:
-        free_rows(database, file, kind=block.kind, wanted=json.dumps(replaced))
+        free_rows(database, file, wanted=json.dumps(replaced))
     write_rows(matrix_path(database.path, file, generation=generation), slots, rows=block.matrix()[fresh])
     last = connection.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0]
     connection.executemany(
@@ -63,7 +67,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     )
     n = dict(connection.execute("SELECT id, n FROM vector WHERE n > ? AND +file = ?", (last, file)))
     connection.executemany(
-        f"INSERT INTO {TEXT[block.kind]} (rowid, words) VALUES (?, ?)",
+        f"INSERT INTO {text_table(file)} (rowid, words) VALUES (?, ?)",
         ((n[block.ids[at]], " ".join(words(block.texts[at]))) for at in fresh),
     )
     connection.execute(
@@ -71,7 +75,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     )
 
 
-def free_rows(database: Database, file: int, *, kind: Kind, wanted: str) -> int:
+def free_rows(database: Database, file: int, *, wanted: str) -> int:
     """Remove rows by id (a JSON array); the caller holds the transaction, and calls :func:`clean_file` after it."""
     connection = database.writer()
     rows = connection.execute(
@@ -79,12 +83,12 @@ def free_rows(database: Database, file: int, *, kind: Kind, wanted: str) -> int:
     ).fetchall()
     if not rows:
         return 0
-    connection.executemany(f"DELETE FROM {TEXT[kind]} WHERE rowid = ?", ((n,) for n, _ in rows))
+    connection.executemany(f"DELETE FROM {text_table(file)} WHERE rowid = ?", ((n,) for n, _ in rows))
     connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
     connection.executemany("INSERT INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows))
     connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
     # Merging the segments is what takes deleted words out of the index for good.
-    connection.execute(f"INSERT INTO {TEXT[kind]} ({TEXT[kind]}) VALUES ('optimize')")
+    connection.execute(f"INSERT INTO {text_table(file)} ({text_table(file)}) VALUES ('optimize')")
     return len(rows)
 
 
@@ -119,6 +123,7 @@ def clean_file(database: Database, file: int) -> None:
         with database.transaction():
             connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
             connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
+            connection.execute(f"DROP TABLE IF EXISTS {text_table(file)}")
         _remove(path)
         return
     if len(free) < max(_COMPACT, slots // 2):

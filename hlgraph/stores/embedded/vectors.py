@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.fusion import reciprocal_rank
-from hlgraph.algorithms.similarity import ThresholdIndex
+from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.records import Hit, Kind
-from hlgraph.stores.embedded import ann
+from hlgraph.stores.embedded import ann, coarse
+from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path
 from hlgraph.stores.embedded.publish import metadata_json, script
-from hlgraph.stores.embedded.vector_rows import TEXT, clean_file, extend_index, free_rows, write_block
+from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
@@ -31,18 +32,21 @@ from hlgraph.where import Where
 _FUSE = 100
 _GATHER = 20
 _THREADED = 50_000
+_FEW = 100  # vectors for which products with all rows take less time than an index of the rows
 
 
 class EmbeddedVectorStore:
     """Vectors and text of one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
 
-    Search is exact: one product over the memory-mapped matrix, then a filter mask, then the k best.
+    Search is exact: one product over the memory-mapped matrix (of what :mod:`coarse` leaves, where there are many rows),
+    then a filter mask, then the k best.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._views = Views(database)
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
+        self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -89,7 +93,7 @@ class EmbeddedVectorStore:
                         "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (corpus, name)
                     ).fetchone()
                     if row is not None:
-                        count += free_rows(self._database, row[0], kind=Kind(name), wanted=wanted)
+                        count += free_rows(self._database, row[0], wanted=wanted)
                         files.append(row[0])
             for file in files:
                 clean_file(self._database, file)
@@ -126,8 +130,10 @@ class EmbeddedVectorStore:
                 f"{view.dimensions}; use the model that the corpus was made with"
             )
         keep = self._mask(view, query)
-        rows = self._candidates(view, query.vector, k) if keep is None else np.flatnonzero(keep)
-        scores = _scores(view, query.vector, rows)
+        question = query.vector.astype(np.float32)
+        rows = self._candidates(view, question, k) if keep is None else np.flatnonzero(keep)
+        rows = self._narrowed(view, query, k, rows=rows)
+        scores = _scores(view, question, rows)
         ids = view.ids if rows is None else view.ids[rows]
         best = top_k(scores, k, tie_break=ids)
         return [Hit(str(ids[at]), float(scores[at])) for at in best]
@@ -142,6 +148,27 @@ class EmbeddedVectorStore:
             return None
         slots = np.concatenate([found, np.arange(covered, len(view.matrix))])
         return np.flatnonzero(np.isin(view.slots, slots))
+
+    def _narrowed(
+        self, view: View, query: VectorQuery, k: int, *, rows: NDArray[np.intp] | None
+    ) -> NDArray[np.intp] | None:
+        """Fewer rows that hold the ``k`` best of these, where finding them takes less time than scoring all.
+
+        The first search of a process, often the only one, does without the codes.
+        """
+        count = len(view.slots) if rows is None else len(rows)
+        if count < coarse.LEAST_ROWS or query.vector is None or not coarse.is_wanted(len(view.matrix)):
+            return rows
+        with self._guard:  # the codes grow
+            if not view.coarse and (query.corpus, query.kind) not in self._searched:
+                self._searched.add((query.corpus, query.kind))
+                return rows
+            codes = (view.coarse[0] if view.coarse else CoarseRows.of(view.dimensions)).grown(view.matrix)
+            view.coarse[:] = [codes]
+        is_whole = rows is None and len(view.slots) == len(codes)
+        slots = None if is_whole else view.slots if rows is None else view.slots[rows]
+        found = codes.candidates(query.vector, k, slots=slots)
+        return found if rows is None else rows[found]
 
     def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
         """Which rows a query may see; None when all."""
@@ -188,13 +215,17 @@ class EmbeddedVectorStore:
         values |= {
             "terms": " OR ".join(f'"{term}"' for term in terms),
             "corpus": query.corpus,
-            "kind": query.kind,
             "hidden": json.dumps(query.hidden),
             "k": k,
         }
-        statement = script("search_text")[0].format(table=TEXT[query.kind], inside=inside)
         connection = self._database.reader()
         with mapped(self._database.path):
+            row = connection.execute(
+                "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (query.corpus, query.kind)
+            ).fetchone()
+            if row is None:
+                return []
+            statement = script("search_text")[0].format(table=text_table(row[0]), inside=inside)
             found = connection.execute(statement, values).fetchall()
         return [Hit(item, score) for item, score in found]
 
@@ -204,10 +235,13 @@ class EmbeddedVectorStore:
         if view is None or not len(view.slots):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
         with self._guard:  # the index grows
-            if not view.index:
-                view.index.append(ThresholdIndex(np.asarray(view.matrix[:4096])))
-            view.index[0].attach(view.matrix)
-            pairs = view.index[0].query(vectors, threshold=threshold)
+            if not view.index and len(vectors) <= _FEW:
+                pairs = pairs_between(vectors, view.matrix, threshold=threshold)
+            else:
+                if not view.index:
+                    view.index.append(ThresholdIndex(np.asarray(view.matrix[:4096])))
+                view.index[0].attach(view.matrix)
+                pairs = view.index[0].query(vectors, threshold=threshold)
         row = np.full(len(view.matrix), -1, dtype=np.int64)
         row[view.slots] = np.arange(len(view.slots))
         at = row[pairs.base]
@@ -246,16 +280,13 @@ class EmbeddedVectorStore:
 
 def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.float32]:
     """Cosines of the rows (None: all). Few rows are gathered, many are cut out of one product with the whole matrix."""
-    question = vector.astype(np.float32)
     if rows is not None and len(rows) * _GATHER < len(view.matrix):
-        return _product(view.matrix[view.slots[rows]], question)
-    found = _product(view.matrix, question)
+        gathered: NDArray[np.float32] = np.vecdot(view.matrix[view.slots[rows]], vector)
+        return gathered
+    # Threads are for many rows only: waking them costs more, and far more on a busy machine. They sum in another order,
+    # so they are not for rows that another search may find by their codes and score one by one.
+    is_threaded = len(view.matrix) >= _THREADED and not coarse.is_wanted(len(view.matrix))
+    found: NDArray[np.float32] = view.matrix @ vector if is_threaded else np.vecdot(view.matrix, vector)
     if len(found) != len(view.slots):
         found = found[view.slots]
     return found if rows is None else found[rows]
-
-
-def _product(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Matrix times vector. A small product in one thread: waking others costs more, and far more on a busy machine."""
-    found: NDArray[np.float32] = np.vecdot(matrix, vector) if len(matrix) < _THREADED else matrix @ vector
-    return found

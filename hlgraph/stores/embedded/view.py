@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.similarity import ThresholdIndex
 from hlgraph.records import Kind
+from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path, read_rows
@@ -19,7 +20,9 @@ from hlgraph.stores.embedded.matrix import matrix_path, read_rows
 class View:
     """One kind of one corpus in memory: row arrays in the order of their slots, over the memory-mapped matrix.
 
-    ``names`` (codes of sources and changes) and ``index`` (at most one, for neighbours) only grow and are handed on.
+    ``names`` (codes of sources and changes), ``index`` (at most one, for neighbours) and ``coarse`` (at most one, the first
+    pass of a search) only grow and are handed on. The last two know rows by slot, and a slot is used once in a generation:
+    they outlive deletions.
     """
 
     file: int
@@ -35,6 +38,7 @@ class View:
     changes: NDArray[np.int64]
     names: dict[str, int]
     index: list[ThresholdIndex]
+    coarse: list[CoarseRows]
 
 
 class Views:
@@ -61,10 +65,10 @@ class Views:
                 ).fetchone()
                 if row is None:
                     return None
-                file, generation, writes, deletes, dimensions, slots = row
+                file, generation, writes, deletes, _, slots = row
                 view = self._views.get((kind, corpus))
                 if view is None or (view.file, view.generation, view.deletes) != (file, generation, deletes):
-                    view = _empty(file, generation, deletes, dimensions)
+                    view = _empty(row, view)
                 if view.writes != writes:
                     view = self._extended(view, slots, writes)
                     self._views[kind, corpus] = view
@@ -100,7 +104,12 @@ class Views:
         )
 
 
-def _empty(file: int, generation: int, deletes: int, dimensions: int) -> View:
+def _empty(row: tuple[int, int, int, int, int, int], held: View | None) -> View:
+    """A view without rows; what only knows slots is taken over from the one held for the same file."""
+    file, generation, _, deletes, dimensions, _ = row
     none = np.empty(0, dtype=np.int64)
     matrix = np.empty((0, dimensions), dtype=np.float32)
-    return View(file, generation, -1, deletes, 0, dimensions, matrix, none, np.empty(0, "<U32"), none, none, {}, [])
+    is_same = held is not None and (held.file, held.generation) == (file, generation)
+    index, coarse = (held.index, held.coarse) if held is not None and is_same else ([], [])
+    ids = np.empty(0, "<U32")
+    return View(file, generation, -1, deletes, 0, dimensions, matrix, none, ids, none, none, {}, index, coarse)

@@ -1,13 +1,15 @@
 -- Publishes the change that lies in the temporary tables: one transaction, opened and committed by the caller.
 -- Node kinds are the indices of hlgraph.subgraph.KINDS: 0 source, 1 chunk, 2 topic, 3 statement, 4 fact, 5 entity.
 -- Parameter: :corpus.
+-- CROSS JOIN keeps the order of the tables: the change, which is small, leads into the corpus, which need not be. Left to
+-- itself SQLite, which knows no sizes of temporary tables, reads all of node or mentions for a change of one chunk.
 
 -- 1. Chunks that lose their links: removed ones, all of removed sources, and those extracted again.
-INSERT OR IGNORE INTO t_gone SELECT node.n FROM t_removed_chunk AS r JOIN node ON node.id = r.id;
+INSERT OR IGNORE INTO t_gone SELECT node.n FROM t_removed_chunk AS r CROSS JOIN node ON node.id = r.id;
 INSERT OR IGNORE INTO t_gone
-  SELECT chunk.n FROM t_removed_source AS r JOIN node AS s ON s.id = r.id JOIN node AS chunk ON chunk.source = s.n AND chunk.kind = 1;
+  SELECT chunk.n FROM t_removed_source AS r CROSS JOIN node AS s ON s.id = r.id CROSS JOIN node AS chunk ON chunk.source = s.n AND chunk.kind = 1;
 INSERT OR IGNORE INTO t_old SELECT n FROM t_gone;
-INSERT OR IGNORE INTO t_old SELECT node.n FROM t_chunk JOIN node ON node.id = t_chunk.id;
+INSERT OR IGNORE INTO t_old SELECT node.n FROM t_chunk CROSS JOIN node ON node.id = t_chunk.id;
 
 -- 2. What may lose its last reference with them.
 INSERT OR IGNORE INTO t_dirty SELECT statement FROM in_chunk WHERE chunk IN (SELECT n FROM t_old);
@@ -19,7 +21,7 @@ INSERT OR IGNORE INTO t_dirty SELECT entity FROM mentions WHERE chunk IN (SELECT
 INSERT INTO t_pair
   SELECT chunk, entity, -1 FROM (
     SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-    FROM t_old JOIN mentions AS m ON m.chunk = t_old.n JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
+    FROM t_old CROSS JOIN mentions AS m ON m.chunk = t_old.n CROSS JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
   ) WHERE place <= 100;
 INSERT INTO t_alias
   SELECT entity, surface, kind, -count(*) FROM mentions WHERE chunk IN (SELECT n FROM t_old) GROUP BY entity, surface, kind;
@@ -40,45 +42,45 @@ INSERT INTO t_added SELECT 4, count(*) FROM t_fact WHERE id NOT IN (SELECT id FR
 INSERT INTO t_added SELECT 5, count(*) FROM t_entity WHERE id NOT IN (SELECT id FROM node);
 INSERT INTO node (id, kind, c) SELECT id, 0, (SELECT c FROM corpus WHERE name = :corpus) FROM t_source WHERE true ON CONFLICT (id) DO NOTHING;
 UPDATE node SET source = n WHERE kind = 0 AND source IS NULL AND id IN (SELECT id FROM t_source);
-INSERT INTO node (id, kind, c, source) SELECT t.id, 1, s.c, s.n FROM t_chunk AS t JOIN node AS s ON s.id = t.source WHERE true ON CONFLICT (id) DO NOTHING;
-INSERT INTO node (id, kind, c, source) SELECT t.id, 2, s.c, s.n FROM t_topic AS t JOIN node AS s ON s.id = t.source WHERE true ON CONFLICT (id) DO NOTHING;
-INSERT INTO node (id, kind, c, source) SELECT t.id, 3, s.c, s.n FROM t_statement AS t JOIN node AS s ON s.id = t.source WHERE true ON CONFLICT (id) DO NOTHING;
+INSERT INTO node (id, kind, c, source) SELECT t.id, 1, s.c, s.n FROM t_chunk AS t CROSS JOIN node AS s ON s.id = t.source WHERE true ON CONFLICT (id) DO NOTHING;
+INSERT INTO node (id, kind, c, source) SELECT t.id, 2, s.c, s.n FROM t_topic AS t CROSS JOIN node AS s ON s.id = t.source WHERE true ON CONFLICT (id) DO NOTHING;
+INSERT INTO node (id, kind, c, source) SELECT t.id, 3, s.c, s.n FROM t_statement AS t CROSS JOIN node AS s ON s.id = t.source WHERE true ON CONFLICT (id) DO NOTHING;
 INSERT INTO node (id, kind, c) SELECT id, 5, (SELECT c FROM corpus WHERE name = :corpus) FROM t_entity WHERE true ON CONFLICT (id) DO NOTHING;
 INSERT INTO node (id, kind, c) SELECT id, 4, (SELECT c FROM corpus WHERE name = :corpus) FROM t_fact WHERE true ON CONFLICT (id) DO NOTHING;
 
 -- 6. Their properties.
 INSERT OR REPLACE INTO source
-  SELECT node.n, t.uri, t.title, t.checksum, t.metadata, t.version, t.valid_from, t.valid_to FROM t_source AS t JOIN node ON node.id = t.id;
+  SELECT node.n, t.uri, t.title, t.checksum, t.metadata, t.version, t.valid_from, t.valid_to FROM t_source AS t CROSS JOIN node ON node.id = t.id;
 INSERT OR REPLACE INTO chunk
-  SELECT node.n, t.text, t.start, t."end", t.position, t.tokens, t.headings, t.page, t.fingerprint FROM t_chunk AS t JOIN node ON node.id = t.id;
-INSERT OR IGNORE INTO topic SELECT node.n, t.name FROM t_topic AS t JOIN node ON node.id = t.id;
-INSERT OR REPLACE INTO statement SELECT node.n, t.text, t.details FROM t_statement AS t JOIN node ON node.id = t.id;
-INSERT OR IGNORE INTO entity SELECT node.n, '', '' FROM t_entity AS t JOIN node ON node.id = t.id;
+  SELECT node.n, t.text, t.start, t."end", t.position, t.tokens, t.headings, t.page, t.fingerprint FROM t_chunk AS t CROSS JOIN node ON node.id = t.id;
+INSERT OR IGNORE INTO topic SELECT node.n, t.name FROM t_topic AS t CROSS JOIN node ON node.id = t.id;
+INSERT OR IGNORE INTO statement SELECT node.n, t.text FROM t_statement AS t CROSS JOIN node ON node.id = t.id;
+INSERT OR IGNORE INTO entity SELECT node.n, '', '' FROM t_entity AS t CROSS JOIN node ON node.id = t.id;
 INSERT OR IGNORE INTO fact
   SELECT node.n, s.n, t.predicate, o.n, t.complement
-  FROM t_fact AS t JOIN node ON node.id = t.id JOIN node AS s ON s.id = t.subject LEFT JOIN node AS o ON o.id = t.object;
-UPDATE chunk SET (start, "end", position, page) = (SELECT m.start, m."end", m.position, m.page FROM t_move AS m JOIN node ON node.id = m.id WHERE node.n = chunk.n)
-  WHERE n IN (SELECT node.n FROM t_move AS m JOIN node ON node.id = m.id);
+  FROM t_fact AS t CROSS JOIN node ON node.id = t.id CROSS JOIN node AS s ON s.id = t.subject LEFT JOIN node AS o ON o.id = t.object;
+UPDATE chunk SET (start, "end", position, page) = (SELECT m.start, m."end", m.position, m.page FROM node CROSS JOIN t_move AS m ON m.id = node.id WHERE node.n = chunk.n)
+  WHERE n IN (SELECT node.n FROM t_move AS m CROSS JOIN node ON node.id = m.id);
 
 -- 7. Their links.
-INSERT OR IGNORE INTO t_new SELECT node.n FROM t_chunk JOIN node ON node.id = t_chunk.id;
+INSERT OR IGNORE INTO t_new SELECT node.n FROM t_chunk CROSS JOIN node ON node.id = t_chunk.id;
 INSERT OR IGNORE INTO in_chunk
-  SELECT c.n, s.n, t.ordinal, t.start, t."end" FROM t_placement AS t JOIN node AS c ON c.id = t.chunk JOIN node AS s ON s.id = t.statement;
+  SELECT c.n, s.n, t.ordinal, t.start, t."end", t.details FROM t_placement AS t CROSS JOIN node AS c ON c.id = t.chunk CROSS JOIN node AS s ON s.id = t.statement;
 INSERT OR IGNORE INTO chunk_topic
-  SELECT c.n, o.n FROM t_about AS t JOIN node AS c ON c.id = t.chunk JOIN node AS o ON o.id = t.topic;
+  SELECT c.n, o.n, t.name FROM t_about AS t CROSS JOIN node AS c ON c.id = t.chunk CROSS JOIN node AS o ON o.id = t.topic;
 INSERT OR IGNORE INTO about
-  SELECT c.n, s.n, o.n FROM t_about AS t JOIN node AS c ON c.id = t.chunk JOIN node AS o ON o.id = t.topic JOIN node AS s ON s.id = t.statement;
+  SELECT c.n, s.n, o.n FROM t_about AS t CROSS JOIN node AS c ON c.id = t.chunk CROSS JOIN node AS o ON o.id = t.topic CROSS JOIN node AS s ON s.id = t.statement;
 INSERT OR IGNORE INTO mentions
   SELECT c.n, s.n, e.n, t.surface, t.kind
-  FROM t_mention AS t JOIN node AS c ON c.id = t.chunk JOIN node AS s ON s.id = t.statement JOIN node AS e ON e.id = t.entity;
+  FROM t_mention AS t CROSS JOIN node AS c ON c.id = t.chunk CROSS JOIN node AS s ON s.id = t.statement CROSS JOIN node AS e ON e.id = t.entity;
 INSERT OR IGNORE INTO supports
-  SELECT c.n, s.n, f.n FROM t_support AS t JOIN node AS c ON c.id = t.chunk JOIN node AS s ON s.id = t.statement JOIN node AS f ON f.id = t.fact;
+  SELECT c.n, s.n, f.n FROM t_support AS t CROSS JOIN node AS c ON c.id = t.chunk CROSS JOIN node AS s ON s.id = t.statement CROSS JOIN node AS f ON f.id = t.fact;
 
 -- 8. The new chunks' share of the derived counts.
 INSERT INTO t_pair
   SELECT chunk, entity, 1 FROM (
     SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-    FROM t_new JOIN mentions AS m ON m.chunk = t_new.n JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
+    FROM t_new CROSS JOIN mentions AS m ON m.chunk = t_new.n CROSS JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
   ) WHERE place <= 100;
 INSERT INTO t_alias
   SELECT entity, surface, kind, count(*) FROM mentions WHERE chunk IN (SELECT n FROM t_new) GROUP BY entity, surface, kind;
@@ -92,14 +94,36 @@ INSERT INTO alias
   ON CONFLICT (entity, surface, kind) DO UPDATE SET mentions = mentions + excluded.mentions;
 DELETE FROM alias WHERE mentions <= 0 AND entity IN (SELECT entity FROM t_alias WHERE d < 0);
 
--- 9. An entity is called what most mentions call it, and is of the kind that most mentions say (ties by the alphabet).
+-- 8b. For repairs: some entities are counted anew from what is there, since something was lost without being taken away.
+INSERT OR IGNORE INTO t_recounted_chunk SELECT m.chunk FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id CROSS JOIN mentions AS m ON m.entity = e.n;
+INSERT INTO t_pair
+  SELECT chunk, entity, 2 FROM (
+    SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
+    FROM t_recounted_chunk AS t CROSS JOIN mentions AS m ON m.chunk = t.n CROSS JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
+  ) WHERE place <= 100;
+DELETE FROM t_pair WHERE sign = 2 AND entity NOT IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
+DELETE FROM co_occurs WHERE a IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id)
+  AND b IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
+INSERT INTO co_occurs
+  SELECT x.entity, y.entity, count(*) FROM t_pair AS x JOIN t_pair AS y ON y.sign = x.sign AND y.chunk = x.chunk AND y.entity > x.entity
+  WHERE x.sign = 2 GROUP BY x.entity, y.entity;
+DELETE FROM alias WHERE entity IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
+INSERT INTO alias
+  SELECT m.entity, m.surface, m.kind, count(*) FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id CROSS JOIN mentions AS m ON m.entity = e.n
+  GROUP BY m.entity, m.surface, m.kind;
+
+-- 9. A topic is called what most chunks call it. An entity is called what most mentions call it, and is of the kind that most
+-- mentions say (ties by the alphabet).
+UPDATE topic SET
+  name = coalesce((SELECT t.name FROM chunk_topic AS t WHERE t.topic = topic.n AND t.name <> '' GROUP BY t.name ORDER BY count(*) DESC, t.name LIMIT 1), name)
+  WHERE n IN (SELECT n FROM t_dirty) OR n IN (SELECT topic FROM chunk_topic WHERE chunk IN (SELECT n FROM t_new));
 UPDATE entity SET
   name = coalesce((SELECT surface FROM alias WHERE entity = entity.n GROUP BY surface ORDER BY sum(mentions) DESC, surface LIMIT 1), name),
   kind = coalesce((SELECT kind FROM alias WHERE entity = entity.n AND kind <> '' GROUP BY kind ORDER BY sum(mentions) DESC, kind LIMIT 1), '')
   WHERE n IN (SELECT entity FROM t_alias);
 
 -- 10. Relations are counted anew for the facts that were touched.
-INSERT OR IGNORE INTO t_dirty SELECT f.n FROM t_support AS t JOIN node AS f ON f.id = t.fact;
+INSERT OR IGNORE INTO t_dirty SELECT f.n FROM t_support AS t CROSS JOIN node AS f ON f.id = t.fact;
 DELETE FROM relates WHERE (subject, object, predicate) IN (SELECT subject, object, predicate FROM fact WHERE n IN (SELECT n FROM t_dirty));
 INSERT INTO relates
   SELECT f.subject, f.object, f.predicate, count(DISTINCT s.statement)
@@ -108,7 +132,7 @@ INSERT INTO relates
 
 -- 11. What lost its last reference goes.
 INSERT OR IGNORE INTO t_dead SELECT n, id, kind FROM node WHERE n IN (SELECT n FROM t_gone);
-INSERT OR IGNORE INTO t_dead SELECT node.n, node.id, 0 FROM t_removed_source AS r JOIN node ON node.id = r.id;
+INSERT OR IGNORE INTO t_dead SELECT node.n, node.id, 0 FROM t_removed_source AS r CROSS JOIN node ON node.id = r.id;
 INSERT OR IGNORE INTO t_dead SELECT n, id, kind FROM node
   WHERE kind = 3 AND n IN (SELECT n FROM t_dirty) AND NOT EXISTS (SELECT 1 FROM in_chunk WHERE statement = node.n);
 INSERT OR IGNORE INTO t_dead SELECT n, id, kind FROM node
@@ -134,7 +158,7 @@ DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 
 -- 12. Synonyms of the new entities, each pair once, smaller n first.
 INSERT OR REPLACE INTO synonym
-  SELECT min(a.n, b.n), max(a.n, b.n), t.similarity FROM t_synonym AS t JOIN node AS a ON a.id = t.a JOIN node AS b ON b.id = t.b WHERE a.n <> b.n;
+  SELECT min(a.n, b.n), max(a.n, b.n), t.similarity FROM t_synonym AS t CROSS JOIN node AS a ON a.id = t.a CROSS JOIN node AS b ON b.id = t.b WHERE a.n <> b.n;
 
 -- 13. The new version; an empty corpus is bound to no model.
 UPDATE corpus SET version = version + 1 WHERE name = :corpus;

@@ -52,6 +52,10 @@ class ChunkText:
     def _sentences(self) -> list[tuple[tuple[int, int], str]]:
         return [((start, end), spelled(self.text[start:end])) for start, end in sentences(self.text)]
 
+    @cached_property
+    def _sentence_words(self) -> list[tuple[tuple[int, int], frozenset[str]]]:
+        return [((start, end), frozenset(content_words(self.text[start:end]))) for start, end in sentences(self.text)]
+
     def find(self, given: str) -> tuple[int, int] | None:
         """The span of given words: exact, or else but for case and white space; None where they do not stand there."""
         given = given.strip()
@@ -67,6 +71,16 @@ class ChunkText:
         """The part of the content words of given words that the chunk has, between 0 and 1."""
         wanted = set(content_words(given)) or set(words(given))
         return len(wanted & self._content) / len(wanted) if wanted else 0.0
+
+    def closest(self, given: str) -> tuple[int, int] | None:
+        """The first sentence with the most content words of given words, half of them at least; else None."""
+        wanted = frozenset(content_words(given))
+        best, most = None, 0
+        for span, held in self._sentence_words:
+            shared = len(wanted & held)
+            if shared > most:
+                best, most = span, shared
+        return best if 2 * most >= len(wanted) else None
 
     def sentence_with(self, *names: str) -> tuple[int, int] | None:
         """The first sentence that names all of these."""

@@ -1,0 +1,5 @@
+// Chunks of no source.
+// params: -
+// columns: wrong
+MATCH (n:Chunk) WHERE NOT EXISTS { (n)-[:FROM_SOURCE]->(:Source) }
+RETURN count(n) AS wrong

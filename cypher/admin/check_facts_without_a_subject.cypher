@@ -1,0 +1,5 @@
+// Facts of no entity, or of two.
+// params: -
+// columns: wrong
+MATCH (n:Fact) WHERE COUNT { (n)<-[:SUBJECT]-(:Entity) } <> 1
+RETURN count(n) AS wrong

@@ -1,0 +1,6 @@
+// Gives the right to write back.
+// params: id, token
+// columns: -
+MATCH (l:Lease {id: $id})
+WHERE l.token = $token
+REMOVE l.token, l.holder, l.host, l.pid, l.expires

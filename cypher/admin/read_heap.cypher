@@ -1,0 +1,6 @@
+// How much memory the server's Java heap may take.
+// params: -
+// columns: heap
+CALL gds.debug.sysInfo() YIELD key, value
+WITH key, value WHERE key = 'heapMaxInBytes'
+RETURN toInteger(value) AS heap

@@ -1,0 +1,5 @@
+// Notes that a migration ran.
+// params: version, properties
+// columns: -
+MERGE (m:Migration {version: $version})
+SET m += $properties

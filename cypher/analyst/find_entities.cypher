@@ -1,0 +1,7 @@
+// Entities by name or alias, best match first (the full-text index hlgraph_entity_names). $name is a query of Lucene: words,
+// "a phrase", a beginning*, a misspelling~.
+// params: corpus, name, k
+// columns: id, name, kind, aliases, score
+CALL db.index.fulltext.queryNodes('hlgraph_entity_names', $name) YIELD node, score
+WITH node AS e, score WHERE e.corpus = $corpus
+RETURN e.id AS id, e.name AS name, e.kind AS kind, e.aliases AS aliases, score AS score ORDER BY score DESC, id LIMIT $k

@@ -1,0 +1,10 @@
+// The most central entities of a corpus by degree: with how many others each stands in a chunk (ties by id). Reads every
+// entity of the corpus, but no relationship: degrees are stored.
+// params: corpus, k
+// columns: id, name, kind, degree, facts, statements
+MATCH (e:Entity)
+WHERE e.corpus = $corpus AND e.id >= ''
+WITH e, COUNT { (e)-[:CO_OCCURS]-() } AS degree ORDER BY degree DESC, e.id LIMIT $k
+RETURN e.id AS id, e.name AS name, e.kind AS kind, degree AS degree,
+  COUNT { (e)-[:SUBJECT]->() } + COUNT { (e)-[:OBJECT]->() } AS facts, COUNT { (e)<-[:MENTIONS]-() } AS statements
+ORDER BY degree DESC, id

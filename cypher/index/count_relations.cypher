@@ -1,0 +1,8 @@
+// RELATES: counts anew the statements behind the facts that join two entities.
+// params: fact_ids
+// columns: -
+UNWIND $fact_ids AS id
+MATCH (a:Entity)-[:SUBJECT]->(f:Fact {id: id})<-[:OBJECT]-(b:Entity)
+WITH a, b, f.predicate AS predicate, COUNT { (f)-[:SUPPORTS]->() } AS facts
+MERGE (a)-[r:RELATES {predicate: predicate}]->(b)
+SET r.facts = facts

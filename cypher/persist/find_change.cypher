@@ -1,0 +1,5 @@
+// Where a change stands; no row when the journal does not have it.
+// params: id
+// columns: state, outcome
+MATCH (c:Change {id: $id})
+RETURN c.state AS state, c.outcome AS outcome

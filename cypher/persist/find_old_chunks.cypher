@@ -1,0 +1,13 @@
+// The chunks that are there of some ids, and all chunks of some sources.
+// params: chunk_ids, source_ids
+// columns: id
+CALL () {
+  UNWIND $chunk_ids AS id
+  MATCH (c:Chunk {id: id})
+  RETURN c.id AS chunk
+  UNION
+  UNWIND $source_ids AS id
+  MATCH (c:Chunk {source_id: id})
+  RETURN c.id AS chunk
+}
+RETURN chunk AS id ORDER BY id

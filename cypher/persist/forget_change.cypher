@@ -1,0 +1,7 @@
+// Removes a change from the journal; gives the number of its parts, which are removed next.
+// params: id
+// columns: parts
+MATCH (c:Change {id: $id})
+WITH c, c.parts AS parts
+DELETE c
+RETURN parts

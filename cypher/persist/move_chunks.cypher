@@ -1,0 +1,6 @@
+// Kept chunks at their new place in an edited source.
+// params: rows
+// columns: -
+UNWIND $rows AS row
+MATCH (n:Chunk {id: row.id})
+SET n.start = row.start, n.end = row.end, n.position = row.position, n.page = row.page

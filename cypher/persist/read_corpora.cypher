@@ -1,0 +1,11 @@
+// Every corpus: its version, the model behind its vectors, and its changes that are staged, oldest first.
+// params: -
+// columns: name, version, embedding, dimensions, staged
+MATCH (c:Corpus)
+CALL (c) {
+  MATCH (x:Change)
+  WHERE x.corpus = c.name AND x.state = 'staged'
+  WITH x ORDER BY x.place, x.id
+  RETURN collect(x.id) AS staged
+}
+RETURN c.name AS name, c.version AS version, c.embedding AS embedding, c.dimensions AS dimensions, staged ORDER BY name

@@ -1,0 +1,7 @@
+// Notes a change in the journal, after all that are there; its parts follow.
+// params: id, corpus, state, outcome, parts
+// columns: -
+MATCH (l:Lease {id: 'writer'})
+SET l.changes = coalesce(l.changes, 0) + 1
+MERGE (c:Change {id: $id})
+SET c.corpus = $corpus, c.state = $state, c.outcome = $outcome, c.place = l.changes, c.parts = $parts

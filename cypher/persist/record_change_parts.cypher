@@ -1,0 +1,6 @@
+// The bytes of a change, in parts of bounded size.
+// params: rows
+// columns: -
+UNWIND $rows AS row
+MERGE (p:ChangePart {id: row.id})
+SET p.data = row.data

@@ -1,0 +1,6 @@
+// A corpus without sources is bound to no model.
+// params: name
+// columns: -
+MATCH (c:Corpus {name: $name})
+WHERE NOT EXISTS { MATCH (s:Source) WHERE s.corpus = $name AND s.id >= '' }
+SET c.embedding = '', c.dimensions = 0

@@ -1,0 +1,6 @@
+// Removes every IN_CHUNK into some chunks; their other links were taken out before.
+// params: chunk_ids
+// columns: -
+UNWIND $chunk_ids AS id
+MATCH (:Chunk {id: id})<-[r:IN_CHUNK]-()
+DELETE r

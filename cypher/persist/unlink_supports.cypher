@@ -1,0 +1,9 @@
+// Takes some chunks out of SUPPORTS; a relationship that no chunk asserts any more goes.
+// params: chunk_ids
+// columns: -
+UNWIND $chunk_ids AS id
+MATCH (:Chunk {id: id})<-[:IN_CHUNK]-(:Statement)<-[r:SUPPORTS]-(:Fact)
+WITH DISTINCT r
+SET r.chunks = [x IN r.chunks WHERE NOT x IN $chunk_ids]
+WITH r WHERE size(r.chunks) = 0
+DELETE r

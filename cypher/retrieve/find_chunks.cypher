@@ -1,0 +1,6 @@
+// The ids of the chunks of some sources, in order.
+// params: source_ids
+// columns: id
+UNWIND $source_ids AS source_id
+MATCH (n:Chunk {source_id: source_id})
+RETURN n.id AS id ORDER BY id

@@ -1,0 +1,32 @@
+// Which of some ids are nodes of a corpus that a pull may begin at: of the kinds asked for, of a source in the scope.
+// params: corpus, nodes, has_scope, listed, admits
+// columns: id, kind
+CALL () {
+  UNWIND $nodes.sources AS id
+  MATCH (n:Source {id: id})
+  RETURN n
+  UNION ALL
+  UNWIND $nodes.chunks AS id
+  MATCH (n:Chunk {id: id})
+  RETURN n
+  UNION ALL
+  UNWIND $nodes.topics AS id
+  MATCH (n:Topic {id: id})
+  RETURN n
+  UNION ALL
+  UNWIND $nodes.statements AS id
+  MATCH (n:Statement {id: id})
+  RETURN n
+  UNION ALL
+  UNWIND $nodes.facts AS id
+  MATCH (n:Fact {id: id})
+  RETURN n
+  UNION ALL
+  UNWIND $nodes.entities AS id
+  MATCH (n:Entity {id: id})
+  RETURN n
+}
+WITH n AS m WHERE m.corpus = $corpus AND (NOT $has_scope OR (m:Entity AND EXISTS { MATCH (m)<-[:MENTIONS]-(s:Statement) WHERE (s.source_id IN $listed) = $admits }
+    OR m:Fact AND EXISTS { MATCH (m)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits }
+    OR NOT m:Entity AND NOT m:Fact AND (coalesce(m.source_id, m.id) IN $listed) = $admits))
+RETURN DISTINCT m.id AS id, CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind ORDER BY id

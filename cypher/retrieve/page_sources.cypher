@@ -1,0 +1,6 @@
+// The ids of a corpus's sources after a given one, in order: one page.
+// params: corpus, after, size
+// columns: id
+MATCH (n:Source)
+WHERE n.corpus = $corpus AND n.id > $after
+RETURN n.id AS id ORDER BY n.corpus, n.id LIMIT $size

@@ -1,0 +1,119 @@
+"""The command line of the launcher."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+
+from local_servers import operate, pins, state
+from local_servers.errors import ServerError
+from local_servers.lock import write_lock
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0, 1 for a server's error, or 2 for a wrong call."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except ServerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="servers.py", description="Neo4j and OpenSearch on this machine, without Docker."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text)
+        made.add_argument(
+            "--state",
+            type=Path,
+            metavar="FOLDER",
+            default=platformdirs.user_state_path("hlgraph") / "servers",
+            help="where the servers' data and servers.json lie (default: %(default)s)",
+        )
+        return made
+
+    start = command("start", "start the servers, or those of them that do not run, and wait until they answer")
+    start.add_argument("--only", choices=operate.NAMES, help="start this one alone")
+    start.add_argument("--neo4j", metavar="VERSION", default="", help="version of Neo4j, such as 5.26")
+    start.add_argument("--neo4j-port", type=int, default=0, metavar="PORT", help="port of Bolt (default: a free one)")
+    start.add_argument("--opensearch-port", type=int, default=0, metavar="PORT", help="port (default: a free one)")
+    start.add_argument(
+        "--by", choices=operate.WAYS, default=operate.JARS, help="containers, jars, or what is there (default: jars)"
+    )
+    start.set_defaults(run=_start)
+    stop = command("stop", "end the servers that were started in this folder")
+    stop.add_argument(
+        "--remove", action="store_true", help="end them at once, and remove the folder with all that they stored"
+    )
+    stop.set_defaults(run=_stop)
+    status = command("status", "say which servers run")
+    status.set_defaults(run=_status)
+    kill = command("kill", "end one server by SIGKILL, as a power cut would")
+    kill.add_argument("name", choices=operate.NAMES)
+    kill.set_defaults(run=_kill)
+    restart = command("restart", "start one server again on the same ports and data")
+    restart.add_argument("name", choices=operate.NAMES)
+    restart.set_defaults(run=_restart)
+    lock = commands.add_parser("lock", help="make lock.json anew from versions.toml; needs Maven")
+    lock.set_defaults(run=_lock)
+    return parser
+
+
+def _start(options: argparse.Namespace) -> None:
+    names = [options.only] if options.only else operate.NAMES
+    ports = {"neo4j": options.neo4j_port, "opensearch": options.opensearch_port}
+    operate.start(options.state, names, neo4j_version=options.neo4j, ports=ports, by=options.by)
+    _show(options.state)
+
+
+def _stop(options: argparse.Namespace) -> None:
+    ended = operate.remove(options.state) if options.remove else operate.stop(options.state)
+    print(f"stopped: {', '.join(ended) or 'nothing ran'}")
+
+
+def _status(options: argparse.Namespace) -> None:
+    _show(options.state)
+
+
+def _kill(options: argparse.Namespace) -> None:
+    if not operate.stop(options.state, [options.name], is_forced=True):
+        raise ServerError(f"{options.state}: {options.name} does not run")
+    print(f"killed: {options.name}")
+
+
+def _restart(options: argparse.Namespace) -> None:
+    operate.restart(options.state, options.name)
+    _show(options.state)
+
+
+def _lock(_: argparse.Namespace) -> None:
+    print(f"lock.json: {write_lock()} jars")
+
+
+def _show(folder: Path) -> None:
+    folder = folder.absolute()
+    servers = state.read(folder)
+    is_up = operate.running(folder)
+    for name, endpoint in ((pins.NEO4J, servers.neo4j), (pins.OPENSEARCH, servers.opensearch)):
+        if endpoint:
+            how = "not running" if not is_up[name] else f"pid {endpoint.pid}" if endpoint.pid else "container"
+            print(f"{name:<11} {endpoint.version:<10} {endpoint.url}  user {endpoint.user}  ({how})")
+    if not is_up:
+        print(f"{folder}: no server was started here")
+        return
+    print(f"passwords   {folder / state.FILE}")
+    if (folder / state.SETTINGS).exists():
+        print(f"use them    export HLGRAPH_CONFIG={shlex.quote(str(folder / state.SETTINGS))}")

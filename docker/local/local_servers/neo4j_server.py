@@ -1,0 +1,193 @@
+"""Neo4j with Graph Data Science as a process of this machine."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from local_servers import cache, java, process, web
+from local_servers.errors import ServerError
+from local_servers.pins import Pin
+from local_servers.state import Neo4jEndpoint
+
+USER, FIRST_PASSWORD = "neo4j", "neo4j"
+DATABASE = "neo4j"
+# Heap and page cache. A projection of some 10^5 relationships and the tests beside it ran out of a heap of 512 MB.
+MEMORY = ("1g", "256m")
+PATIENCE = 180.0
+OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang", "java.util.concurrent")
+
+
+def home(state: Path) -> Path:
+    """The folder of the server's configuration, data and logs."""
+    return state / "neo4j"
+
+
+def mark(state: Path) -> str:
+    """What the command line of this server, and of no other, holds."""
+    return f"-Dhlgraph.server={home(state)} "
+
+
+def log(state: Path) -> Path:
+    """Where the server says how it is getting on."""
+    return home(state) / "logs" / "neo4j.log"
+
+
+def start(pin: Pin, state: Path, endpoint: Neo4jEndpoint, note: Callable[[Neo4jEndpoint], None]) -> None:
+    """Start the server on the ports of the endpoint and wait until it answers; ``note`` is told its process id first.
+
+    Raises
+    ------
+    ServerError : a port is taken, there is no fitting Java, a jar is not the pinned one, or the server does not come up
+    """
+    runtime = java.find(*pin.java)
+    paths = dict(zip(pin.jars, cache.jars(pin.jars), strict=True))
+    for url in (endpoint.url, endpoint.http):
+        process.check_free(process.port_of(url), f"neo4j {pin.version}")
+    folder = home(state)
+    for name in ("conf", "data", "logs", "run", "import", "licenses"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    plugins = folder / "plugins"
+    shutil.rmtree(plugins, ignore_errors=True)
+    plugins.mkdir()
+    for jar in pin.plugins:
+        _link(paths[jar], plugins / jar.name)
+    (folder / "conf" / "neo4j.conf").write_text(configuration(endpoint), encoding="utf-8")
+    command = [
+        str(runtime.command),
+        mark(state).rstrip(),
+        "-Xms512m",
+        f"-Xmx{MEMORY[0]}",
+        *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED),
+        "--enable-native-access=ALL-UNNAMED",
+        *(["--sun-misc-unsafe-memory-access=allow"] if runtime.version >= 23 else []),
+        java.class_path([*(paths[jar] for jar in pin.lib), plugins / "*"], folder / "conf" / "class-path"),
+        pin.main,
+        f"--home-dir={folder}",
+        f"--config-dir={folder / 'conf'}",
+    ]
+    log(state).unlink(missing_ok=True)
+    pid = process.spawn(command, log=folder / "logs" / "console.log", cwd=folder)
+    running = replace(endpoint, pid=pid)
+    try:
+        note(running)
+        process.wait_until(
+            lambda: _answers(running), pid, name=f"neo4j {pin.version}", log=_log(state), patience=PATIENCE
+        )
+        _check_plugins(pin, running)
+    except BaseException:
+        process.end(pid, mark(state), is_forced=True)
+        raise
+
+
+def new_endpoint(password: str, version: str, *, port: int = 0) -> Neo4jEndpoint:
+    """An endpoint that serves Bolt on the port given, or on a free one."""
+    return Neo4jEndpoint(
+        url=f"bolt://127.0.0.1:{port or process.free_port()}",
+        http=f"http://127.0.0.1:{process.free_port()}",
+        user=USER,
+        password=password,
+        database=DATABASE,
+        version=version,
+    )
+
+
+def ask(endpoint: Neo4jEndpoint, statement: str, *, database: str = DATABASE, **parameters: str) -> list[list[object]]:
+    """Rows of one statement, through the server's HTTP interface.
+
+    Raises
+    ------
+    ServerError : the server refused; 401 stands in the message for a wrong password
+    """
+    return _ask(endpoint, endpoint.password, statement, database=database, parameters=parameters)
+
+
+def _ask(
+    endpoint: Neo4jEndpoint, password: str, statement: str, *, database: str, parameters: dict[str, str]
+) -> list[list[object]]:
+    status, answer = web.ask(
+        f"{endpoint.http}/db/{database}/tx/commit",
+        {"statements": [{"statement": statement, "parameters": parameters}]},
+        user=endpoint.user,
+        password=password,
+    )
+    errors = answer.get("errors") if isinstance(answer, dict) else answer
+    if status != 200 or errors or not isinstance(answer, dict):
+        raise ServerError(f"neo4j {endpoint.http}: it answered {status}, {errors}")
+    return [one["row"] for one in answer["results"][0]["data"]]
+
+
+def _answers(endpoint: Neo4jEndpoint) -> bool:
+    """Whether the server answers; a new one is given its password first."""
+    try:
+        ask(endpoint, "RETURN 1")
+    except (OSError, http.client.HTTPException):
+        return False
+    except ServerError as error:
+        if "401" not in str(error) and "Forbidden" not in str(error):
+            return False  # the database is not open yet
+        _set_password(endpoint)
+        return False
+    return True
+
+
+def _set_password(endpoint: Neo4jEndpoint) -> None:
+    change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
+    passwords = {"old": FIRST_PASSWORD, "new": endpoint.password}
+    try:
+        _ask(endpoint, FIRST_PASSWORD, change, database="system", parameters=passwords)
+    except (OSError, http.client.HTTPException):
+        return  # asked again
+    except ServerError as error:
+        raise ServerError(
+            f"neo4j {endpoint.http}: neither the password of servers.json nor the first one opens it ({error}); "
+            "the data are another server's: start with an empty state folder"
+        ) from error
+
+
+def _check_plugins(pin: Pin, endpoint: Neo4jEndpoint) -> None:
+    expected = pin.answers["gds"]
+    try:
+        found = ask(endpoint, "RETURN gds.version()")[0][0]
+    except ServerError as error:
+        raise ServerError(f"neo4j {pin.version}: Graph Data Science does not answer ({error})") from error
+    if found != expected:
+        raise ServerError(f"neo4j {pin.version}: Graph Data Science is {found}, pinned is {expected}")
+
+
+def configuration(endpoint: Neo4jEndpoint) -> str:
+    """The text of neo4j.conf: this machine only, authentication on, procedures of Graph Data Science allowed."""
+    settings = {
+        "server.default_listen_address": "127.0.0.1",
+        "server.bolt.listen_address": f"127.0.0.1:{process.port_of(endpoint.url)}",
+        "server.http.listen_address": f"127.0.0.1:{process.port_of(endpoint.http)}",
+        "server.default_advertised_address": "127.0.0.1",
+        "server.bolt.advertised_address": f"127.0.0.1:{process.port_of(endpoint.url)}",
+        "server.http.advertised_address": f"127.0.0.1:{process.port_of(endpoint.http)}",
+        "server.https.enabled": "false",
+        "server.memory.pagecache.size": MEMORY[1],
+        "server.directories.logs": "logs",
+        "server.directories.plugins": "plugins",
+        "dbms.security.auth_enabled": "true",
+        # Tests of wrong passwords must not lock out the tests beside them.
+        "dbms.security.auth_max_failed_attempts": "0",
+        "dbms.security.procedures.unrestricted": "gds.*",
+        "dbms.usage_report.enabled": "false",
+        "db.tx_log.rotation.retention_policy": "2 files",
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copyfile(source, target)
+
+
+def _log(state: Path) -> Path:
+    return log(state) if log(state).exists() else home(state) / "logs" / "console.log"

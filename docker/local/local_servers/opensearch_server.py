@@ -1,0 +1,220 @@
+"""OpenSearch with k-NN as a process of this machine, behind TLS and basic authentication."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import secrets
+import shutil
+import ssl
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from local_servers import cache, certificates, java, pins, process, web
+from local_servers.errors import ServerError
+from local_servers.pins import Pin
+from local_servers.state import OpenSearchEndpoint, write_private
+
+USER = "admin"
+HEAP = "1g"
+PATIENCE = 180.0
+SOURCES = pins.HERE / "java"
+VECTOR_MODULE = "jdk.incubator.vector"
+# A Java that is cut to size knows no --release.
+COMPILE = ("-source", "21", "-target", "21", "-proc:none", "-nowarn", "-encoding", "UTF-8")
+LOGGING = """\
+status = error
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = [%d{ISO8601}][%-5p][%-25c{1.}] %m%n
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+def home(state: Path) -> Path:
+    """The folder of the server's configuration, data and logs."""
+    return state / "opensearch"
+
+
+def mark(state: Path) -> str:
+    """What the command line of this server, and of no other, holds."""
+    return f"-Dhlgraph.server={home(state)} "
+
+
+def log(state: Path) -> Path:
+    """Where the server says how it is getting on."""
+    return home(state) / "logs" / "console.log"
+
+
+def new_endpoint(state: Path, password: str, version: str, *, port: int = 0) -> OpenSearchEndpoint:
+    """An endpoint on the port given, or on a free one."""
+    return OpenSearchEndpoint(
+        url=f"https://127.0.0.1:{port or process.free_port()}",
+        user=USER,
+        password=password,
+        ca=str(state / "ca.pem"),
+        version=version,
+    )
+
+
+def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[OpenSearchEndpoint], None]) -> None:
+    """Start the server on the port of the endpoint and wait until it answers; ``note`` is told its process id first.
+
+    Raises
+    ------
+    ServerError : the port is taken, there is no fitting Java, a jar is not the pinned one, or the server does not come up
+    """
+    runtime = java.find(*pin.java)
+    paths = dict(zip(pin.jars, cache.jars(pin.jars), strict=True))
+    process.check_free(process.port_of(endpoint.url), f"opensearch {pin.version}")
+    folder = home(state)
+    for name in ("config", "data", "logs", "tmp"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    lib = [paths[jar] for jar in pin.lib]
+    lib += _unpacked([paths[jar] for jar in pin.plugins], folder / "jars", {path.name for path in lib})
+    classes = _classes(lib, runtime)
+    _configure(folder, endpoint, Path(endpoint.ca))
+    command = [
+        str(runtime.command),
+        mark(state).rstrip(),
+        f"-Xms{HEAP}",
+        f"-Xmx{HEAP}",
+        f"-Djava.io.tmpdir={folder / 'tmp'}",
+        f"-Dlog4j2.configurationFile={folder / 'config' / 'log4j2.properties'}",
+        "-Djava.util.logging.manager=org.apache.logging.log4j.jul.LogManager",
+        "--enable-native-access=ALL-UNNAMED",
+        *([f"--add-modules={VECTOR_MODULE}"] if runtime.has_module(VECTOR_MODULE) else []),
+        java.class_path([classes, *lib], folder / "config" / "class-path"),
+        pin.main,
+        str(folder),
+    ]
+    pid = process.spawn(command, log=log(state), cwd=folder)
+    running = replace(endpoint, pid=pid)
+    try:
+        note(running)
+        process.wait_until(
+            lambda: _answers(running), pid, name=f"opensearch {pin.version}", log=log(state), patience=PATIENCE
+        )
+        _check_plugins(pin, running)
+    except BaseException:
+        process.end(pid, mark(state), is_forced=True)
+        raise
+
+
+def ask(endpoint: OpenSearchEndpoint, path: str, body: object = None) -> tuple[int, object]:
+    """Status and decoded answer of one request."""
+    return web.ask(endpoint.url + path, body, user=endpoint.user, password=endpoint.password, ca=Path(endpoint.ca))
+
+
+def _answers(endpoint: OpenSearchEndpoint) -> bool:
+    try:
+        status, answer = ask(endpoint, "/_cluster/health")
+    except ssl.SSLCertVerificationError as error:
+        raise ServerError(
+            f"opensearch {endpoint.url}: its certificate is not signed by {endpoint.ca} ({error.verify_message}); "
+            "start with an empty state folder"
+        ) from error
+    except (OSError, http.client.HTTPException):
+        return False
+    if status == http.client.UNAUTHORIZED:
+        raise ServerError(
+            f"opensearch {endpoint.url}: it refuses the password of servers.json; start with an empty folder"
+        )
+    return isinstance(answer, dict) and answer.get("status") in ("green", "yellow")
+
+
+def _check_plugins(pin: Pin, endpoint: OpenSearchEndpoint) -> None:
+    _, answer = ask(endpoint, "/_cat/plugins")
+    found = {one["component"] for one in answer} if isinstance(answer, list) else set()
+    missing = sorted(set(pin.answers) - found)
+    if missing:
+        raise ServerError(
+            f"opensearch {pin.version}: the plugin {missing[0]} is not loaded; see {endpoint.url}/_cat/plugins"
+        )
+
+
+def _configure(folder: Path, endpoint: OpenSearchEndpoint, ca: Path) -> None:
+    keystore = folder / "config" / "server.p12"
+    door = folder / "config" / "door.properties"
+    secret = secrets.token_urlsafe(24)
+    if not (keystore.exists() and ca.exists() and door.exists()):
+        certificates.make(ca, keystore, password=secret)
+        lines = {
+            "user": endpoint.user,
+            "password": endpoint.password,
+            "keystore": keystore.name,
+            "keystore_password": secret,
+        }
+        write_private(door, "".join(f"{name}={_escaped(value)}\n" for name, value in lines.items()))
+    (folder / "config" / "log4j2.properties").write_text(LOGGING, encoding="utf-8")
+    (folder / "config" / "opensearch.yml").write_text(
+        "cluster.name: hlgraph-local\n"
+        "node.name: one\n"
+        "discovery.type: single-node\n"
+        "network.host: 127.0.0.1\n"
+        "http.type: netty4-secure\n"
+        f"http.port: {process.port_of(endpoint.url)}\n"
+        "transport.port: 0\n"
+        f"path.data: {folder / 'data'}\n"
+        f"path.logs: {folder / 'logs'}\n"
+        # A development machine is often fuller than the watermarks of a server allow.
+        "cluster.routing.allocation.disk.threshold_enabled: false\n",
+        encoding="utf-8",
+    )
+
+
+def _escaped(value: str) -> str:
+    """A value of a Java properties file."""
+    return "".join(f"\\{one}" if one in "\\=:#! " else one for one in value)
+
+
+def _unpacked(archives: Sequence[Path], folder: Path, there: set[str]) -> list[Path]:
+    """The jars in some archives but for those whose names are ``there`` already."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for archive in archives:
+        with zipfile.ZipFile(archive) as opened:
+            for name in opened.namelist():
+                if name.endswith(".jar") and "/" not in name and name not in there:
+                    opened.extract(name, folder)
+    return sorted(folder.iterdir())
+
+
+def _classes(lib: Sequence[Path], runtime: java.Java) -> Path:
+    """The folder of the compiled sources, made once for each state of the sources and the compiler."""
+    compiler = pins.pin(pins.COMPILER)
+    sources = sorted(SOURCES.rglob("*.java"))
+    digest = hashlib.sha256(repr([jar.sha256 for jar in compiler.jars]).encode())
+    digest.update(repr([path.name for path in lib]).encode())
+    for path in sources:
+        digest.update(path.read_bytes())
+    target = cache.root() / "classes" / digest.hexdigest()[:16]
+    if target.is_dir():
+        return target
+    (tool,) = cache.jars(compiler.jars)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(dir=target.parent))
+    try:
+        done = subprocess.run(
+            [runtime.command, "-jar", tool, *COMPILE, "-cp", os.pathsep.join(map(str, lib)), "-d", aside, *sources],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ServerError(f"{SOURCES}: it does not compile:\n{done.stderr[-process.TAIL :]}")
+        try:
+            aside.rename(target)
+        except OSError:  # another process was faster
+            if not target.is_dir():
+                raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return target

@@ -1,0 +1,174 @@
+"""Starts, stops, kills and restarts the servers of a state folder."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from local_servers import compose, neo4j_server, opensearch_server, pins, process, state
+from local_servers.errors import ServerError
+from local_servers.pins import NEO4J, OPENSEARCH, Pin
+from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
+
+NAMES = (NEO4J, OPENSEARCH)
+JARS, DOCKER, AUTO = "jars", "docker", "auto"
+WAYS = (AUTO, DOCKER, JARS)
+Endpoint = Neo4jEndpoint | OpenSearchEndpoint
+
+
+def start(
+    folder: Path,
+    names: Sequence[str] = NAMES,
+    *,
+    neo4j_version: str = "",
+    ports: Mapping[str, int] | None = None,
+    by: str = JARS,
+) -> Servers:
+    """Start what is named and does not run yet, and wait until it answers; all servers of the folder.
+
+    A server that ran before comes back with its data, password and ports. ``ports`` gives a server another port; one
+    that is not named there and never ran takes a free one. ``by`` says whether processes (``jars``) or containers
+    (``docker``) are started; ``auto`` prefers containers where a Docker engine answers. A folder keeps its kind.
+
+    Raises
+    ------
+    ServerError : a server cannot be fetched or started, or is of another version or runs on another port already
+    """
+    folder = folder.absolute()
+    with state.locked(folder):
+        servers = state.read(folder)
+        if _is_docker(folder, servers, by):
+            servers = compose.start(folder, names, known=servers, neo4j_version=neo4j_version, ports=ports or {})
+            state.write(folder, servers)
+            return servers
+        wanted = [_wanted(name, folder, servers, neo4j_version, (ports or {}).get(name, 0)) for name in names]
+        book = _Book(folder, servers)
+        with ThreadPoolExecutor() as pool:
+            started = [pool.submit(_start_one, pin, endpoint, book) for pin, endpoint in wanted if pin]
+        for one in started:  # all have come to an end: what runs is written down, whatever became of the other
+            one.result()
+        return book.servers
+
+
+def stop(folder: Path, names: Sequence[str] = NAMES, *, is_forced: bool = False) -> list[str]:
+    """End the servers that this folder started, by a request or (``is_forced``) by SIGKILL; the names of those that ran."""
+    folder = folder.absolute()
+    if not folder.is_dir():
+        return []
+    with state.locked(folder):
+        if compose.is_used(folder):
+            return compose.stop(folder, names, is_forced=is_forced)
+        servers = state.read(folder)
+        known = {name: endpoint.pid for name in names if (endpoint := _endpoint(servers, name))}
+        with ThreadPoolExecutor() as pool:
+            ended = {
+                name: pool.submit(process.end, pid, _mark(name, folder), is_forced=is_forced)
+                for name, pid in known.items()
+            }
+        return [name for name, one in ended.items() if one.result()]
+
+
+def restart(folder: Path, name: str) -> Servers:
+    """End one server if it runs, and start it in the same version on the same ports and data.
+
+    Raises
+    ------
+    ServerError : it was never started here, or does not come up
+    """
+    endpoint = _endpoint(state.read(folder), name)
+    if endpoint is None:
+        raise ServerError(f"{folder}: no {name} was started here; run start first")
+    stop(folder, [name])
+    return start(folder, [name], neo4j_version=endpoint.version if name == NEO4J else "", by=AUTO)
+
+
+def running(folder: Path) -> dict[str, bool]:
+    """Each server that was ever started in the folder, and whether its process or container is there."""
+    folder = folder.absolute()
+    servers = state.read(folder)
+    endpoints = {name: one for name in NAMES if (one := _endpoint(servers, name))}
+    if compose.is_used(folder):
+        return {name: compose.is_running(folder, name) for name in endpoints}
+    return {name: process.is_running(one.pid, _mark(name, folder)) for name, one in endpoints.items()}
+
+
+def remove(folder: Path) -> list[str]:
+    """End the servers of a folder at once and remove it with all that they stored; the names of those that ran."""
+    folder = folder.absolute()
+    ended = stop(folder, is_forced=True)
+    if compose.is_used(folder):
+        compose.remove(folder)
+    if (folder / state.FILE).exists():
+        shutil.rmtree(folder)
+    return ended
+
+
+def _is_docker(folder: Path, servers: Servers, by: str) -> bool:
+    if servers.neo4j or servers.opensearch:
+        if by != AUTO and (by == DOCKER) != compose.is_used(folder):
+            raise ServerError(f"{folder}: its servers were not started by {by}; choose another folder")
+        return compose.is_used(folder)
+    why_not = compose.missing() if by != JARS else ""
+    if by == DOCKER and why_not:
+        raise ServerError(f"containers cannot be used: {why_not}; start the servers without: --by {JARS}")
+    return by != JARS and not why_not
+
+
+class _Book:
+    """servers.json of a folder while its servers are started at the same time."""
+
+    def __init__(self, folder: Path, servers: Servers) -> None:
+        self.folder, self.servers = folder, servers
+        self._lock = threading.Lock()
+
+    def note(self, endpoint: Endpoint) -> None:
+        """Write down how to reach a server, before it is given its password and again when its process is there."""
+        with self._lock:
+            if isinstance(endpoint, Neo4jEndpoint):
+                self.servers = replace(self.servers, neo4j=endpoint)
+            else:
+                self.servers = replace(self.servers, opensearch=endpoint)
+            state.write(self.folder, self.servers)
+
+
+def _wanted(name: str, folder: Path, servers: Servers, neo4j_version: str, port: int) -> tuple[Pin | None, Endpoint]:
+    """What is to be started, and where; no pin for a server that runs already."""
+    before = _endpoint(servers, name)
+    asked = neo4j_version if name == NEO4J else ""
+    pin = pins.pin(name, asked or (before.version if before else ""))
+    if before and before.version != pin.version:
+        raise ServerError(
+            f"{folder}: holds the data of {name} {before.version}, asked for is {pin.version}; choose another folder"
+        )
+    if before and process.is_running(before.pid, _mark(name, folder)):
+        if port and port != process.port_of(before.url):
+            raise ServerError(f"{name}: it runs at {before.url} already, asked for is port {port}; stop it first")
+        return None, before
+    # Ports are kept once the server has run on them, so that it comes back where its users look for it.
+    if before and before.pid and not port:
+        return pin, before
+    password = before.password if before else secrets.token_urlsafe(18)
+    if name == NEO4J:
+        return pin, neo4j_server.new_endpoint(password, pin.version, port=port)
+    return pin, opensearch_server.new_endpoint(folder, password, pin.version, port=port)
+
+
+def _start_one(pin: Pin, endpoint: Endpoint, book: _Book) -> None:
+    book.note(endpoint)
+    if isinstance(endpoint, Neo4jEndpoint):
+        neo4j_server.start(pin, book.folder, endpoint, book.note)
+    else:
+        opensearch_server.start(pin, book.folder, endpoint, book.note)
+
+
+def _endpoint(servers: Servers, name: str) -> Endpoint | None:
+    return servers.neo4j if name == NEO4J else servers.opensearch
+
+
+def _mark(name: str, folder: Path) -> str:
+    return neo4j_server.mark(folder) if name == NEO4J else opensearch_server.mark(folder)

@@ -1,0 +1,141 @@
+"""Starts a server apart from this process, recognises it later by its process id, and ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from local_servers.errors import ServerError
+
+TAIL = 1500
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on at this moment."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def port_of(url: str) -> int:
+    """The port in a url that names one."""
+    return int(url.rpartition(":")[2])
+
+
+def check_free(port: int, owner: str) -> None:
+    """Check that nobody listens on a port.
+
+    Raises
+    ------
+    ServerError : somebody does
+    """
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that is only waiting to close is free
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ServerError(
+                f"{owner}: port {port} of 127.0.0.1 is taken by another process; end that one, or choose another port"
+            ) from error
+
+
+def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
+    """Start a command that outlives this process, its output appended to a file; its process id."""
+    with log.open("ab") as out:
+        made = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, start_new_session=True
+        )
+    made.returncode = 0  # it is meant to go on: no warning that it does
+    return made.pid
+
+
+def command_line(pid: int) -> str:
+    """The command line of a process; empty where there is no such process, or only its remains."""
+    path = Path("/proc") / str(pid) / "cmdline"
+    if Path("/proc/self").exists():
+        try:
+            return path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            return ""
+    done = subprocess.run(
+        ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return "" if "<defunct>" in done.stdout else done.stdout
+
+
+def is_running(pid: int, mark: str) -> bool:
+    """Whether the process is there and carries the mark in its command line, so that it is not a later one of that id."""
+    return pid > 0 and mark in command_line(pid)
+
+
+def end(pid: int, mark: str, *, is_forced: bool = False, patience: float = 60.0) -> bool:
+    """End a process that carries the mark, by a request or (``is_forced``) by SIGKILL; False where there was none.
+
+    One that does not go within ``patience`` seconds is killed.
+    """
+    if not is_running(pid, mark):
+        return False
+    os.kill(pid, signal.SIGKILL if is_forced else signal.SIGTERM)
+    if not _is_gone(pid, mark, patience):
+        os.kill(pid, signal.SIGKILL)
+        if not _is_gone(pid, mark, patience):
+            raise ServerError(f"process {pid} does not end, not even by SIGKILL; look at it with: ps -p {pid}")
+    return True
+
+
+def wait_until(is_ready: Callable[[], bool], pid: int, *, name: str, log: Path, patience: float) -> None:
+    """Wait until a server that this process spawned answers.
+
+    Raises
+    ------
+    ServerError : it ended, or did not answer within ``patience`` seconds; the end of its log is in the message
+    """
+    until = time.monotonic() + patience
+    while not is_ready():
+        if _has_ended(pid):
+            raise ServerError(f"{name}: it ended while it was starting; its log {log} ends:\n{tail(log)}")
+        if time.monotonic() > until:
+            raise ServerError(f"{name}: no answer within {patience:.0f} seconds; its log {log} ends:\n{tail(log)}")
+        time.sleep(0.1)
+
+
+def tail(log: Path) -> str:
+    """The last lines of a log."""
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")[-TAIL:]
+    except OSError:
+        return "(no log)"
+
+
+def _is_gone(pid: int, mark: str, patience: float) -> bool:
+    until = time.monotonic() + patience
+    while not _has_ended(pid) and (is_running(pid, mark) or _is_ending(pid)):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a process that lost its command line still holds its ports: the last of its threads closes them."""
+    home = Path("/proc", str(pid))
+    try:
+        state = (home / "stat").read_text().rpartition(")")[2].split()[0]
+        threads = len(list((home / "task").iterdir()))
+    except (OSError, IndexError):
+        return False
+    return not command_line(pid) and (state not in "ZX" or threads > 1)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a child of this process has ended; takes note of its end. False for a process that is no child."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return False

@@ -1,0 +1,126 @@
+"""What is running where: servers.json of a state folder, readable by its owner only."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TypeVar
+
+import filelock
+
+from local_servers.errors import ServerError
+
+FILE = "servers.json"
+SETTINGS = "hlgraph.yaml"
+
+Endpoint = TypeVar("Endpoint")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neo4jEndpoint:
+    """How to reach a Neo4j server. ``pid`` is 0 where it does not run as a process of ours."""
+
+    url: str
+    http: str
+    user: str
+    password: str
+    database: str
+    version: str
+    pid: int = 0
+
+    def __repr__(self) -> str:
+        """Without the password: endpoints stand in the output of failing tests."""
+        return f"Neo4jEndpoint({self.url}, version {self.version}, pid {self.pid})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSearchEndpoint:
+    """How to reach an OpenSearch server; ``ca`` is a file with the certificate to trust. ``pid`` as for Neo4j."""
+
+    url: str
+    user: str
+    password: str
+    ca: str
+    version: str
+    pid: int = 0
+
+    def __repr__(self) -> str:
+        """Without the password: endpoints stand in the output of failing tests."""
+        return f"OpenSearchEndpoint({self.url}, version {self.version}, pid {self.pid})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """The servers of a state folder, each of them None where it was not started."""
+
+    neo4j: Neo4jEndpoint | None = None
+    opensearch: OpenSearchEndpoint | None = None
+
+
+def read(folder: Path) -> Servers:
+    """The servers of a state folder; none of them where it holds no servers.json.
+
+    Raises
+    ------
+    ServerError : servers.json is not one
+    """
+    path = folder / FILE
+    if not path.exists():
+        return Servers()
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        return Servers(
+            neo4j=_made(Neo4jEndpoint, tree.get("neo4j")),
+            opensearch=_made(OpenSearchEndpoint, tree.get("opensearch")),
+        )
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ServerError(
+            f"{path}: not a list of servers ({type(error).__name__}); end its servers yourself and remove the file"
+        ) from error
+
+
+def write(folder: Path, servers: Servers) -> None:
+    """Replace servers.json in one step, and where both servers are known the settings that hlgraph reaches them with."""
+    tree = {name: value for name, value in asdict(servers).items() if value is not None}
+    write_private(folder / FILE, json.dumps(tree, indent=2) + "\n")
+    if servers.neo4j and servers.opensearch:
+        write_private(folder / SETTINGS, settings(servers.neo4j, servers.opensearch))
+
+
+def settings(graph: Neo4jEndpoint, index: OpenSearchEndpoint) -> str:
+    """A settings file of hlgraph, with the passwords in it. JSON texts are YAML texts too."""
+    lines = {
+        "store": graph.url.replace("bolt://", "neo4j://"),
+        "vectors": index.url,
+        "neo4j": {"user": graph.user, "password": graph.password, "database": graph.database},
+        "opensearch": {"user": index.user, "password": index.password, "ca": index.ca},
+    }
+    return "".join(f"{name}: {json.dumps(value)}\n" for name, value in lines.items())
+
+
+def write_private(path: Path, text: str | bytes) -> None:
+    """Write a file that only its owner can read, from its first byte on, in one step."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.unlink(missing_ok=True)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(text.encode() if isinstance(text, str) else text)
+    aside.replace(path)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only one process at a time starts and stops the servers of a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(folder / "servers.lock"):
+        yield
+
+
+def _made(kind: type[Endpoint], tree: dict[str, object] | None) -> Endpoint | None:
+    if tree is None:
+        return None
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in tree.items() if name in known})

@@ -1,0 +1,87 @@
+"""hlgraph journal: what interrupted runs left, and giving it up."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Json, State
+from hlgraph.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from hlgraph.change import Pending
+
+
+def journal(
+    context: typer.Context,
+    action: Annotated[Literal["list", "drop"], typer.Argument(metavar="ACTION", help="What to do.")] = "list",
+    change: Annotated[
+        str | None, typer.Option("--change", metavar="ID", help="This change alone.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say which changes interrupted runs left unfinished, or give them up.
+
+    Every ingest and delete finishes them first. drop is for a change that the store cannot take, such as one that is too
+    large for the memory of a server: it removes what was written of it and was never visible. A change that is visible
+    already is kept, to be finished.
+
+    \b
+    Examples:
+      hlgraph journal
+      hlgraph journal drop
+    """
+    from hlgraph.change import ChangeState
+    from hlgraph.migrate import plan
+    from hlgraph.persist import abandon
+    from hlgraph.stores.open import open_stores
+
+    state: State = context.obj
+    opened = open_stores(state.settings())
+    dropped: list[str] = []
+    with opened.closing, contextlib.ExitStack() as held:
+        # The lock would make a store where there is none.
+        is_made = bool(plan(opened.targets[0]).applied)
+        pending = held.enter_context(opened.stores.graph.lock()) if is_made else ()
+        found = [item for item in pending if change in {None, item.change.id}]
+        if change is not None and not found:
+            raise UnknownNameError(f"there is no unfinished change {change}; hlgraph journal lists them")
+        if action == "drop":
+            for item in found:
+                if change is not None or item.state is ChangeState.STAGED:
+                    abandon(item, opened.stores)
+                    dropped.append(item.change.id)
+    if json:
+        print_json({"changes": [_tree(item) for item in found], "dropped": dropped})
+        return
+    for item in found:
+        tree = _tree(item)
+        said = "given up" if item.change.id in dropped else item.state.value
+        say(
+            f"{item.change.id}  {said}: corpus {item.change.corpus}, {tree['sources']} sources, "
+            f"{tree['removed_sources']} to remove, {tree['statements']} statements"
+        )
+    if not found:
+        say("nothing is unfinished")
+    elif action == "list":
+        say("next: run any ingest or delete to finish them, or: hlgraph journal drop")
+
+
+def _tree(item: Pending) -> dict[str, object]:
+    change = item.change
+    return {
+        "id": change.id,
+        "corpus": change.corpus,
+        "state": item.state.value,
+        "sources": len(change.sources),
+        "removed_sources": len(change.removed_sources),
+        "statements": len(change.statements),
+    }
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("journal")(journal)

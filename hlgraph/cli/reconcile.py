@@ -1,0 +1,74 @@
+"""hlgraph reconcile: do the graph and the vectors hold the same?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Corpus, Json, State
+
+if TYPE_CHECKING:
+    from hlgraph.reconcile import Drift
+
+
+def reconcile(
+    context: typer.Context,
+    corpus: Corpus = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what differs.")] = False,
+    json: Json = False,
+) -> None:
+    """Prove that the graph and the vectors of every corpus hold the same ids; with --repair mend what differs.
+
+    Lost vectors are made again from the records; lost statements, topics and entities by extracting the stored chunks again
+    (local extraction). A lost chunk needs its document: ingest it again. The exit code is 1 when a difference is left.
+
+    \b
+    Examples:
+      hlgraph reconcile
+      hlgraph reconcile --repair --corpus reports
+    """
+    state: State = context.obj
+    found: list[tuple[Drift, Drift]] = []
+    with state.open(corpus) as graph:
+        names = [graph.corpus] if corpus else [item.corpus for item in graph.stats()]
+        for name in names:
+            found.append(graph.in_corpus(name).reconcile(is_repair=repair))
+    is_left = not all(after.is_none for _, after in found)
+    if json:
+        corpora = {before.corpus: {"found": _tree(before), "left": _tree(after)} for before, after in found}
+        print_json({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left})
+    else:
+        for before, after in found:
+            say(*_lines(before))
+            if repair and not before.is_none:
+                say("  repaired" if after.is_none else "  left:", *(_lines(after)[1:] if not after.is_none else ()))
+        if is_left and not repair:
+            say("next: hlgraph reconcile --repair")
+    if is_left:
+        raise typer.Exit(1)
+
+
+def _tree(drift: Drift) -> dict[str, object]:
+    return {
+        "without_vector": {kind.value: list(ids) for kind, ids in drift.without_vector.items()},
+        "without_record": {kind.value: list(ids) for kind, ids in drift.without_record.items()},
+        "sources_to_ingest": list(drift.sources_to_ingest),
+    }
+
+
+def _lines(drift: Drift) -> list[str]:
+    if drift.is_none:
+        return [f"corpus {drift.corpus}: graph and vectors hold the same"]
+    lines = [f"corpus {drift.corpus}: graph and vectors differ"]
+    for what, ids_by_kind in (("vector", drift.without_vector), ("record", drift.without_record)):
+        for kind, ids in ids_by_kind.items():
+            lines.append(f"  {kind.value} without a {what}: {len(ids)}, such as {ids[0]}")
+    lines.extend(f"  lost a chunk, ingest it again: {uri}" for uri in drift.sources_to_ingest)
+    return lines
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reconcile")(reconcile)

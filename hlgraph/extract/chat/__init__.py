@@ -1,0 +1,12 @@
+"""The extractor that asks a chat model: entities first, then propositions with topics and facts about these entities."""
+
+from hlgraph.errors import MissingExtraError
+
+try:
+    import pydantic  # noqa: F401 - asked for here, so that its absence is one clear error
+except ImportError as error:
+    raise MissingExtraError("chat", "extraction by a chat model") from error
+
+from hlgraph.extract.chat._extractor import ChatExtractor
+
+__all__ = ["ChatExtractor"]

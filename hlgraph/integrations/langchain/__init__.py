@@ -1,0 +1,23 @@
+"""hlgraph in LangChain: a retriever, a tool for agents, and documents in both directions.
+
+::
+
+    from hlgraph.integrations.langchain import HLGraphRetriever, from_langchain, search_tool
+
+    graph.ingest(from_langchain(loader.load()))
+    retriever = HLGraphRetriever(graph=graph, k=5)
+    agent_tools = [search_tool(graph)]
+"""
+
+from hlgraph.errors import MissingExtraError
+
+try:
+    import langchain_core  # noqa: F401 - asked for here, so that its absence is one clear error
+except ImportError as error:
+    raise MissingExtraError("langchain", "hlgraph in LangChain") from error
+
+from hlgraph.integrations.langchain.documents import from_langchain, to_langchain
+from hlgraph.integrations.langchain.retriever import HLGraphRetriever
+from hlgraph.integrations.langchain.tool import search_tool
+
+__all__ = ["HLGraphRetriever", "from_langchain", "search_tool", "to_langchain"]

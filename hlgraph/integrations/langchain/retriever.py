@@ -1,0 +1,71 @@
+"""A retriever of LangChain over a corpus."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict, Field, model_validator
+
+from hlgraph.client import HLGraph
+from hlgraph.errors import InputError
+from hlgraph.integrations.langchain.documents import to_langchain
+from hlgraph.retrieve.request import MAX_K, Mode, Unit
+from hlgraph.where import Where
+
+_PER_CALL = frozenset({"k", "strategy", "unit", "where", "mode"})
+
+
+class HLGraphRetriever(BaseRetriever):
+    """Evidence for a question as documents, best first; every field may also be given to ``invoke``.
+
+    Asynchronous calls run in a thread, since both stores and local models compute or wait in one.
+
+    Parameters
+    ----------
+    graph : an open corpus, closed by whoever opened it
+    strategy, k, unit, where, mode : as in :meth:`hlgraph.HLGraph.search`
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph") as graph:
+            retriever = HLGraphRetriever(graph=graph, k=5, where='category = "person"')
+            documents = retriever.invoke("Who designed the bridge?")
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    graph: HLGraph
+    strategy: str = "statement"
+    k: int = Field(default=10, ge=1, le=MAX_K)
+    unit: Unit | None = None
+    where: Where | str | None = None
+    mode: Mode = "vector"
+
+    @model_validator(mode="after")
+    def _check_strategy(self) -> Self:
+        """A misspelt strategy is said when the retriever is made."""
+        from hlgraph.retrieve.search import retriever_named
+
+        retriever_named(self.strategy)
+        return self
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - of the interface
+        **options: object,
+    ) -> list[Document]:
+        unknown = sorted(set(options) - _PER_CALL)
+        if unknown:
+            raise InputError(f"a search has no option {unknown[0]!r}; there are: {', '.join(sorted(_PER_CALL))}")
+        asked = self.model_copy(update=options)
+        found = self.graph.search(
+            query, strategy=asked.strategy, k=asked.k, unit=asked.unit, where=asked.where, mode=asked.mode
+        )
+        return [to_langchain(item) for item in found.evidence]

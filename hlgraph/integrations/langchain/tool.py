@@ -1,0 +1,76 @@
+"""A tool with which an agent searches a corpus."""
+
+from __future__ import annotations
+
+from langchain_core.tools import StructuredTool, ToolException
+from pydantic import BaseModel, ConfigDict, Field
+
+from hlgraph.client import HLGraph
+from hlgraph.errors import InputError
+from hlgraph.records import Evidence
+
+_MOST = 50
+
+
+class SearchArguments(BaseModel):
+    """What an agent may say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, description="What to find, as a whole question or sentence.")
+    k: int = Field(default=8, ge=1, le=_MOST, description="How many pieces of evidence.")
+    where: str | None = Field(
+        default=None,
+        description='Only sources whose metadata meet this filter, such as: year >= 1950 and category in ("event", "place")',
+    )
+
+
+def search_tool(
+    graph: HLGraph,
+    *,
+    strategy: str = "statement",
+    name: str = "search_corpus",
+    description: str = "",
+) -> StructuredTool:
+    """A tool that gives numbered evidence with its sources as text, and the evidence itself as the artifact.
+
+    What an agent asks wrongly (an unknown field in a filter, an empty question) comes back to it as the text of the error,
+    so that it can mend it; errors of stores and models are raised.
+
+    Parameters
+    ----------
+    graph : an open corpus; the agent sees nothing of another
+    strategy : as in :meth:`hlgraph.HLGraph.search`
+    name, description : what the agent is told; by default the description names the corpus
+    """
+
+    def search(question: str, k: int = 8, where: str | None = None) -> tuple[str, list[Evidence]]:
+        try:
+            found = graph.search(question, strategy=strategy, k=k, where=where)
+        except InputError as error:
+            raise ToolException(str(error)) from error
+        return _text(found.evidence), list(found.evidence)
+
+    told = description or (
+        f"Finds evidence in the corpus {graph.corpus!r}: short statements with the source that each one is from. "
+        "Cite them by their number."
+    )
+    return StructuredTool.from_function(
+        func=search,
+        name=name,
+        description=told,
+        args_schema=SearchArguments,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def _text(evidence: tuple[Evidence, ...]) -> str:
+    if not evidence:
+        return "No evidence was found."
+    lines = []
+    for number, item in enumerate(evidence, 1):
+        place = item.source.title or item.source.uri
+        page = f", page {item.page}" if item.page is not None else ""
+        lines.append(f"[{number}] {' '.join(item.text.split())} ({place}{page})")
+    return "\n".join(lines)

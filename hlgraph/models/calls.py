@@ -1,0 +1,258 @@
+"""Calls to providers of models: foreign errors become ours in one place, and what passes by itself is tried again.
+
+Clients of providers share no class of errors, but they share habits: a status code on the error or on its response, and
+names of classes for what happens to a connection. Both are looked for along the chain of causes, so that no client has to
+be imported.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import logging
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hlgraph.errors import HLGraphError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+_BUSY = frozenset({408, 409, 425, 429})
+_SHUT = frozenset({401, 402, 403, 404})
+_SERVER = 500
+_LEAST_STATUS = 100
+# Names, in any client, of what a connection met; all of them may pass.
+_BROKEN_CONNECTION = frozenset(
+    {
+        *("TimeoutError", "TimeoutException", "APITimeoutError", "ReadTimeoutError", "ConnectTimeoutError"),
+        *("ConnectionError", "APIConnectionError", "EndpointConnectionError", "ConnectionClosedError"),
+        *("HTTPClientError", "TransportError", "ProtocolError", "IncompleteReadError", "ResponseStreamingError"),
+    }
+)
+_BUSY_CODES = frozenset(
+    {
+        *("ThrottlingException", "Throttling", "TooManyRequestsException", "ServiceUnavailableException"),
+        *("ModelNotReadyException", "ModelTimeoutException", "InternalServerException", "RequestTimeout"),
+    }
+)
+_NO_ACCESS = frozenset(
+    {
+        *("NoCredentialsError", "PartialCredentialsError", "NoRegionError", "ProfileNotFound", "InvalidURL"),
+        *("UnsupportedProtocol", "CredentialRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError"),
+    }
+)
+_LONG_WAIT = 5.0  # seconds from which a wait is worth a warning
+_DEEPEST = 8
+_EXCERPT = 300
+_NAMED_SECRET = re.compile(
+    r"(?i)\b(bearer|basic|api[-_ ]?key|token|secret|password)\b[\"']?\s*[:=]?\s*[\"']?[^\s\"',;)]+"
+)
+_LONG_TOKEN = re.compile(r"[A-Za-z0-9_\-+=*]{16,}")
+_HIDDEN = "***"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often a call is tried, and how long is waited in between.
+
+    The wait before try n + 1 is what the provider asks for (``Retry-After``), else a random part, at least half, of
+    ``first_wait * 2^(n-1)``, at most ``longest_wait``. A call that would wait longer than ``total`` in all is given up.
+
+    Attributes
+    ----------
+    calls : at most so many tries, the first included; the limits of providers count by the minute, so it should take longer
+    silent_calls : at most so many where nothing answers at all: mostly the address is wrong
+    first_wait, longest_wait, total : seconds
+    sleep : waits
+    """
+
+    calls: int = 8
+    silent_calls: int = 3
+    first_wait: float = 1.0
+    longest_wait: float = 30.0
+    total: float = 180.0
+    sleep: Callable[[float], None] = time.sleep
+
+
+PATIENT = Patience()
+_chance = random.SystemRandom()
+
+
+def call(model: str, action: Callable[[], _Result], *, patience: Patience = PATIENT) -> _Result:
+    """What ``action`` gives; tried again while the provider of ``model`` is only unavailable.
+
+    Raises
+    ------
+    ModelUnavailableError : it stayed so
+    ModelAccessError, ModelAnswerError : trying again would not help
+    """
+    tries, waited = 0, 0.0
+    while True:
+        tries += 1
+        try:
+            return mapped(model, action)
+        except ModelUnavailableError as error:
+            wait = _wait(error, tries, patience)
+            most = patience.silent_calls if error.is_silent else patience.calls
+            if tries >= most or waited + wait > patience.total:
+                message = f"{error} (tried {tries} times in {waited:.0f} s)" if tries > 1 else str(error)
+                raise ModelUnavailableError(
+                    message, retry_after=error.retry_after, is_silent=error.is_silent
+                ) from error.__cause__
+            level = logging.WARNING if wait >= _LONG_WAIT else logging.INFO
+            _log.log(level, "%s is unavailable; try %d of %d in %.1f s", model, tries + 1, most, wait)
+        patience.sleep(wait)
+        waited += wait
+
+
+def mapped(model: str, action: Callable[[], _Result]) -> _Result:
+    """What ``action`` gives; an error of the provider's client becomes one of ours, which holds no secret.
+
+    Raises ModelUnavailableError, ModelAccessError or ModelAnswerError.
+    """
+    try:
+        return action()
+    except HLGraphError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it ends by raising
+        failure, is_clean = _failure(model, error)
+        # A provider may quote the key that it was given: then its own error is not shown behind ours either.
+        raise failure from (error if is_clean else None)
+
+
+def set_up(model: str, make: Callable[[], _Result]) -> _Result:
+    """The client of a provider.
+
+    Raises ModelAccessError when it cannot be made: mostly for want of a key or a region.
+    """
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - it ends by raising
+        raw = " ".join(_text(error).split())
+        text = without_secrets(raw, known=model)
+        message = f"{model}: cannot be set up ({text[:_EXCERPT]}); check the key or credentials, the region and the url"
+        raise ModelAccessError(message) from (error if text == raw else None)
+
+
+def _wait(error: ModelUnavailableError, tries: int, patience: Patience) -> float:
+    if error.retry_after is not None:
+        return max(0.0, error.retry_after)
+    longest = min(patience.longest_wait, patience.first_wait * 2.0 ** (tries - 1))
+    return _chance.uniform(longest / 2, longest)
+
+
+def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
+    """Our error, and whether the text of the foreign one may be shown."""
+    chain = list(_chain(error))
+    names = {made.__name__ for each in chain for made in type(each).__mro__}
+    status = next((found for each in chain if (found := _status(each)) is not None), None)
+    raw = " ".join(_text(error).split())
+    text = without_secrets(raw, known=model)[:_EXCERPT]
+    is_clean = all(without_secrets(str(each), known=model) == str(each) for each in chain)
+    code = next((word for each in chain if (word := _code(each))), "")
+    if "insufficient_quota" in raw:
+        return ModelAccessError(f"{model}: the account has no quota left ({text}); check its billing"), is_clean
+    if status in _BUSY or (status or 0) >= _SERVER or code in _BUSY_CODES:
+        wait = next((seconds for each in chain if (seconds := _retry_after(each)) is not None), None)
+        what = f"the provider answers {status or code}"
+        return ModelUnavailableError(f"{model}: {what} ({text}); try again later", retry_after=wait), is_clean
+    if status in _SHUT or names & _NO_ACCESS:
+        what = f"the provider answers {status}" if status else "the provider cannot be called"
+        mend = "check the key or credentials, the region, the url and the name of the model"
+        return ModelAccessError(f"{model}: {what} ({text}); {mend}"), is_clean
+    if status is not None and status >= 400:
+        return ModelAnswerError(f"{model}: the provider refused the request with {status} ({text})"), is_clean
+    if names & _BROKEN_CONNECTION:
+        reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        mend = "check the url and the network, or try again later"
+        message = f"{model}: no answer from the provider ({reason}); {mend}"
+        return ModelUnavailableError(message, is_silent=True), is_clean
+    reason = f"{type(error).__name__}: {text}"
+    return ModelAnswerError(f"{model}: the answer of the provider cannot be read ({reason}); check the url"), is_clean
+
+
+def without_secrets(text: str, *, known: str = "") -> str:
+    """A text without what looks like a key: what follows a word such as ``Bearer``, and long words of letters and digits.
+
+    Parameters
+    ----------
+    known : words in it are no secrets (the name of a model)
+
+    Examples
+    --------
+    >>> without_secrets("Incorrect API key provided: sk-abcdef0123456789ab")
+    'Incorrect API key provided: ***'
+    """
+
+    def hide(match: re.Match[str]) -> str:
+        word = match[0]
+        is_random = "*" in word or (re.search(r"\d", word) and re.search(r"[A-Za-z]", word))
+        return _HIDDEN if is_random and word not in known else word
+
+    def hide_named(match: re.Match[str]) -> str:
+        word = match[0].rpartition(match[1])[2].strip(" :='\"")
+        # "token limit" and "password is wrong" are sentences; a secret has no ordinary letters only.
+        return f"{match[1]} {_HIDDEN}" if re.search(r"[\d*_\-+/=.]", word) else match[0]
+
+    return _LONG_TOKEN.sub(hide, _NAMED_SECRET.sub(hide_named, text))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and its causes."""
+    each: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if each is None:
+            return
+        yield each
+        each = each.__cause__ or each.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    """The status of HTTP that an error carries, on itself or on its response."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore
+        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    else:
+        found = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+        found = found or getattr(error, "code", None)  # Google's; elsewhere it is a word
+    return int(found) if isinstance(found, int) and found >= _LEAST_STATUS else None
+
+
+def _code(error: BaseException) -> str:
+    """The code of an AWS error."""
+    response = getattr(error, "response", None)
+    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, Mapping) else ""
+
+
+def _text(error: BaseException) -> str:
+    """The provider's own words."""
+    body = getattr(error, "body", None)
+    for part in (body, body.get("error") if isinstance(body, Mapping) else None):
+        if isinstance(part, Mapping) and isinstance(part.get("message"), str):
+            return str(part["message"])
+    if isinstance(body, str):
+        return body
+    return str(error) if body is None else ""
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds that the provider asks to wait: ``Retry-After`` in seconds or as a date, ``Retry-After-Ms``."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):
+        headers = response.get("ResponseMetadata", {}).get("HTTPHeaders")
+    else:
+        headers = getattr(error, "headers", None) or getattr(response, "headers", None)
+    if not isinstance(headers, Mapping):
+        return None
+    found = {str(name).lower(): str(value) for name, value in headers.items()}
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", found.get(name, "")):
+            return float(found[name]) / unit
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(found.get("retry-after", "")).timestamp() - time.time())
+    except ValueError:
+        return None

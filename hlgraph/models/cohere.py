@@ -1,0 +1,81 @@
+"""Embedding and reranking by Cohere (version 2 of its interface)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import MissingExtraError
+from hlgraph.models.calls import PATIENT, Patience, set_up
+from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
+
+if TYPE_CHECKING:
+    import cohere
+
+_TEXTS = 96  # the most that one call embeds
+_DOCUMENTS = 1000  # the most that one call reranks
+
+
+def cohere_client(name: str, *, url: str = "", timeout: float = 60.0) -> cohere.ClientV2:
+    """A client; it takes its key from ``CO_API_KEY``.
+
+    Parameters
+    ----------
+    name : ``cohere:model``, for errors
+    url : of another server that speaks the same; default: Cohere's
+    timeout : seconds for one call
+
+    Raises
+    ------
+    MissingExtraError : the package is not installed
+    ModelAccessError : there is no key
+    """
+    try:
+        import cohere
+    except ImportError as error:
+        raise MissingExtraError("cohere", f"the model {name}") from error
+    # Its own retries are switched off: ours honour what the server asks for, and are bounded.
+    make = partial(cohere.ClientV2, timeout=timeout, max_retries=0, log_warning_experimental_features=False)
+    return set_up(name, partial(make, base_url=url) if url else make)
+
+
+def cohere_embedder(
+    client: cohere.ClientV2, model: str, *, dimensions: int | None = None, patience: Patience = PATIENT
+) -> RemoteEmbedder:
+    """An embedder; texts as ``search_document``, questions as ``search_query``, what is too long is cut at its end.
+
+    Parameters
+    ----------
+    model : such as ``embed-v4.0``
+    dimensions : asked of the model, where it can choose; default: its own
+    """
+
+    embed = partial(client.embed, output_dimension=dimensions) if dimensions else client.embed
+
+    def send(texts: list[str], is_question: bool) -> list[list[float]]:
+        reply = embed(
+            model=model,
+            texts=texts,
+            input_type="search_query" if is_question else "search_document",
+            embedding_types=["float"],
+            truncate="END",
+        )
+        return list(reply.embeddings.float_ or [])
+
+    name = f"cohere:{model}" + (f"/{dimensions}" if dimensions else "")
+    return RemoteEmbedder(name, send, batch=_TEXTS, dimensions=dimensions, parallel=AT_ONCE, patience=patience)
+
+
+def cohere_reranker(client: cohere.ClientV2, model: str, *, patience: Patience = PATIENT) -> RemoteReranker:
+    """A reranker; scores from 0 to 1.
+
+    Parameters
+    ----------
+    model : such as ``rerank-v3.5``
+    """
+
+    def send(question: str, texts: list[str]) -> list[tuple[int, float]]:
+        reply = client.rerank(model=model, query=question, documents=texts)
+        return [(item.index, item.relevance_score) for item in reply.results]
+
+    return RemoteReranker(f"cohere:{model}", send, batch=_DOCUMENTS, patience=patience)

@@ -1,0 +1,14 @@
+"""Models of LangChain behind our seams: any ``BaseChatModel``, ``Embeddings``, ``BaseDocumentCompressor``."""
+
+from hlgraph.errors import MissingExtraError
+
+try:
+    import langchain_core  # noqa: F401 - asked for here, so that its absence is one clear error
+except ImportError as error:
+    raise MissingExtraError("langchain", "a model of LangChain") from error
+
+from hlgraph.models.langchain.chat import LangChainChat
+from hlgraph.models.langchain.embedder import langchain_embedder
+from hlgraph.models.langchain.reranker import langchain_reranker
+
+__all__ = ["LangChainChat", "langchain_embedder", "langchain_reranker"]

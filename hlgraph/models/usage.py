@@ -1,0 +1,43 @@
+"""What calls of a chat model cost, counted in tokens."""
+
+from __future__ import annotations
+
+import threading
+
+from hlgraph.models.seams import Completion
+
+
+class Usage:
+    """A count of calls and tokens, safe for threads.
+
+    Attributes
+    ----------
+    calls, input_tokens, output_tokens : so far; tokens are 0 where the provider does not say
+    left_out : names in replies that could not be used (extraction)
+
+    Examples
+    --------
+    >>> usage = Usage()
+    >>> usage.add(Completion("Yes.", input_tokens=12, output_tokens=2))
+    >>> usage.calls, usage.input_tokens, usage.output_tokens
+    (1, 12, 2)
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.left_out = 0
+        self._lock = threading.Lock()
+
+    def add(self, completion: Completion) -> None:
+        """Count one reply."""
+        with self._lock:
+            self.calls += 1
+            self.input_tokens += completion.input_tokens
+            self.output_tokens += completion.output_tokens
+
+    def leave_out(self, count: int) -> None:
+        """Count names that were left out."""
+        with self._lock:
+            self.left_out += count

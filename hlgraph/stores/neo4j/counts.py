@@ -1,0 +1,114 @@
+"""Reference counts behind derived data: what entities are called, and which of them stand in one chunk. Pure.
+
+The rules are those of the embedded store, so that both give the same graph: an entity is called what most mentions call it
+(ties by the alphabet); of a chunk with very many entities the first hundred count (most mentioned, then by id).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+from hlgraph.stores.neo4j.server import Row
+
+PAIRED = 100
+"""So many entities of one chunk are joined by CO_OCCURS."""
+
+
+class Said(NamedTuple):
+    """How often a chunk calls an entity by a name, as a kind."""
+
+    chunk_id: str
+    entity_id: str
+    surface: str
+    kind: str
+    mentions: int
+
+
+def said_by(rows: Iterable[Row]) -> list[Said]:
+    """What new chunks say, from the rows of their mentions."""
+    found: Counter[tuple[str, str, str, str]] = Counter()
+    for row in rows:
+        entity = str(row["entity_id"])
+        for chunk, surface, kind in zip(
+            _texts(row["chunks"]), _texts(row["surfaces"]), _texts(row["kinds"]), strict=True
+        ):
+            found[chunk, entity, surface, kind] += 1
+    return [Said(*key, count) for key, count in found.items()]
+
+
+def pair_changes(old: Iterable[Said], new: Iterable[Said]) -> list[Row]:
+    """By how much the number of common chunks of two entities changes, smaller id first; nothing where it stays."""
+    found: Counter[tuple[str, str]] = Counter()
+    for said, sign in ((old, -1), (new, 1)):
+        for entities in _entities_of_chunks(said):
+            for pair in combinations(entities, 2):
+                found[pair] += sign
+    return [{"a": a, "b": b, "chunks": number} for (a, b), number in sorted(found.items()) if number]
+
+
+def _entities_of_chunks(said: Iterable[Said]) -> list[list[str]]:
+    chunks: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for item in said:
+        chunks[item.chunk_id][item.entity_id] += item.mentions
+    return [sorted(sorted(entities, key=lambda name: (-entities[name], name))[:PAIRED]) for entities in chunks.values()]
+
+
+def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[tuple[str, str]]]:
+    """By how much the count of each name and kind of an entity changes."""
+    found: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for said, sign in ((old, -1), (new, 1)):
+        for item in said:
+            found[item.entity_id][item.surface, item.kind] += sign * item.mentions
+    return dict(found)
+
+
+def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, str]]]) -> list[Row]:
+    """Entities with their counts after the change, and the name and kind that follow from them.
+
+    An entity that nothing mentions keeps its name: a fact may still join it.
+    """
+    rows: list[Row] = []
+    for row in stored:
+        name = str(row["id"])
+        counts = Counter(
+            dict(
+                zip(
+                    zip(_texts(row["surfaces"]), _texts(row["kinds"]), strict=True),
+                    _numbers(row["counts"]),
+                    strict=True,
+                )
+            )
+        )
+        for key, change in changes[name].items():
+            counts[key] += change
+        kept = sorted((key, count) for key, count in counts.items() if count > 0)
+        rows.append(
+            {
+                "id": name,
+                "name": _most((surface, count) for (surface, _), count in kept) if kept else None,
+                "kind": _most((kind, count) for (_, kind), count in kept if kind),
+                "aliases": sorted({surface for (surface, _), _ in kept}),
+                "surfaces": [surface for (surface, _), _ in kept],
+                "kinds": [kind for (_, kind), _ in kept],
+                "counts": [count for _, count in kept],
+            }
+        )
+    return rows
+
+
+def _most(counted: Iterable[tuple[str, int]]) -> str:
+    total: Counter[str] = Counter()
+    for text, count in counted:
+        total[text] += count
+    return min(total, key=lambda text: (-total[text], text), default="")
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _numbers(value: object) -> list[int]:
+    return [int(item) for item in value] if isinstance(value, list) else []

@@ -1,0 +1,58 @@
+"""Does the server have what hlgraph needs, and does what it holds agree with itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hlgraph import migrate, queries
+from hlgraph.errors import HLGraphError
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.migrations import Neo4jTarget
+from hlgraph.stores.neo4j.server import Server
+
+OLDEST = (5, 26)
+"""The oldest version of Neo4j that the queries run on."""
+
+
+def check(server: Server) -> Iterator[tuple[str, bool, str]]:
+    """Each check by name, whether it is fine, and what was seen. Reads everything; changes nothing."""
+    try:
+        rows = server.read(lambda transaction: transaction.rows("admin/read_version"))
+    except HLGraphError as error:
+        yield "neo4j", False, str(error)
+        return
+    version, edition = str(rows[0]["version"]), str(rows[0]["edition"])
+    yield "neo4j", _numbers(version) >= OLDEST, f"{version} {edition}; hlgraph needs 5.26 or newer"
+    yield _gds(server)
+    plan = migrate.plan(Neo4jTarget(server))
+    if not plan.applied:
+        yield "neo4j migrations", True, "nothing of hlgraph is in this database yet"
+        return
+    yield "neo4j migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+    if plan.pending:
+        return
+    yield from _schema(server)
+    rows = server.read(lambda transaction: transaction.rows("persist/list_changes"))
+    unfinished = f"{len(rows)} unfinished changes; run any ingest or delete again to finish them"
+    yield "journal", not rows, unfinished if rows else "nothing unfinished"
+    for name in sorted(item for item in queries.names() if item.startswith("admin/check_")):
+        count = whole(server.read(lambda transaction, name=name: transaction.rows(name))[0], "wrong")  # type: ignore[misc]
+        yield name.removeprefix("admin/check_").replace("_", " "), count == 0, f"{count} wrong"
+
+
+def _gds(server: Server) -> tuple[str, bool, str]:
+    rows = server.read(lambda transaction: transaction.rows("admin/find_plugin_functions"))
+    names = [str(row["name"]) for row in rows]
+    if "gds.version" not in names:
+        return "gds", True, "not installed: ranking and clustering run in process"
+    return "gds", True, "installed"
+
+
+def _schema(server: Server) -> Iterator[tuple[str, bool, str]]:
+    rows = server.read(lambda transaction: transaction.rows("admin/list_indexes"))
+    wrong = [f"{row['name']} is {row['state']}" for row in rows if row["state"] != "ONLINE"]
+    yield "neo4j indexes", not wrong and bool(rows), "; ".join(wrong) or f"{len(rows)} online"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

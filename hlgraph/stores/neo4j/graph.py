@@ -1,0 +1,270 @@
+"""GraphStore on Neo4j."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from hlgraph import migrate
+from hlgraph.change import Change, ChangeState, Outcome, Pending
+from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
+from hlgraph.records import Kind, Record, Relationship, Source
+from hlgraph.stores.neo4j import journal
+from hlgraph.stores.neo4j.admitted import PAGE, Filters
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.migrations import Neo4jTarget
+from hlgraph.stores.neo4j.publish import publish
+from hlgraph.stores.neo4j.pull import STORED, Bounds, nothing, pull
+from hlgraph.stores.neo4j.rows import PLURAL, record
+from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
+
+if TYPE_CHECKING:
+    from hlgraph.subgraph import Subgraph
+
+BUILT_IN_FIELDS = ("source_id", "title", "uri")
+_OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
+COUNTED = tuple(kind for kind in Relationship if kind in STORED and kind is not Relationship.NEXT)
+"""The relationships that statistics count."""
+_ATTEMPTS = 5
+
+
+class Neo4jGraphStore:
+    """The graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._lease = Lease(server, "writer")
+        self._filters = Filters(server)
+        self._stats: dict[str, CorpusStats] = {}
+        self._staged: Change | None = None
+        self._has_schema = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+
+    # Writing
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[tuple[Pending, ...]]:
+        """See the protocol."""
+        self._create()
+        with self._lease.held():
+            yield self._server.read(journal.pending)
+
+    def _create(self) -> None:
+        """Bring an empty database to the present schema; one that has some is only checked."""
+        target = Neo4jTarget(self._server)
+        if not self._has_schema and not migrate.plan(target).applied:
+            migrate.apply(target)
+        self._is_ready()
+
+    def _is_ready(self) -> bool:
+        """Whether the database has the schema; False when it has nothing of hlgraph. Raises MigrationError in between."""
+        if not self._has_schema:
+            plan = migrate.plan(Neo4jTarget(self._server))
+            if plan.applied and plan.pending:
+                names = ", ".join(item.label for item in plan.pending)
+                raise MigrationError(f"{self._server.url}: the store needs {names}; run: hlgraph migrate apply")
+            self._has_schema = not plan.pending
+        return self._has_schema
+
+    def stage(self, change: Change) -> None:
+        """See the protocol."""
+
+        def work(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            if transaction.rows("persist/find_change", id=change.id):
+                return
+            self._check_versions(transaction, change)
+            self._check_model(transaction, change)
+            journal.record(transaction, change)
+
+        self._server.write(work)
+        self._staged = change
+
+    def _check_versions(self, transaction: Transaction, change: Change) -> None:
+        wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
+        rows = transaction.collect("persist/read_versions", sorted(wanted))
+        found = {**dict.fromkeys(wanted, 0), **{str(row["id"]): whole(row, "version") for row in rows}}
+        for source in change.sources:
+            if found[source.id] != wanted[source.id]:
+                raise StoreConflictError(
+                    f"{source.uri}: it was changed by someone else since this change was planned "
+                    f"(version {found[source.id]}, expected {wanted[source.id]}); run the same command again"
+                )
+
+    def _check_model(self, transaction: Transaction, change: Change) -> None:
+        for row in transaction.rows("persist/read_corpora"):
+            held = (row["embedding"], row["dimensions"])
+            is_bound = row["name"] == change.corpus and change.embedding and held[0]
+            if is_bound and held != (change.embedding, change.dimensions):
+                raise ModelMismatchError(
+                    f"corpus {change.corpus!r} holds vectors of {held[0]} ({held[1]} dimensions), these are of "
+                    f"{change.embedding} ({change.dimensions}); use that model, or another corpus"
+                )
+
+    def advance(self, change_id: str, to: ChangeState) -> Outcome:
+        """See the protocol."""
+
+        def work(transaction: Transaction) -> Outcome:
+            self._lease.check(transaction)
+            rows = transaction.rows("persist/find_change", id=change_id)
+            if not rows:
+                if to is ChangeState.DONE:
+                    return Outcome()
+                raise StoreError(f"change {change_id} is not in the journal; run the same command again")
+            outcome = journal.unpack(rows[0]["outcome"])
+            if to is ChangeState.DONE:
+                journal.forget(transaction, change_id)
+            elif ChangeState(str(rows[0]["state"])) is ChangeState.STAGED:
+                outcome = publish(transaction, self._change(transaction, change_id))
+                state = ChangeState.PUBLISHED.value
+                transaction.rows("persist/advance_change", id=change_id, state=state, outcome=journal.pack(outcome))
+                self._lease.check(transaction)
+            return outcome
+
+        outcome = self._server.write(work)
+        if to is ChangeState.DONE:
+            self._staged = None
+        return outcome
+
+    def _change(self, transaction: Transaction, name: str) -> Change:
+        """The change as it was staged: the one still in memory, or that of the journal."""
+        if self._staged is not None and self._staged.id == name:
+            return self._staged
+        parts = {row["id"]: whole(row, "parts") for row in transaction.rows("persist/list_changes")}
+        return journal.load(transaction, name, parts=parts[name])
+
+    # Reading
+
+    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
+        """See the protocol."""
+        if kind not in PLURAL or not ids or not self._is_ready():
+            return []
+        wanted = list(dict.fromkeys(ids))
+        found: dict[str, Record] = {}
+        for start in range(0, len(wanted), BATCH):
+            rows = self._server.ask(f"retrieve/read_{PLURAL[kind]}", ids=wanted[start : start + BATCH])
+            found |= {str(row["id"]): record(kind, row) for row in rows}
+        return [found[item] for item in wanted if item in found]
+
+    def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
+        """See the protocol."""
+        if kind not in PLURAL or not self._is_ready():
+            return iter(())
+        is_whole = scope.where is None and scope.sources is None
+        if not is_whole and kind not in (*_OF_A_SOURCE, Kind.SOURCE):
+            raise StoreError(f"{kind} records belong to the whole corpus: find them without a filter")
+        names = self._page(kind, scope.corpus) if is_whole else iter(self._inside(kind, scope))
+        return self._records(kind, names)
+
+    def _records(self, kind: Kind, pages: Iterator[list[str]]) -> Iterator[Record]:
+        for page in pages:
+            yield from self.records(kind, page)
+
+    def _page(self, kind: Kind, corpus: str) -> Iterator[list[str]]:
+        """The ids of a corpus, page by page."""
+        after = ""
+        while True:
+            page = self._ids(f"retrieve/page_{PLURAL[kind]}", corpus=corpus, after=after, size=BATCH)
+            if page:
+                yield page
+            if len(page) < BATCH:
+                return
+            after = page[-1]
+
+    def _ids(self, name: str, **params: object) -> list[str]:
+        return [str(row["id"]) for row in self._server.read(lambda transaction: transaction.rows(name, **params))]
+
+    def _inside(self, kind: Kind, scope: Scope) -> list[list[str]]:
+        """The ids of a scope, page by page."""
+        admitted = self._filters.admitted(scope, self._version(scope.corpus))
+        sources = list(admitted.listed)
+        if not admitted.admits:
+            listed = set(sources)
+            sources = [name for page in self._page(Kind.SOURCE, scope.corpus) for name in page if name not in listed]
+        elif scope.where is None:
+            held = self.records(Kind.SOURCE, sources)
+            sources = [item.id for item in held if isinstance(item, Source) and item.corpus == scope.corpus]
+        names = sorted(sources)
+        if kind is not Kind.SOURCE:
+            rows = self._server.read(
+                lambda transaction: transaction.collect(f"retrieve/find_{PLURAL[kind]}", names, key="source_ids")
+            )
+            names = sorted(str(row["id"]) for row in rows)
+        return [names[start : start + PAGE] for start in range(0, len(names), PAGE)]
+
+    def _version(self, corpus: str) -> int:
+        found = self.stats(corpus, has_counts=False)
+        return found[0].version if found else 0
+
+    def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
+        """See the protocol."""
+        for _ in range(_ATTEMPTS):
+            version = self._version(scope.corpus)
+            if not version:
+                return nothing(shape)
+            bounds = Bounds(scope.corpus, version, self._filters.admitted(scope, version))
+            found = self._server.read(functools.partial(pull, seeds=seeds, shape=shape, bounds=bounds))
+            if found is not None:
+                return found
+        raise StoreConflictError(
+            f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times while a part of it was read; ask again"
+        )
+
+    def stats(
+        self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
+    ) -> tuple[CorpusStats, ...]:
+        """See the protocol."""
+        if not self._is_ready():
+            return ()
+
+        rows = self._server.ask("persist/read_corpora")
+        return tuple(
+            replace(
+                self._corpus_stats(row, has_counts=has_counts, has_relationships=has_relationships),
+                pending=_texts(row["staged"]),
+            )
+            for row in rows
+            if corpus is None or row["name"] == corpus
+        )
+
+    def _corpus_stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
+        name, version = str(row["name"]), whole(row, "version")
+        held = self._stats.get(name)
+        if held is None or held.version != version:
+            fields = self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name))
+            held = CorpusStats(
+                name,
+                version,
+                str(row["embedding"]),
+                whole(row, "dimensions"),
+                fields=(*BUILT_IN_FIELDS, *(str(item["field"]) for item in fields)),
+            )
+        if has_counts and not held.records:
+            counts = self._counts("admin/count_records", name, column="kind")
+            held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})
+        if has_counts and has_relationships and not held.relationships:
+            counts = self._counts("admin/count_relationships", name, column="relationship")
+            held = replace(held, relationships={kind: counts.get(kind.value, 0) for kind in COUNTED})
+        self._stats[name] = held
+        return held
+
+    def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
+        rows = self._server.read(lambda transaction: transaction.rows(query, corpus=corpus))
+        return {str(row[column]): whole(row, "number") for row in rows}
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, list) else ()

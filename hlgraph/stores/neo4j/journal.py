@@ -1,0 +1,92 @@
+"""The journal as nodes: a change in parts of bounded size, its state and its outcome."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hlgraph.change import Change, ChangeState, Outcome, Pending
+from hlgraph.errors import StoreCorruptError
+from hlgraph.stores.neo4j.server import Row, Transaction
+
+_PART = 1 << 20
+_PARTS_AT_ONCE = 8
+
+
+def record(transaction: Transaction, change: Change) -> None:
+    """Write a change as staged; doing so twice changes nothing."""
+    data = msgspec.msgpack.encode(change)
+    parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
+    names = part_ids(change.id, len(parts))
+    for start in range(0, len(parts), _PARTS_AT_ONCE):
+        some = slice(start, start + _PARTS_AT_ONCE)
+        rows = [{"id": name, "data": part} for name, part in zip(names[some], parts[some], strict=True)]
+        transaction.write("persist/record_change_parts", rows)
+    transaction.rows(
+        "persist/record_change",
+        id=change.id,
+        corpus=change.corpus,
+        state=ChangeState.STAGED.value,
+        outcome=pack(Outcome()),
+        parts=len(parts),
+    )
+
+
+def load(transaction: Transaction, name: str, *, parts: int) -> Change:
+    """A recorded change. Raises StoreCorruptError when a part of it is not there."""
+    names = part_ids(name, parts)
+    found: dict[str, bytes] = {}
+    for start in range(0, parts, _PARTS_AT_ONCE):
+        rows = transaction.rows("persist/read_change_parts", ids=names[start : start + _PARTS_AT_ONCE])
+        found |= {str(row["id"]): _bytes(row["data"]) for row in rows}
+    if len(found) != parts:
+        raise StoreCorruptError(f"change {name}: {parts - len(found)} of {parts} parts are missing; restore a backup")
+    return msgspec.msgpack.decode(b"".join(found[item] for item in names), type=Change)
+
+
+def pending(transaction: Transaction) -> tuple[Pending, ...]:
+    """What is unfinished, oldest first."""
+    return tuple(
+        Pending(
+            load(transaction, str(row["id"]), parts=whole(row, "parts")),
+            ChangeState(str(row["state"])),
+            unpack(row["outcome"]),
+        )
+        for row in transaction.rows("persist/list_changes")
+    )
+
+
+def forget(transaction: Transaction, name: str) -> None:
+    """Remove a change; one that is not there is no error."""
+    for row in transaction.rows("persist/forget_change", id=name):
+        transaction.write("persist/forget_change_parts", part_ids(name, whole(row, "parts")), key="ids")
+
+
+def part_ids(name: str, parts: int) -> list[str]:
+    """The keys of the parts of a change, in order."""
+    return [f"{name}/{index:06d}" for index in range(parts)]
+
+
+def pack(outcome: Outcome) -> bytes:
+    """An outcome as bytes."""
+    return msgspec.msgpack.encode(outcome)
+
+
+def unpack(data: object) -> Outcome:
+    """The outcome that these bytes are."""
+    return msgspec.msgpack.decode(_bytes(data), type=Outcome)
+
+
+def whole(row: Row, name: str) -> int:
+    """A column that holds a whole number."""
+    value = row[name]
+    if not isinstance(value, int):
+        raise StoreCorruptError(
+            f"the column {name} holds {type(value).__name__}, not a whole number; run: hlgraph doctor"
+        )
+    return value
+
+
+def _bytes(data: object) -> bytes:
+    if not isinstance(data, bytes | bytearray):
+        raise StoreCorruptError("the journal holds something that is no journal; run: hlgraph doctor")
+    return bytes(data)

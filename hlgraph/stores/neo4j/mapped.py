@@ -1,0 +1,159 @@
+"""The one place where errors of the driver and of the server become those of hlgraph."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from neo4j import exceptions as foreign
+
+from hlgraph.errors import StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
+
+_RESUME = "the same command again goes on where it stopped"
+TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
+"""The code of a transaction that lasted longer than it said it would."""
+LOCK_STOPPED = "Neo.ClientError.Transaction.LockClientStopped"
+"""The code of a transaction that was ended, by its time limit too, while it waited for a lock."""
+
+_OR_DROP = "or give up a change that is too large: hlgraph journal drop"
+_BY_CODE = {
+    "Neo.ClientError.Security.Unauthorized": (
+        StoreError,
+        "the server refused the user or the password; set neo4j.user and HLGRAPH_NEO4J_PASSWORD",
+    ),
+    "Neo.ClientError.Security.AuthenticationRateLimit": (
+        StoreUnavailableError,
+        "too many wrong passwords; wait some seconds, and set HLGRAPH_NEO4J_PASSWORD",
+    ),
+    "Neo.ClientError.Security.CredentialsExpired": (
+        StoreError,
+        "the password must be changed first; run: ALTER CURRENT USER SET PASSWORD",
+    ),
+    "Neo.ClientError.Security.Forbidden": (
+        StoreError,
+        "the user may not do this; grant it the role publisher and schema rights",
+    ),
+    "Neo.ClientError.Database.DatabaseNotFound": (
+        StoreError,
+        "there is no such database on the server; set neo4j.database to one that SHOW DATABASES lists",
+    ),
+    "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": (
+        StoreUnavailableError,
+        f"the database is read-only; make it writable, then {_RESUME}",
+    ),
+    "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase": (
+        StoreUnavailableError,
+        f"the database is read-only; make it writable, then {_RESUME}",
+    ),
+    "Neo.ClientError.Procedure.ProcedureNotFound": (
+        StoreError,
+        "a procedure is missing; install the Graph Data Science plugin (GDS) on the server, or use the ranker in process",
+    ),
+    "Neo.ClientError.Schema.ConstraintValidationFailed": (
+        StoreCorruptError,
+        "nodes or a constraint of another program forbid what hlgraph writes; remove them (SHOW CONSTRAINTS lists those "
+        f"whose name does not start with hlgraph_), or use another database, then {_RESUME}",
+    ),
+    "Neo.DatabaseError.Schema.ConstraintCreationFailed": (
+        StoreCorruptError,
+        "nodes of another program have a label of hlgraph and the same key twice; remove them, or use another database",
+    ),
+    "Neo.TransientError.General.MemoryPoolOutOfMemoryError": (
+        StoreUnavailableError,
+        f"the server has too little memory for this transaction; raise dbms.memory.transaction.total.max or the heap, "
+        f"then {_RESUME}, {_OR_DROP}",
+    ),
+    "Neo.ClientError.General.TransactionOutOfMemoryError": (
+        StoreUnavailableError,
+        f"one transaction may not use so much memory on this server; raise db.memory.transaction.max, then {_RESUME}, {_OR_DROP}",
+    ),
+    "Neo.ClientError.Transaction.TransactionTimedOut": (
+        StoreUnavailableError,
+        f"the server ended the transaction by its time limit; raise db.transaction.timeout, then {_RESUME}, {_OR_DROP}",
+    ),
+    **dict.fromkeys(
+        (
+            LOCK_STOPPED,
+            "Neo.ClientError.Transaction.Terminated",
+            "Neo.ClientError.Transaction.TransactionTerminated",
+        ),
+        (
+            StoreUnavailableError,
+            f"the server ended the transaction: it shuts down, or somebody ended it; {_RESUME}",
+        ),
+    ),
+    TIMED_OUT: (
+        StoreUnavailableError,
+        f"the transaction took longer than hlgraph waits for one; {_RESUME}, {_OR_DROP}",
+    ),
+}
+_FULL = ("no space left", "disk full")
+_GDS = "Neo.ClientError.Procedure.ProcedureNotFound"
+
+
+@contextlib.contextmanager
+def mapped(url: str) -> Iterator[None]:
+    """Turn errors of Neo4j into those of hlgraph, naming the server and the mend; never with a value of a query."""
+    try:
+        yield
+    except foreign.Neo4jError as error:
+        raise _server_error(url, error) from error
+    except foreign.ConfigurationError as error:
+        raise StoreError(f"{url}: {error}; check the url of the store and neo4j.ca") from error
+    except foreign.IncompleteCommit as error:
+        raise _lost(url, error) from error
+    except foreign.ServiceUnavailable as error:
+        raise _no_server(url, error) from error
+    except (foreign.SessionExpired, foreign.DriverError, OSError) as error:
+        raise _lost(url, error) from error
+
+
+def _server_error(url: str, error: foreign.Neo4jError) -> StoreError:
+    code, message = error.code or "", error.message or ""
+    if any(word in message.lower() for word in _FULL):
+        return StoreUnavailableError(f"{url}: the disk of the server is full; free some space, then {_RESUME}")
+    if "Unknown function 'gds." in message:
+        code = _GDS
+    if code in _BY_CODE:
+        kind, text = _BY_CODE[code]
+        return kind(f"{url}: {text}")
+    said = _line(message) or code
+    if isinstance(error, foreign.TransientError):
+        if "DeadlockDetected" in code:
+            return StoreConflictError(f"{url}: others write the same nodes ({code}); run the same command again")
+        return StoreUnavailableError(f"{url}: {said} ({code}); {_RESUME}")
+    return StoreError(f"{url}: {said} ({code}); run: hlgraph doctor")
+
+
+def _no_server(url: str, error: foreign.ServiceUnavailable) -> StoreError:
+    text = " ".join(str(item) for item in _chain(error))
+    if "CERTIFICATE_VERIFY_FAILED" in text or "certificate verify failed" in text:
+        return StoreError(
+            f"{url}: the certificate of the server is not trusted; set neo4j.ca to the file of its authority's certificate"
+        )
+    return StoreUnavailableError(
+        f"{url}: no Neo4j server answers ({_reason(error)}); start it, or mend the url of the store (+s only where it speaks TLS)"
+    )
+
+
+def _lost(url: str, error: BaseException) -> StoreError:
+    return StoreUnavailableError(f"{url}: the connection was lost ({_reason(error)}); {_RESUME}")
+
+
+def _reason(error: BaseException) -> str:
+    """The error at the root of a chain: the outer ones of the driver only say that a connection failed."""
+    *_, root = _chain(error)
+    return _line(str(root)) or type(root).__name__
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    found: BaseException | None = error
+    while found is not None:
+        yield found
+        # A group has one error for each server that was asked: the first stands for all.
+        found = found.exceptions[0] if isinstance(found, BaseExceptionGroup) else found.__cause__ or found.__context__
+
+
+def _line(text: str) -> str:
+    """The first line of a message, cut: what a server says can hold pieces of data."""
+    return (text.splitlines() or [""])[0][:200]

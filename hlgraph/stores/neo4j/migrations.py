@@ -1,0 +1,91 @@
+"""A Neo4j database as a target of migrations: every statement may run twice, the history is written last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from hlgraph.errors import MigrationError, StoreError, StoreUnavailableError
+from hlgraph.migrate import Applied, Migration, running_version
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import Server
+
+_COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Neo4jTarget:
+    """One database.
+
+    A server cannot change its schema and write data in one transaction. So each statement of a migration must be able to
+    run twice (``IF NOT EXISTS``), and the history is written when all of them ran: what is killed in between runs again.
+    """
+
+    kind = "neo4j"
+
+    def __init__(self, server: Server, *, clock: Callable[[], datetime] = _now) -> None:
+        self._server = server
+        self._clock = clock
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """The lease ``migration`` of the database; not waited for: the other process does the same work."""
+        with Lease(self._server, "migration").held():
+            yield
+
+    def history(self) -> list[Applied]:
+        """What ran in this database, by ascending version."""
+        rows = self._server.read(lambda transaction: transaction.rows("admin/read_migrations"))
+        return [
+            Applied(
+                whole(row, "version"),
+                str(row["name"]),
+                str(row["checksum"]),
+                str(row["applied_at"]),
+                str(row["hlgraph_version"]),
+            )
+            for row in rows
+        ]
+
+    def apply(self, migration: Migration) -> None:
+        """Run the statements one by one, wait for the indexes, then record it."""
+        try:
+            self._server.schema([*statements(migration), "CALL db.awaitIndexes(300)"])
+        except StoreUnavailableError:
+            raise
+        except StoreError as error:
+            raise MigrationError(
+                f"{migration.label}: {error}; mend the cause, then run: hlgraph migrate apply"
+            ) from error
+        properties = {
+            "name": migration.name,
+            "checksum": migration.checksum,
+            "applied_at": self._clock().astimezone(UTC).isoformat(timespec="seconds"),
+            "hlgraph_version": running_version(),
+        }
+        self._server.write(
+            lambda transaction: transaction.rows(
+                "admin/record_migration", version=migration.version, properties=properties
+            )
+        )
+
+
+def statements(migration: Migration) -> list[str]:
+    """The statements of a migration, without comments and semicolons.
+
+    Examples
+    --------
+    >>> statements(Migration(1, "two", "", "// both\\nCREATE INDEX a IF NOT EXISTS FOR (n:A) ON (n.x);\\nRETURN 1;\\n"))
+    ['CREATE INDEX a IF NOT EXISTS FOR (n:A) ON (n.x)', 'RETURN 1']
+    """
+    text = _COMMENT.sub("", "\n" + migration.text)
+    *found, rest = (part.strip() for part in text.split(";\n"))
+    if rest.rstrip(";"):
+        raise MigrationError(f"{migration.label}: its last statement is not ended; write a ';' behind it")
+    return found

@@ -1,0 +1,179 @@
+"""Publishing a change: one transaction of batched statements, in the order of the sections of the embedded ``publish.sql``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hlgraph.change import Change, Outcome
+from hlgraph.records import Kind
+from hlgraph.stores.neo4j import rows
+from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, pair_changes, said_by
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.server import BATCH, Row, Transaction
+
+
+@dataclass(slots=True)
+class _Old:
+    """What the chunks that lose their links said, and what may lose its last reference with them."""
+
+    chunk_ids: list[str] = field(default_factory=list)
+    gone_chunk_ids: list[str] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    statement_ids: set[str] = field(default_factory=set)
+    topic_ids: set[str] = field(default_factory=set)
+    fact_ids: set[str] = field(default_factory=set)
+
+
+def publish(transaction: Transaction, change: Change) -> Outcome:
+    """Apply the change; the caller has the lease, and the transaction does all or nothing."""
+    old = _read_old(transaction, change)
+    _unlink(transaction, old)
+    added = _merge_nodes(transaction, change)
+    mentions = rows.mention_rows(change)
+    _link(transaction, change, mentions)
+    new = said_by(mentions)
+    _count(transaction, change, old=old, new=new)
+    if change.recounted:
+        _recount(transaction, sorted(change.recounted))
+    vanished = _remove(transaction, change, old)
+    _join(transaction, change, old)
+    transaction.rows(
+        "persist/merge_corpus", name=change.corpus, embedding=change.embedding, dimensions=change.dimensions
+    )
+    if change.removed_sources:
+        transaction.rows("persist/unbind_corpus", name=change.corpus)
+    return Outcome(added={kind.value: count for kind, count in added.items()}, vanished=vanished)
+
+
+def _read_old(transaction: Transaction, change: Change) -> _Old:
+    """Removed chunks, all of removed sources, and those extracted again: with all that they asserted."""
+    removed = [
+        str(row["id"])
+        for source_ids, chunk_ids in ((list(change.removed_sources), []), ([], list(change.removed_chunks)))
+        if source_ids or chunk_ids
+        for row in transaction.rows("persist/find_old_chunks", chunk_ids=chunk_ids, source_ids=source_ids)
+    ]
+    again = [
+        str(row["id"])
+        for row in transaction.collect(
+            "persist/find_old_chunks", sorted(item.id for item in change.chunks), key="chunk_ids", source_ids=[]
+        )
+    ]
+    old = _Old(sorted({*removed, *again}), sorted(set(removed)))
+    old.said = _said(transaction, old.chunk_ids)
+    for row in transaction.collect("persist/list_asserted", old.chunk_ids, key="chunk_ids"):
+        {"statement": old.statement_ids, "topic": old.topic_ids, "fact": old.fact_ids}[str(row["kind"])].add(
+            str(row["id"])
+        )
+    return old
+
+
+def _said(transaction: Transaction, chunk_ids: list[str]) -> list[Said]:
+    found = transaction.collect("persist/list_mentions", chunk_ids, key="chunk_ids")
+    return [Said(*(row[name] for name in Said._fields)) for row in found]  # type: ignore[arg-type]
+
+
+def _ids(row: Row, name: str) -> set[str]:
+    value = row[name]
+    return {str(item) for item in value} if isinstance(value, list) else set()
+
+
+def _unlink(transaction: Transaction, old: _Old) -> None:
+    for name in ("mentions", "abouts", "supports", "chunks"):
+        transaction.write(f"persist/unlink_{name}", old.chunk_ids, key="chunk_ids")
+
+
+def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
+    """New nodes by kind; how many there were not before."""
+    entities: list[Row] = [{"id": name} for name in sorted(set(change.entities))]
+    added = {
+        Kind.SOURCE: transaction.write("persist/merge_sources", rows.source_rows(change)),
+        Kind.CHUNK: transaction.write("persist/merge_chunks", rows.chunk_rows(change), corpus=change.corpus),
+        Kind.TOPIC: transaction.write("persist/merge_topics", rows.topic_rows(change), corpus=change.corpus),
+        Kind.STATEMENT: transaction.write(
+            "persist/merge_statements", rows.statement_rows(change), corpus=change.corpus
+        ),
+        Kind.ENTITY: transaction.write("persist/merge_entities", entities, corpus=change.corpus),
+        Kind.FACT: transaction.write("persist/merge_facts", rows.fact_rows(change), corpus=change.corpus),
+    }
+    transaction.write("persist/link_objects", rows.object_rows(change))
+    moves = [
+        {"id": item.chunk_id, "start": item.start, "end": item.end, "position": item.position, "page": item.page}
+        for item in sorted(change.moves)
+    ]
+    transaction.write("persist/move_chunks", moves)
+    return added
+
+
+def _link(transaction: Transaction, change: Change, mentions: list[Row]) -> None:
+    placements = {(item.chunk_id, item.statement_id): item for item in reversed(change.placements)}
+    placed = [{**placements[key]._asdict(), "details": list(placements[key].details)} for key in sorted(placements)]
+    transaction.write("persist/link_statements", placed)
+    names = {(item.chunk_id, item.topic_id): item.name for item in reversed(change.abouts)}
+    transaction.write(
+        "persist/link_topics", [{"chunk_id": key[0], "topic_id": key[1], "name": names[key]} for key in sorted(names)]
+    )
+    abouts = ((item.statement_id, item.topic_id, item.chunk_id) for item in change.abouts if item.statement_id)
+    transaction.write("persist/link_abouts", rows.asserted_rows(rows.Link("statement_id", "topic_id"), abouts))
+    transaction.write("persist/link_mentions", mentions)
+    supports = ((item.fact_id, item.statement_id, item.chunk_id) for item in change.supports)
+    transaction.write("persist/link_supports", rows.asserted_rows(rows.Link("fact_id", "statement_id"), supports))
+
+
+def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Said]) -> None:
+    """Derived data that is counted: names, CO_OCCURS, RELATES."""
+    topics = old.topic_ids | {item.topic_id for item in change.abouts}
+    transaction.write("index/name_topics", sorted(topics), key="ids")
+    names = name_changes(old.said, new)
+    stored = transaction.collect("index/read_names", sorted(names))
+    transaction.write("index/write_names", name_rows(stored, names))
+    pairs = pair_changes(old.said, new)
+    transaction.write("index/count_co_occurrences", pairs)
+    transaction.write("index/delete_co_occurrences", [row for row in pairs if whole(row, "chunks") < 0])
+    facts = old.fact_ids | {item.fact_id for item in change.supports}
+    transaction.write("index/count_relations", sorted(facts), key="fact_ids")
+    transaction.write("index/delete_relations", sorted(old.fact_ids), key="fact_ids")
+
+
+def _recount(transaction: Transaction, names: list[str]) -> None:
+    """For repairs: names and common chunks of some entities from what is there."""
+    chunks = (str(row["id"]) for row in transaction.collect("index/list_chunks", names))
+    said = _said(transaction, sorted(set(chunks)))
+    inside = set(names)
+    pairs = [row for row in pair_changes((), said) if {row["a"], row["b"]} <= inside]
+    for start in range(0, len(names), BATCH):
+        transaction.rows("index/drop_co_occurrences", ids=names[start : start + BATCH], among=names)
+    transaction.write("index/count_co_occurrences", pairs)
+    counts = name_changes((), (item for item in said if item.entity_id in inside))
+    empty: list[Row] = [{"id": name, "surfaces": [], "kinds": [], "counts": []} for name in sorted(counts)]
+    transaction.write("index/write_names", name_rows(empty, counts))
+
+
+def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
+    """What lost its last reference; the ids that vanished, by kind."""
+    facts = transaction.collect("persist/delete_facts", sorted(old.fact_ids))
+    entities = {item.entity_id for item in old.said}.union(*(_ids(row, "entity_ids") for row in facts))
+    gone = {
+        Kind.SOURCE: transaction.collect("persist/delete_sources", sorted(change.removed_sources)),
+        Kind.TOPIC: transaction.collect("persist/delete_topics", sorted(old.topic_ids)),
+        Kind.STATEMENT: transaction.collect("persist/delete_statements", sorted(old.statement_ids)),
+        Kind.FACT: facts,
+        Kind.ENTITY: transaction.collect("persist/delete_entities", sorted(entities)),
+    }
+    transaction.write("persist/delete_chunks", old.gone_chunk_ids, key="ids")
+    vanished = {kind: tuple(sorted(str(row["id"]) for row in found)) for kind, found in gone.items()}
+    vanished[Kind.CHUNK] = tuple(old.gone_chunk_ids)
+    return {kind.value: vanished[kind] for kind in Kind if vanished.get(kind)}
+
+
+def _join(transaction: Transaction, change: Change, old: _Old) -> None:
+    """SYNONYM of the new entities, and NEXT of the sources whose chunks changed."""
+    found = {
+        (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in change.synonyms if item.a != item.b
+    }
+    pairs = [{"a": a, "b": b, "similarity": found[a, b]} for a, b in sorted(found)]
+    transaction.write("index/merge_synonyms", pairs)
+    if change.chunks or change.moves or old.gone_chunk_ids:
+        sources = sorted(item.id for item in change.sources)
+        transaction.write("index/unlink_next_chunks", sources, key="source_ids")
+        transaction.write("index/link_next_chunks", sources, key="source_ids")

@@ -1,0 +1,125 @@
+"""Pulling a bounded part of the graph: the seeds, one query a hop, one for the edges; all in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.stores.neo4j.admitted import Admitted
+from hlgraph.stores.neo4j.rows import PLURAL
+from hlgraph.stores.neo4j.server import Row, Transaction
+from hlgraph.stores.protocols import PullShape
+from hlgraph.subgraph import KINDS, Csr, Subgraph
+
+_DERIVED = frozenset({Relationship.RELATES, Relationship.CO_OCCURS})
+STORED = frozenset(
+    {
+        Relationship.FROM_SOURCE,
+        Relationship.NEXT,
+        Relationship.IN_CHUNK,
+        Relationship.ABOUT,
+        Relationship.SUPPORTS,
+        Relationship.SUBJECT,
+        Relationship.OBJECT,
+        Relationship.MENTIONS,
+        Relationship.SYNONYM,
+    }
+    | _DERIVED
+)
+
+
+class Bounds(NamedTuple):
+    """Where a pull takes place: a version of a corpus, and the sources that may be seen."""
+
+    corpus: str
+    version: int
+    admitted: Admitted
+
+
+def nothing(shape: PullShape) -> Subgraph:
+    """The subgraph of a corpus that is not there."""
+    edges = {item: _matrix([], 0) for item in sorted(shape.relationships) if item in STORED}
+    return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
+
+
+def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds) -> Subgraph | None:
+    """Breadth-first search from the seeds within shape and scope; see ``GraphStore.pull``.
+
+    A server shows each query what is committed by then. So the version is looked at again in the end: None when a writer
+    overtook the pull, which is to be made again.
+    """
+    corpus, version, admitted = bounds
+    # Under a filter, derived relationships are counted anew from what visible sources assert.
+    counted = shape.relationships & _DERIVED if admitted.has_scope else frozenset[Relationship]()
+    scope: Row = {
+        "relationships": _names((shape.relationships & STORED) - counted),
+        "counted": _names(counted),
+        **admitted.params(),
+    }
+    wanted = sorted(set(seeds))
+    rows = transaction.rows(
+        "retrieve/find_seeds", corpus=corpus, nodes=dict.fromkeys(PLURAL.values(), wanted), **admitted.params()
+    )
+    found = [(str(row["id"]), Kind(str(row["kind"]))) for row in rows if Kind(str(row["kind"])) in shape.kinds]
+    is_cut = len(found) > shape.node_cap
+    frontier = found[: shape.node_cap]
+    reached = dict(frontier)
+    for _ in range(shape.hops):
+        if not frontier or not (scope["relationships"] or scope["counted"]):
+            break
+        rows = transaction.rows(
+            "retrieve/expand_frontier",
+            nodes=_by_kind(frontier),
+            kinds=sorted(kind.value for kind in shape.kinds),
+            reached=list(reached),
+            fan_out=shape.fan_out,
+            **scope,
+        )
+        found = [(str(row["id"]), Kind(str(row["kind"]))) for row in rows]
+        room = shape.node_cap - len(reached)
+        is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in rows)
+        frontier = found[:room]
+        reached.update(frontier)
+    made = _subgraph(transaction, reached, shape=shape, scope=scope, version=version, is_cut=is_cut)
+    versions = {row["name"]: row["version"] for row in transaction.rows("persist/read_corpora")}
+    return made if versions.get(corpus) == version else None
+
+
+def _names(relationships: Iterable[Relationship]) -> list[str]:
+    return sorted(item.value for item in relationships)
+
+
+def _by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {name: [] for name in PLURAL.values()}
+    for name, kind in nodes:
+        found[PLURAL[kind]].append(name)
+    return found
+
+
+def _subgraph(
+    transaction: Transaction, reached: Mapping[str, Kind], *, shape: PullShape, scope: Row, version: int, is_cut: bool
+) -> Subgraph:
+    ids = sorted(reached)
+    places = {name: place for place, name in enumerate(ids)}
+    rows: list[Row] = []
+    if ids and (scope["relationships"] or scope["counted"]):
+        params = {name: value for name, value in scope.items() if name != "has_scope"}
+        rows = transaction.rows("retrieve/induce_edges", nodes=_by_kind(reached.items()), places=places, **params)
+    edges: dict[Relationship, list[tuple[int, int, float]]] = {
+        item: [] for item in sorted(shape.relationships) if item in STORED
+    }
+    for row in rows:
+        edges[Relationship(str(row["relationship"]))].append((row["start"], row["stop"], row["weight"]))  # type: ignore[arg-type]
+    kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
+    matrices = {item: _matrix(found, len(ids)) for item, found in edges.items()}
+    return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
+
+
+def _matrix(edges: Sequence[tuple[int, int, float]], size: int) -> Csr:
+    table = np.array(edges, dtype=np.float64).reshape(-1, 3)
+    ends = table[:, :2].astype(np.int64)
+    return sp.csr_array((table[:, 2].astype(np.float32), (ends[:, 0], ends[:, 1])), shape=(size, size))

@@ -1,0 +1,112 @@
+"""The one place where refusals of OpenSearch and errors of its client become those of hlgraph, with the mend."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from hlgraph.errors import HLGraphError, MissingExtraError, ModelMismatchError, StoreError, StoreUnavailableError
+from hlgraph.stores.opensearch.wire import Cause
+
+
+@contextlib.contextmanager
+def mapped(url: str) -> Iterator[None]:
+    """Turn errors of opensearch-py and of its transport into those of hlgraph, naming the server and the mend."""
+    try:
+        from opensearchpy import exceptions
+    except ImportError as error:
+        raise MissingExtraError("opensearch", "a vector store in OpenSearch") from error
+    try:
+        yield
+    except exceptions.SSLError as error:
+        raise StoreError(
+            f"{url}: the certificate of the server is not trusted or the connection is not encrypted ({_cause(error)}); "
+            "set opensearch.ca to the file of the certificate authority, or correct https:// in the url"
+        ) from error
+    except exceptions.ConnectionTimeout as error:
+        raise StoreUnavailableError(
+            f"{url}: no answer in time; look at the load of the server, or raise opensearch.timeout, and run the same "
+            "command again: it goes on where it stopped"
+        ) from error
+    except exceptions.ConnectionError as error:
+        raise StoreUnavailableError(
+            f"{url}: the server cannot be reached ({_cause(error)}); start it, or correct the url, and run the same "
+            "command again: it goes on where it stopped"
+        ) from error
+    except exceptions.TransportError as error:
+        raise StoreError(f"{url}: {error.error}") from error
+
+
+def _cause(error: Exception) -> str:
+    """What the network said, without the address of a Python object in it."""
+    inner = getattr(error, "info", None)
+    text = str(inner if isinstance(inner, Exception) else error)
+    return text.rpartition(">: ")[2] or text
+
+
+def refusal(url: str, status: int, *, cause: Cause | str) -> HLGraphError:
+    """The error that a status and a reason of the server mean.
+
+    A block of an index comes as 403 or 429 in different versions: it is told by its type, and never waited for.
+    """
+    words = cause.words() if isinstance(cause, Cause) else cause
+    words = words[:2_000] or f"status {status}"
+    for is_it, kind, meaning in _MEANINGS:
+        if is_it(status, words):
+            return kind(f"{url}: {meaning.format(status=status, words=words)}")
+    return StoreError(f"{url}: the server refused ({status}: {words}); run: hlgraph doctor")
+
+
+def _says(*parts: str) -> Callable[[int, str], bool]:
+    return lambda _, words: any(part in words for part in parts)
+
+
+_MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...] = (
+    (
+        lambda status, _: status == 401,
+        StoreError,
+        "user or password is wrong (401); set opensearch.user and opensearch.password, or HLGRAPH_OPENSEARCH_USER and "
+        "HLGRAPH_OPENSEARCH_PASSWORD",
+    ),
+    (
+        lambda status, words: status < 500 and "cluster_block_exception" in words,
+        StoreUnavailableError,
+        "the index is read-only ({words}); free some disk space on the server (it sets this block at the flood stage), "
+        "lift index.blocks.read_only_allow_delete, and run the same command again: it goes on where it stopped",
+    ),
+    (
+        lambda status, _: status == 403,
+        StoreError,
+        "not allowed (403: {words}); give the user or role the rights to read, write, create and delete the indexes that "
+        "start with opensearch.prefix",
+    ),
+    (
+        _says(
+            "unknown setting [index.knn]",
+            "No handler for type [knn",
+            "unknown query [knn]",
+            "script_lang not supported [knn]",
+        ),
+        StoreError,
+        "the k-NN plugin is missing ({words}); install it on every node (opensearch-plugin install opensearch-knn) and "
+        "restart, or use a distribution of OpenSearch that has it",
+    ),
+    (
+        _says("Vector dimension mismatch", "invalid dimension", "does not match the expected length"),
+        ModelMismatchError,
+        "vectors of other dimensions than the index holds ({words}); use the model that the corpus was made with, or another "
+        "corpus",
+    ),
+    (
+        _says("maximum shards open"),
+        StoreError,
+        "no index can be made ({words}); every corpus needs five: delete corpora that are not needed, add a node, or raise "
+        "cluster.max_shards_per_node",
+    ),
+    (
+        lambda status, _: status == 429 or status >= 500,
+        StoreUnavailableError,
+        "the server is overloaded or not ready ({status}: {words}); wait, or give it more memory, and run the same command "
+        "again: it goes on where it stopped",
+    ),
+)

@@ -1,0 +1,87 @@
+"""Writing to Amazon OpenSearch Serverless, which lets nobody choose the id of a document and nobody refresh an index.
+
+A vector collection gives every document an id of its own, and shows a write up to a minute later. So a row is replaced by
+writing it anew, waiting until it can be seen, and then deleting the copies that were there before, by the ids that the
+service gave them; searches count the copies of a row once. A crash in between leaves copies that the same write, done
+again, removes. The rest that it lacks is not used there: the lock of migrations, numbers of writes, merges, statistics.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from hlgraph.errors import StoreUnavailableError
+from hlgraph.stores.opensearch import bulk
+from hlgraph.stores.opensearch.connection import Connection
+from hlgraph.stores.opensearch.search import find, one_of
+from hlgraph.stores.opensearch.wire import Json, Row
+
+_CHUNK = 500
+_COPIES = 10_000
+_LONGEST_POLL = 5.0
+
+
+def replace(connection: Connection, alias: str, *, items: Iterable[bulk.Item]) -> None:
+    """Write documents; returns when they can be seen and nothing else of their ids can be."""
+    source = iter(items)
+    waiting: list[tuple[list[str], list[str]]] = []
+    while chunk := list(itertools.islice(source, _CHUNK)):
+        ids = [item.id for item in chunk]
+        waiting.append((ids, [row.key for row in _copies(connection, alias, ids)]))
+        bulk.write(connection, alias, items=(item._replace(is_named=False) for item in chunk))
+    for ids, old in waiting:
+        _wait(connection, alias, ids, at_least=len(set(ids)) + len(old))
+    for ids, old in waiting:
+        if old:
+            bulk.write(connection, alias, items=map(bulk.Item, old))
+            _wait(connection, alias, ids, at_most=len(ids))
+
+
+def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
+    """Delete the documents of these ids; returns how many there were, when none can be seen."""
+    count = 0
+    for at in range(0, len(ids), _CHUNK):
+        part = ids[at : at + _CHUNK]
+        copies = list(_copies(connection, alias, part))
+        if copies:
+            bulk.write(connection, alias, items=(bulk.Item(row.key) for row in copies))
+            _wait(connection, alias, part, at_most=0)
+        count += len({row.text("id") for row in copies})
+    return count
+
+
+def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> Iterator[Row]:
+    """Every document that has one of these ids, with the id that the service gave it."""
+    body: dict[str, Json] = {
+        "size": _COPIES,
+        "query": {"bool": {"filter": [one_of("id", ids)]}},
+        "docvalue_fields": ["id"],
+        "stored_fields": [],
+    }
+    return iter(find(connection, alias, body=body).hits.hits)
+
+
+def _wait(
+    connection: Connection, alias: str, ids: Sequence[str], *, at_least: int = 0, at_most: int | None = None
+) -> None:
+    """Until so many documents of these ids can be seen."""
+    until = time.monotonic() + connection.settings.patience
+    pause = 0.1
+    body: dict[str, Json] = {
+        "size": 0,
+        "query": {"bool": {"filter": [one_of("id", ids)]}},
+        "track_total_hits": True,
+    }
+    while True:
+        count = find(connection, alias, body=body).count
+        if count >= at_least and (at_most is None or count <= at_most):
+            return
+        if time.monotonic() > until:
+            raise StoreUnavailableError(
+                f"{connection.url}: what was written to {alias} cannot be seen after {connection.settings.patience:.0f} s; "
+                "raise opensearch.patience, and run the same command again: it goes on where it stopped"
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_POLL)

@@ -1,0 +1,184 @@
+"""What an OpenSearch server answers, as far as hlgraph looks at it: typed, decoded once, unknown fields skipped."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+"""A body to send."""
+
+
+class Cause(msgspec.Struct):
+    """Why a request or an item was refused; the outermost first."""
+
+    type: str = ""
+    reason: str | None = None
+    root_cause: list[Cause] = []
+    caused_by: Cause | None = None
+
+    def words(self) -> str:
+        """Type and reason of the refusal and of what caused it, in one line."""
+        parts: list[str] = []
+        cause: Cause | None = self
+        while cause is not None:
+            text = f"{cause.type}: {cause.reason}" if cause.reason else cause.type
+            if text and not any(text in part for part in parts):
+                parts.append(text)
+            cause = cause.caused_by or (cause.root_cause[0] if cause.root_cause else None)
+        return "; ".join(parts)
+
+
+class Refusal(msgspec.Struct):
+    """The body of an error: of OpenSearch (``error``), or of a gateway of Amazon before it (``message``)."""
+
+    error: Cause | str = ""
+    message: str = ""
+
+
+class Anything(msgspec.Struct):
+    """An answer that nobody reads."""
+
+
+class Row(msgspec.Struct):
+    """One document found."""
+
+    fields: dict[str, list[str | int | float]] = {}
+    sort: list[str | int | float | None] = []
+    matched_queries: dict[str, float] | list[str] = {}
+    key: str = msgspec.field(name="_id", default="")
+
+    def number(self, name: str) -> float:
+        """The one value of a field of numbers."""
+        return float(self.fields[name][0])
+
+    def text(self, name: str) -> str:
+        """The one value of a field of text."""
+        return str(self.fields[name][0])
+
+
+class Total(msgspec.Struct):
+    """How many documents matched: exactly ("eq") or at least ("gte")."""
+
+    value: int
+    relation: str = "eq"
+
+
+class Hits(msgspec.Struct):
+    """The documents found."""
+
+    hits: list[Row] = []
+    total: Total | None = None
+
+
+class Bucket(msgspec.Struct):
+    """How many documents a filter admits."""
+
+    doc_count: int
+
+
+class Aggregation(msgspec.Struct):
+    """A number, or counts by name."""
+
+    value: float | None = None
+    buckets: dict[str, Bucket] = {}
+
+
+class Found(msgspec.Struct):
+    """The answer to a search."""
+
+    hits: Hits
+    aggregations: dict[str, Aggregation] = {}
+
+    @property
+    def count(self) -> int:
+        """How many documents matched, as far as they were counted."""
+        return self.hits.total.value if self.hits.total else 0
+
+
+class Written(msgspec.Struct):
+    """What became of one item of a bulk request."""
+
+    status: int
+    result: str = ""
+    id: str = msgspec.field(name="_id", default="")
+    error: Cause | str | None = None
+
+
+class Bulk(msgspec.Struct):
+    """The answer to a bulk request; items stand in the order of the request."""
+
+    errors: bool
+    items: list[dict[str, Written]]
+
+
+class Meta(msgspec.Struct):
+    """What hlgraph notes down in the mapping of an index. ``schema`` is the number of the migration that shaped it.
+
+    ``made`` differs for every index: one that was removed and made again under its name is told apart by it.
+    """
+
+    corpus: str = ""
+    kind: str = ""
+    dimensions: int = 0
+    schema: int = 0
+    language: str = ""
+    made: str = ""
+
+
+class Property(msgspec.Struct):
+    """How a field is mapped, as far as drift is looked for."""
+
+    type: str = "object"
+    dimension: int = 0
+    analyzer: str = ""
+
+
+class Mappings(msgspec.Struct):
+    """The mapping of an index."""
+
+    meta: Meta = msgspec.field(name="_meta", default_factory=Meta)
+    properties: dict[str, Property] = {}
+
+
+class Mapped(msgspec.Struct):
+    """One index of an answer about mappings."""
+
+    mappings: Mappings
+
+
+class Version(msgspec.Struct):
+    """The version of a server."""
+
+    number: str = ""
+    distribution: str = ""
+
+
+class Root(msgspec.Struct):
+    """What a server says about itself."""
+
+    version: Version = msgspec.field(default_factory=Version)
+
+
+class Plugin(msgspec.Struct):
+    """A plugin of a node."""
+
+    component: str
+    version: str = ""
+
+
+class Health(msgspec.Struct):
+    """The state of some indexes: green, yellow (replicas are missing) or red (data is missing)."""
+
+    status: str = ""
+    unassigned_shards: int = 0
+
+
+class Document(msgspec.Struct):
+    """One document by its id, with its source as raw JSON and what a write needs to be conditional."""
+
+    found: bool = False
+    source: msgspec.Raw = msgspec.field(name="_source", default=msgspec.Raw(b"{}"))
+    seq_no: int = msgspec.field(name="_seq_no", default=0)
+    primary_term: int = msgspec.field(name="_primary_term", default=0)

@@ -1,0 +1,113 @@
+"""The servers of the tests: real ones, with authentication on. A missing one fails a test, it never skips one."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hlgraph.settings import Neo4jSettings
+from local_servers import neo4j_server, opensearch_server, state
+from local_servers.errors import ServerError
+from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
+
+if TYPE_CHECKING:
+    from hlgraph.stores.neo4j.server import Server
+
+LAUNCHER = Path(__file__).parents[1] / "docker" / "local" / "servers.py"
+ENVIRONMENT = "HLGRAPH_TEST_SERVERS"
+
+
+@dataclass(frozen=True)
+class LiveServers:
+    """The servers that are up; asking for one that was not started fails the test that asks."""
+
+    folder: Path
+    found: Servers
+
+    @property
+    def neo4j(self) -> Neo4jEndpoint:
+        return self.found.neo4j or pytest.fail(f"{self.folder}: no Neo4j was started there; {_mend(self.folder)}")
+
+    @property
+    def opensearch(self) -> OpenSearchEndpoint:
+        return self.found.opensearch or pytest.fail(
+            f"{self.folder}: no OpenSearch was started there; {_mend(self.folder)}"
+        )
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServers]:
+    """Neo4j and OpenSearch: those of the state folder in HLGRAPH_TEST_SERVERS, else started here and ended afterwards.
+
+    Containers where a Docker engine answers, else processes from published jars.
+    """
+    given = os.environ.get(ENVIRONMENT)
+    if given:
+        yield _checked(Path(given).absolute())
+        return
+    folder = tmp_path_factory.mktemp("servers")
+    try:
+        made = _launch("start", "--by", "auto", "--state", str(folder))
+        if made.returncode != 0:
+            pytest.fail(f"the servers of the tests did not start: {made.stderr}", pytrace=False)
+        yield _checked(folder)
+    finally:
+        _launch("stop", "--remove", "--state", str(folder))
+
+
+def _launch(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(LAUNCHER), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _checked(folder: Path) -> LiveServers:
+    """The servers of a folder, each of which answers."""
+    try:
+        found = state.read(folder)
+        if found.neo4j:
+            neo4j_server.ask(found.neo4j, "RETURN 1")
+        if found.opensearch and opensearch_server.ask(found.opensearch, "/")[0] != http.client.OK:
+            pytest.fail(f"{ENVIRONMENT}={folder}: OpenSearch refuses its password; {_mend(folder)}", pytrace=False)
+    except (OSError, http.client.HTTPException, ServerError) as error:
+        pytest.fail(f"{ENVIRONMENT}={folder}: a server does not answer ({error}); {_mend(folder)}", pytrace=False)
+    if not (found.neo4j or found.opensearch):
+        pytest.fail(f"{ENVIRONMENT}={folder}: no server was started there; {_mend(folder)}", pytrace=False)
+    return LiveServers(folder, found)
+
+
+@pytest.fixture(scope="session")
+def neo4j_settings(servers: LiveServers) -> Neo4jSettings:
+    """How to reach the Neo4j server of the tests."""
+    found = servers.neo4j
+    return Neo4jSettings(user=found.user, password=found.password, database=found.database, timeout=20)
+
+
+@pytest.fixture
+def graph_server(servers: LiveServers, neo4j_settings: Neo4jSettings) -> Iterator[Server]:
+    """An empty database with the schema of hlgraph."""
+    from hlgraph import migrate
+    from hlgraph.stores.neo4j.migrations import Neo4jTarget
+    from hlgraph.stores.neo4j.server import Server
+
+    server = Server(servers.neo4j.url, neo4j_settings)
+    server.schema(["MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"])
+    migrate.apply(Neo4jTarget(server))
+    yield server
+    server.close()
+
+
+def _mend(folder: Path) -> str:
+    return f"run: python docker/local/servers.py start --state {folder}, or leave {ENVIRONMENT} out"

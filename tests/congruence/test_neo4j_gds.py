@@ -1,0 +1,155 @@
+"""GDS on the server against the same algorithms here: the same scores, and partitions of the same quality."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hlgraph.algorithms.communities import leiden, modularity
+from hlgraph.algorithms.ppr import personalised_pagerank
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.ids import entity_id
+from hlgraph.records import Relationship
+from hlgraph.stores.neo4j.gds import GraphDataScience, Projection
+from hlgraph.stores.neo4j.server import Server, Transaction
+
+CORPUS = "graph"
+_WEIGHTS = {Relationship.CO_OCCURS: 0.5}
+
+
+@pytest.fixture
+def server(graph_server: Server) -> Server:
+    return graph_server
+
+
+def write(server: Server, names: list[str], edges: np.ndarray) -> None:
+    """Entities of these ids, and CO_OCCURS between some of them; ``edges``: places of two nodes, number of chunks."""
+    rows = [{"a": names[int(a)], "b": names[int(b)], "chunks": int(w)} for a, b, w in edges]
+
+    def work(transaction: Transaction) -> None:
+        transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
+        transaction.write("persist/merge_entities", [{"id": name} for name in names], corpus=CORPUS)
+
+    server.write(work)
+    for start in range(0, len(rows), 20_000):
+        part = rows[start : start + 20_000]
+        server.write(lambda transaction, part=part: transaction.write("index/count_co_occurrences", part))
+
+
+def adjacency(size: int, edges: np.ndarray) -> sp.csr_array:
+    half = sp.csr_array((edges[:, 2].astype(float), (edges[:, 0], edges[:, 1])), shape=(size, size))
+    return sp.csr_array(half + half.T)
+
+
+# Two triangles joined by one edge, a pair apart, and a node alone.
+_TINY = np.array([[0, 1, 2], [1, 2, 1], [0, 2, 3], [2, 3, 1], [3, 4, 2], [4, 5, 2], [3, 5, 1], [6, 7, 4]])
+
+
+@pytest.fixture
+def tiny(server: Server) -> Iterator[tuple[GraphDataScience, list[str], sp.csr_array]]:
+    names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
+    write(server, names, _TINY)
+    with GraphDataScience(server) as gds:
+        yield gds, names, adjacency(9, _TINY)
+
+
+@pytest.mark.parametrize("damping", [0.5, 0.85])
+@pytest.mark.parametrize("seeds", [{0: 1.0}, {0: 1.0, 6: 3.0}, {2: 1.0, 8: 1.0}, {8: 1.0}])
+def test_pagerank_is_the_same_on_a_tiny_graph(
+    tiny: tuple[GraphDataScience, list[str], sp.csr_array], seeds: dict[int, float], damping: float
+) -> None:
+    gds, names, matrix = tiny
+    weights = np.zeros(9)
+    weights[list(seeds)] = list(seeds.values())
+    expected = personalised_pagerank(matrix, weights, damping=damping, tolerance=1e-12, max_iterations=1_000)
+    assert expected.has_converged
+    found = gds.rank(
+        Projection(CORPUS, _WEIGHTS),
+        {names[place]: weight for place, weight in seeds.items()},
+        damping=damping,
+        tolerance=1e-12,
+        max_iterations=1_000,
+    )
+    scores = dict(zip(found.ids, found.scores, strict=True))
+    assert set(scores) == {names[place] for place in np.flatnonzero(expected.scores > 0)}
+    for name, score in zip(names, expected.scores, strict=True):
+        assert scores.get(name, 0.0) == pytest.approx(score, abs=1e-6)
+    assert found.ids == sorted(scores, key=lambda name: (-scores[name], name))
+
+
+def test_leiden_finds_the_same_communities_on_a_tiny_graph(
+    tiny: tuple[GraphDataScience, list[str], sp.csr_array],
+) -> None:
+    gds, names, matrix = tiny
+    found = gds.cluster(Projection(CORPUS, _WEIGHTS))
+    assert found.ids == names[:8]  # the node alone is not projected
+    expected = leiden(matrix).coarsest[:8]
+    assert found.communities.coarsest.tolist() == expected.tolist() == [0, 0, 0, 3, 3, 3, 6, 6]
+    again = gds.cluster(Projection(CORPUS, _WEIGHTS))
+    assert np.array_equal(found.communities.levels, again.communities.levels)
+
+
+def test_a_projection_is_made_once_a_version_and_dropped_after(server: Server) -> None:
+    names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
+    write(server, names, _TINY)
+    projection = Projection(CORPUS, _WEIGHTS)
+    with GraphDataScience(server) as gds:
+        first = gds.project(projection)
+        assert gds.project(projection) == first
+        other = gds.project(Projection(CORPUS, {Relationship.CO_OCCURS: 2.0}))
+        assert other != first
+        estimate = gds.estimate(projection)
+        assert min(estimate) > 0
+        server.write(
+            lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
+        )
+        second = gds.project(projection)
+        held = server.read(lambda transaction: transaction.rows("admin/list_projections", prefix="hlgraph-"))
+        assert [row["name"] for row in held] == [second]
+    assert server.read(lambda transaction: transaction.rows("admin/list_projections", prefix="hlgraph-")) == []
+
+
+def test_bad_input_is_told_before_anything_is_projected(server: Server) -> None:
+    names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
+    write(server, names, _TINY)
+    with GraphDataScience(server) as gds:
+        with pytest.raises(UnknownNameError, match="no corpus 'none'"):
+            gds.rank(Projection("none", _WEIGHTS), {names[0]: 1.0})
+        with pytest.raises(InputError, match="none of the seeds"):
+            gds.rank(Projection(CORPUS, _WEIGHTS), {"x": 1.0})
+        with pytest.raises(InputError, match="seed_weights"):
+            gds.rank(Projection(CORPUS, _WEIGHTS), {names[0]: -1.0})
+        with pytest.raises(InputError, match="at least one relationship"):
+            Projection(CORPUS, {})
+
+
+def test_a_hundred_thousand_edges(server: Server) -> None:
+    rng = np.random.default_rng(7)
+    size, communities = 20_000, 100
+    inside = rng.integers(0, size, size=90_000)
+    partner = (inside // communities) * communities + rng.integers(0, communities, size=90_000)
+    pairs = np.concatenate([np.stack([inside, partner], 1), rng.integers(0, size, size=(20_000, 2))])
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    edges = np.concatenate([pairs, rng.integers(1, 5, size=(len(pairs), 1))], axis=1)
+    names = sorted(entity_id(CORPUS, f"n{index}") for index in range(size))
+    write(server, names, edges)
+    matrix = adjacency(size, edges)
+    weights = np.zeros(size)
+    weights[[5, 5_000, 15_000]] = [1.0, 2.0, 3.0]
+    expected = personalised_pagerank(matrix, weights, tolerance=1e-12, max_iterations=1_000)
+    with GraphDataScience(server) as gds:
+        projection = Projection(CORPUS, _WEIGHTS)
+        seeds = {names[5]: 1.0, names[5_000]: 2.0, names[15_000]: 3.0}
+        found = gds.rank(projection, seeds, k=100, tolerance=1e-12, max_iterations=1_000)
+        best = np.lexsort((np.arange(size), -expected.scores))[:100]
+        assert set(found.ids) == {names[place] for place in best}
+        # Nearly equal scores may change places: float arithmetic in another order. The scores themselves agree.
+        assert np.allclose(np.sort(found.scores), np.sort(expected.scores[best]), rtol=1e-4, atol=1e-9)
+        clustered = gds.cluster(projection)
+    places = np.searchsorted(np.array(names), np.array(clustered.ids))
+    labels = np.arange(size)
+    labels[places] = places[clustered.communities.coarsest]
+    here, there = modularity(matrix, leiden(matrix).coarsest), modularity(matrix, labels)
+    assert there == pytest.approx(here, abs=0.02)
+    assert here > 0.5

@@ -1,0 +1,228 @@
+"""The embedded store and the servers hold the same graph after the same history, and give the same evidence.
+
+Ids and their order are equal. Scores are compared with a relative tolerance of 1e-6: cosines come from the same float32
+bytes, but BLAS and the server sum the products of one row in another order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from live_stores import opened
+
+from hlgraph import pipeline
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.ids import source_id
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.records import Document, Kind, MetadataValue, Relationship
+from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.subgraph import Subgraph
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where
+
+_EMBEDDER = WordEmbedder(48)
+_NAMES = ("Mara Quill", "Ivo Brandt", "Tessing", "Orne", "Aldane Bridge", "Gannow Light", "Emeric Vaude", "Loom Street")
+_VERBS = ("designed", "visited", "was born in", "left", "wrote about", "repaired")
+_WORDS = [
+    "river",
+    "canal",
+    "steel",
+    "wooden",
+    "tower",
+    "keeper",
+    "flood",
+    "harvest",
+    "letter",
+    "winter",
+    "council",
+    "market",
+    "glass",
+    "stone",
+]
+_CORPORA = 3
+_FILTERS = 34  # a corpus: 102 in all
+
+
+class Pair(NamedTuple):
+    """The same corpus in both."""
+
+    embedded: Stores
+    servers: Stores
+
+
+def _text(rng: random.Random) -> str:
+    sentences = []
+    for _ in range(rng.randint(2, 14)):
+        tail = " ".join(rng.choices(_WORDS, k=rng.randint(2, 9)))
+        sentences.append(
+            f"{rng.choice(_NAMES)} {rng.choice(_VERBS)} {rng.choice(_NAMES)} with the {tail} in {rng.randint(1890, 1899)}."
+        )
+    return ("# " + rng.choice(_WORDS).title() + "\n\n" if rng.random() < 0.5 else "") + " ".join(sentences)
+
+
+def _metadata(rng: random.Random) -> dict[str, MetadataValue]:
+    found: dict[str, MetadataValue] = {}
+    if rng.random() < 0.8:
+        found["year"] = rng.choice([1, 2, 3, 2.0, 2.5])
+    if rng.random() < 0.6:
+        found["tags"] = tuple(rng.sample(["a", "b", "c"], rng.randint(0, 3)))
+    if rng.random() < 0.5:
+        found["open"] = rng.random() < 0.5
+    return found
+
+
+def _documents(rng: random.Random, count: int) -> list[Document]:
+    return [Document(f"doc:{at}", _text(rng), f"Title {at % 7}", _metadata(rng)) for at in range(count)]
+
+
+def _filter(rng: random.Random, depth: int = 2) -> Where:
+    kind = rng.random()
+    if depth and kind < 0.35:
+        parts = (_filter(rng, depth - 1), _filter(rng, depth - 1))
+        return And(parts) if rng.random() < 0.5 else Or(parts)
+    if depth and kind < 0.45:
+        return Not(_filter(rng, depth - 1))
+    return rng.choice(
+        [
+            Compare("year", rng.choice(list(Op)), rng.choice([1, 2, 2.5])),
+            In("tags", tuple(rng.sample(["a", "b", "c", "z"], 2))),
+            Compare("open", Op.EQ, rng.random() < 0.5),
+            Exists(rng.choice(["year", "open", "tags"])),
+            In("title", tuple(f"Title {rng.randint(0, 7)}" for _ in range(3))),
+            Compare("uri", Op.NE, f"doc:{rng.randint(0, 20)}"),
+        ]
+    )
+
+
+def _steps() -> pipeline.Steps:
+    return pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), _EMBEDDER, batch_sources=20)
+
+
+@pytest.fixture(scope="module")
+def pair(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    folder: Path = tmp_path_factory.mktemp("congruence")
+    embedded = open_stores(f"hlgraph://{folder}/store")
+    with embedded.closing, opened(servers) as live:
+        yield Pair(embedded.stores, live.stores)
+        wrong = [item for item in live.check() if not item.is_fine]
+    assert not wrong
+
+
+@pytest.fixture(scope="module", params=range(_CORPORA))
+def corpus(request: pytest.FixtureRequest, pair: Pair) -> str:
+    """A corpus that is the same in both, and its name."""
+    name = f"c{request.param}"
+    documents = _documents(random.Random(request.param), 60)
+    for stores in pair:
+        pipeline.ingest(documents, name, stores=stores, steps=_steps())
+    return name
+
+
+def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
+    rng = random.Random(11)
+    documents = _documents(rng, 14)
+    reports: list[pipeline.Report] = []
+    for step in range(8):
+        if step:
+            for at in rng.sample(range(len(documents)), 4):
+                old = documents[at]
+                text = (
+                    old.text
+                    if rng.random() < 0.3
+                    else _text(rng)
+                    if rng.random() < 0.5
+                    else old.text + " " + _text(rng)
+                )
+                documents[at] = Document(old.uri, text, old.title, _metadata(rng))
+        gone = (
+            [source_id("walk", documents[at].uri) for at in rng.sample(range(len(documents)), 2)]
+            if step % 3 == 2
+            else []
+        )
+        for stores in pair:
+            reports.append(pipeline.ingest(documents, "walk", stores=stores, steps=_steps()))
+            if gone:
+                reports.append(pipeline.delete(gone, "walk", stores=stores))
+        one, two = (snapshot(stores, "walk") for stores in pair)
+        for name in one:
+            assert one[name] == two[name], f"step {step}: {name}"
+        stats = [stores.graph.stats("walk")[0] for stores in pair]
+        assert stats[0].records == stats[1].records
+        assert stats[0].relationships == stats[1].relationships
+        assert stats[0].fields == stats[1].fields
+    half = len(reports) // 2
+    assert half
+    for stores in pair:
+        everything = [record.id for record in stores.graph.find(Kind.SOURCE, Scope("walk"))]
+        pipeline.delete(everything, "walk", stores=stores)
+        assert not any(snapshot(stores, "walk").values())
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_a_hundred_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) -> None:
+    rng = random.Random(f"{corpus}{strategy}")
+    fields = set(pair.embedded.graph.stats(corpus)[0].fields)
+    found_some = 0
+    for at in range(_FILTERS):
+        where = _filter(rng) if at else None
+        assert where is None or fields >= {"year", "tags", "open"}
+        question = f"Who {rng.choice(_VERBS)} {rng.choice(_NAMES)} with the {rng.choice(_WORDS)}?"
+        request = SearchRequest(question, corpus, 8, None, ("vector", "text", "hybrid")[at % 3], where)
+        one, two = (
+            search(request, strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
+            for stores in pair
+        )
+        ids = [[item.statement_id or item.chunk_id for item in evidence] for evidence in (one, two)]
+        assert ids[0] == ids[1], f"{request}"
+        assert [item.score for item in two] == pytest.approx([item.score for item in one], rel=1e-6, abs=1e-7)
+        assert [(item.text, item.start, item.end, item.source.id) for item in one] == [
+            (item.text, item.start, item.end, item.source.id) for item in two
+        ]
+        found_some += bool(one)
+    assert found_some > _FILTERS / 2
+
+
+def _edges(graph: Subgraph) -> dict[Relationship, set[tuple[str, str, float]]]:
+    found: dict[Relationship, set[tuple[str, str, float]]] = {}
+    for relationship, matrix in graph.edges.items():
+        edges = matrix.tocoo()
+        rows = set()
+        for a, b, weight in zip(edges.row, edges.col, edges.data, strict=True):
+            ends = (str(graph.ids[a]), str(graph.ids[b]))
+            is_directed = relationship not in (Relationship.CO_OCCURS, Relationship.SYNONYM)
+            rows.add((*(ends if is_directed else (min(ends), max(ends))), round(float(weight), 4)))
+        found[relationship] = rows
+    return found
+
+
+def test_a_hundred_pulls_give_the_same_subgraph(pair: Pair, corpus: str) -> None:
+    rng = random.Random(f"pull{corpus}")
+    everything = [
+        record.id for kind in (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY, Kind.SOURCE)
+        for record in pair.embedded.graph.find(kind, Scope(corpus))
+    ]  # fmt: skip
+    followed = [item for item in Relationship if item.value not in ("similar", "member_of", "part_of", "summarises")]
+    kinds = [Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY]
+    for _ in range(34):
+        shape = PullShape(
+            frozenset(rng.sample(followed, rng.randint(1, 5))),
+            frozenset(rng.sample(kinds, rng.randint(2, 6))),
+            hops=rng.randint(0, 4),
+            fan_out=rng.choice([2, 5, 100]),
+            node_cap=rng.choice([15, 10_000]),
+        )
+        scope = Scope(corpus, _filter(rng) if rng.random() < 0.6 else None)
+        seeds = rng.sample(everything, rng.randint(1, 6))
+        one, two = (stores.graph.pull(seeds, shape, scope=scope) for stores in pair)
+        assert one.ids.tolist() == two.ids.tolist(), f"{seeds} {shape} {scope}"
+        assert one.kinds.tolist() == two.kinds.tolist()
+        assert one.is_cut == two.is_cut
+        assert _edges(one) == _edges(two), f"{seeds} {shape} {scope}"

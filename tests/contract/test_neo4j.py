@@ -1,0 +1,28 @@
+"""The graph contract suite on a live Neo4j server, paired with the embedded vector store."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlgraph.settings import Neo4jSettings, Settings
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Stores
+from hlgraph.testing.graph_contract import GraphStoreContract
+
+
+@pytest.fixture
+def stores(tmp_path: Path, servers: Any, neo4j_settings: Neo4jSettings, graph_server: Any) -> Iterator[Stores]:
+    opened = open_stores(
+        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{tmp_path}/vectors", neo4j=neo4j_settings)
+    )
+    with opened.closing:
+        yield opened.stores
+        findings = opened.check()
+    wrong = [item for item in findings if not item.is_fine and item.check != "journal"]
+    assert not wrong
+
+
+class TestNeo4jGraphStore(GraphStoreContract):
+    pass

@@ -1,0 +1,58 @@
+"""A change that Neo4j cannot take is given up: nothing of it is left in either store, and writing goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from killed_rows import rows
+from live_stores import opened
+
+from hlgraph import pipeline
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.errors import StoreCorruptError
+from hlgraph.extract import LocalExtractor
+from hlgraph.persist import abandon
+from hlgraph.records import Document, Kind
+from hlgraph.stores.protocols import Stores, VectorQuery
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+
+_STEPS = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder())
+_WITH_VECTORS = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
+
+
+def documents() -> list[Document]:
+    return [Document(f"doc:{row['id']}", str(row["text"]), f"Title {number}") for number, row in enumerate(rows(5, 6))]
+
+
+def held(stores: Stores) -> dict[Kind, set[str]]:
+    return {kind: stores.vectors.ids(kind, "c") for kind in _WITH_VECTORS}
+
+
+def test_a_change_that_cannot_be_published_is_given_up(servers: Any, graph_server: Any) -> None:
+    first, second = documents()[:3], documents()[3:]
+    twin = Document(second[0].uri, second[0].text, first[0].title)
+    with opened(servers) as found:
+        stores = found.stores
+        pipeline.ingest(first, "c", stores=stores, steps=_STEPS)
+        whole, rows_before = snapshot(stores, "c"), held(stores)
+        graph_server.schema(["CREATE CONSTRAINT theirs FOR (n:Source) REQUIRE n.title IS UNIQUE"])
+        try:
+            for _ in range(2):  # the same command again fails the same way
+                with pytest.raises(StoreCorruptError):
+                    pipeline.ingest([twin, *second[1:]], "c", stores=stores, steps=_STEPS)
+            assert held(stores)[Kind.STATEMENT] > rows_before[Kind.STATEMENT]
+            with stores.graph.lock() as pending:
+                assert len(pending) == 1
+                abandon(pending[0], stores)
+            assert held(stores) == rows_before
+            assert snapshot(stores, "c") == whole
+            assert not [item for item in found.check() if not item.is_fine]
+            report = pipeline.ingest(second, "c", stores=stores, steps=_STEPS)  # without the twin it fits
+            assert (report.resumed, report.sources_added) == (0, 3)
+        finally:
+            graph_server.schema(["DROP CONSTRAINT theirs"])
+        visible = {record.id for record in stores.graph.records(Kind.STATEMENT, sorted(held(stores)[Kind.STATEMENT]))}
+        assert visible == held(stores)[Kind.STATEMENT]
+        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 5, text="bridge"))

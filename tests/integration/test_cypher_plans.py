@@ -1,0 +1,135 @@
+"""How the live server would run every query of the library: each begins at an index, and none is read up in between.
+
+Plans are read with ``EXPLAIN`` on a database with the schema and the tiny corpus. What may be otherwise stands below by
+name, with the reason; an entry that is not needed any more fails too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+from tiny_graph import tiny_graph
+
+from hlgraph import queries
+
+_ROOT = Path(__file__).parents[2]
+_NAMES = queries.names()
+_NEVER = ("AllNodesScan", "AllRelationshipsScan", "CartesianProduct")
+
+# All work of one part is done before the next begins. A deletion needs that, so every DELETE may have it.
+_EAGER = {
+    "persist/merge_sources": "replaces all properties, whose names are data: for all that the planner knows, the next MERGE "
+    "reads one of them; a batch of sources is small beside its chunks",
+    "admin/take_lease": "one row",
+}
+# The planner of 5.26 is more careful than that of 2026.x.
+_EAGER_BEFORE = {"admin/drop_lease": "one row", "persist/record_change": "one row"}
+_HANDFUL = "a handful of nodes"
+_DOCTOR = "the doctor reads everything"
+_SCANS = {
+    "admin/read_migrations": _HANDFUL,
+    "persist/list_changes": _HANDFUL,
+    "persist/read_corpora": _HANDFUL,
+    **{name: _DOCTOR for name in _NAMES if name.startswith("admin/check_")},
+}
+# Called by a part of their names.
+_CALLED_BY = {
+    r"admin/check_\w+": 'startswith("admin/check_")',
+    r"retrieve/read_\w+": "retrieve/read_{",
+    r"retrieve/page_\w+": "retrieve/page_{",
+    r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
+    r"persist/unlink_(mentions|abouts|supports|chunks)": "persist/unlink_{",
+}
+
+Plan = Mapping[str, Any]
+
+
+@pytest.fixture(scope="module")
+def session(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[neo4j.Session]:
+    """A database with the schema and the tiny corpus."""
+    with (
+        tiny_graph(servers, tmp_path_factory.mktemp("plans")) as tiny,
+        tiny.server.driver().session(database=tiny.server.settings.database) as found,
+    ):
+        yield found
+
+
+@pytest.fixture(scope="module")
+def plans(session: neo4j.Session) -> Mapping[str, Plan | None]:
+    """The plan of every query by name; None where the server makes none."""
+    return {name: _plan(session, query.text) for name, query in queries.load_all().items()}
+
+
+def _plan(session: neo4j.Session, text: str) -> Plan | None:
+    return session.run(f"EXPLAIN {text}").consume().plan  # type: ignore[arg-type]
+
+
+def _operators(plan: Plan | None) -> set[str]:
+    """The operators of a plan and of all below it, without the name of the database behind them."""
+    if plan is None:
+        return set()
+    below = (_operators(child) for child in plan.get("children") or ())
+    return {plan["operatorType"].partition("@")[0]}.union(*below)
+
+
+def _which(plans: Mapping[str, Plan | None], *operators: str) -> set[str]:
+    """The queries that have one of these operators, also as part of a name: IntersectionNodeByLabelsScan is a scan too."""
+    return {
+        name for name, plan in plans.items() if any(part in found for found in _operators(plan) for part in operators)
+    }
+
+
+def _deletes(name: str) -> bool:
+    return re.search(r"^\s*(DETACH )?DELETE\b", queries.load(name).text, flags=re.MULTILINE) is not None
+
+
+def test_every_query_has_a_plan(plans: Mapping[str, Plan | None]) -> None:
+    assert [name for name, plan in plans.items() if not plan] == []  # SHOW and CALL have one too
+    seen = set[str]().union(*map(_operators, plans.values()))
+    assert {"NodeUniqueIndexSeek", "NodeIndexSeek", "Expand(All)", "Eager", "NodeByLabelScan"} <= seen
+
+
+def test_no_query_reads_the_whole_graph_or_multiplies(plans: Mapping[str, Plan | None]) -> None:
+    assert not _which(plans, *_NEVER)
+
+
+def test_whole_labels_and_types_are_read_only_where_it_is_meant(plans: Mapping[str, Plan | None]) -> None:
+    """Which of the two is cheaper to begin with depends on how much of each there is."""
+    assert _which(plans, "ByLabelScan", "ByLabelsScan", "RelationshipTypeScan", "IndexScan") == set(_SCANS)
+
+
+def test_rows_are_held_back_only_where_something_is_deleted(
+    plans: Mapping[str, Plan | None], session: neo4j.Session
+) -> None:
+    eager = {name for name, plan in plans.items() if "Eager" in _operators(plan)}
+    is_before = session.run("EXPLAIN RETURN 1").consume().server.agent.startswith("Neo4j/5.")
+    allowed = {**_EAGER, **_EAGER_BEFORE} if is_before else _EAGER
+    assert {name for name in eager if not _deletes(name)} == set(allowed)
+
+
+@pytest.mark.parametrize(
+    ("statement", "operator"),
+    [
+        ("MATCH (n) RETURN n", "AllNodesScan"),
+        ("MATCH (a:Entity {id: 'x'}), (b:Entity {id: 'y'}) RETURN a, b", "CartesianProduct"),
+        ("MATCH (n:Entity) WHERE n.kind = 'x' RETURN n", "NodeByLabelScan"),
+        ("MATCH (n:Entity {id: 'x'})-->(m:Entity) SET m.id = 'y' RETURN n", "Eager"),
+    ],
+)
+def test_what_is_looked_for_is_found(session: neo4j.Session, statement: str, operator: str) -> None:
+    assert operator in _operators(_plan(session, statement))
+
+
+def test_every_query_is_used() -> None:
+    """By its name in the code, or by a part of it that is filled in there; those of analysts are for people."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((_ROOT / "hlgraph").rglob("*.py")))
+    for pattern, caller in _CALLED_BY.items():
+        assert caller in code, pattern
+    used = {name for name in _NAMES if f'"{name}"' in code}
+    filled = {name for name in _NAMES if any(re.fullmatch(pattern, name) for pattern in _CALLED_BY)}
+    assert set(_NAMES) - used - filled == {name for name in _NAMES if name.startswith("analyst/")}

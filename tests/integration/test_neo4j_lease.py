@@ -1,0 +1,168 @@
+"""The right to write to a database: one holder at a time, free when its process died, lost when it does not answer."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_stores import neo4j_of
+from tcp_proxy import passed_on
+
+from hlgraph.errors import StoreLockedError, StoreUnavailableError
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import Server
+
+_HOLDER = Path(__file__).parents[1] / "support" / "lease_holder.py"
+Holder = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def holder(graph_server: Server) -> Iterator[Holder]:
+    """Starts a process that holds the right to write, and returns when it has it."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(seconds: int = 30) -> subprocess.Popen[str]:
+        settings = graph_server.settings
+        process = subprocess.Popen(
+            [sys.executable, str(_HOLDER), graph_server.url, settings.user, settings.database, str(seconds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdin
+        process.stdin.write(f"{settings.password}\n")
+        process.stdin.flush()
+        assert said(process) == "held"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def ask(process: subprocess.Popen[str], word: str) -> str:
+    assert process.stdin
+    process.stdin.write(f"{word}\n")
+    process.stdin.flush()
+    return said(process)
+
+
+def test_the_second_writer_is_told_who_the_first_is(graph_server: Server, holder: Holder) -> None:
+    first = holder()
+    with pytest.raises(StoreLockedError, match=rf"process {first.pid} on \S+ is writing.*wait until") as error:
+        Lease(graph_server, "writer").held().__enter__()
+    assert error.value.retryable
+    assert ask(first, "write") == "written"
+    assert ask(first, "end") == "ended"
+    with Lease(graph_server, "writer").held():
+        pass
+
+
+def test_the_right_of_a_killed_process_of_this_machine_is_free_at_once(graph_server: Server, holder: Holder) -> None:
+    first = holder()
+    first.kill()
+    first.wait()
+    start = time.monotonic()
+    with Lease(graph_server, "writer").held():
+        assert time.monotonic() - start < 5
+
+
+def test_who_does_not_answer_loses_the_right_and_cannot_write_any_more(graph_server: Server, holder: Holder) -> None:
+    first = holder(seconds=2)
+    first.send_signal(signal.SIGSTOP)
+    start = time.monotonic()
+    second = Lease(graph_server, "writer")
+    while True:
+        try:
+            held = second.held()
+            held.__enter__()
+            break
+        except StoreLockedError:
+            assert time.monotonic() - start < 20
+            time.sleep(0.2)
+    first.send_signal(signal.SIGCONT)
+    answer = ask(first, "write")
+    assert answer.startswith("StoreLockedError")
+    assert "was lost to another process" in answer
+    graph_server.write(second.check)
+    assert ask(first, "end") == "ended"
+    graph_server.write(second.check)  # the first one gave nothing back that is not its own
+    held.__exit__(None, None, None)
+
+
+def test_who_does_not_answer_in_the_middle_of_a_transaction_is_named(graph_server: Server, holder: Holder) -> None:
+    first = holder(seconds=1)
+    assert ask(first, "stay") == "inside"
+    first.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    start = time.monotonic()
+    with pytest.raises(
+        StoreLockedError, match=rf"process {first.pid} on \S+ does not answer, in the middle of a trans"
+    ):
+        Lease(graph_server, "writer").held().__enter__()
+    assert time.monotonic() - start < 30
+    first.kill()
+    first.wait()
+    with Lease(graph_server, "writer").held():
+        pass
+
+
+def test_the_right_is_renewed_while_the_work_lasts(graph_server: Server) -> None:
+    first, second = Lease(graph_server, "writer", seconds=1), Lease(graph_server, "writer", seconds=1)
+    with first.held():
+        end = time.monotonic() + 3.5
+        while time.monotonic() < end:
+            with pytest.raises(StoreLockedError):
+                second.held().__enter__()
+            time.sleep(0.1)
+        graph_server.write(first.check)
+    with second.held():
+        pass
+
+
+def test_two_threads_of_a_process(graph_server: Server) -> None:
+    lease = Lease(graph_server, "writer")
+    seen: list[BaseException] = []
+
+    def other() -> None:
+        try:
+            lease.held().__enter__()
+        except StoreLockedError as error:
+            seen.append(error)
+
+    with lease.held(), lease.held():
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert "another thread of this process" in str(seen[0])
+
+
+def test_a_right_that_could_not_be_given_back_is_still_that_of_the_process(servers: Any, graph_server: Server) -> None:
+    with passed_on(graph_server.url) as proxy:
+        far = Server(proxy.url, neo4j_of(servers))
+        far = Server(proxy.url, type(far.settings)(password=far.settings.password, timeout=0.5))
+        lease = Lease(far, "writer")
+        with lease.held():
+            proxy.cut()
+            with pytest.raises(StoreUnavailableError):
+                far.write(lease.check)
+        proxy.mend()
+        with lease.held():
+            pass
+        with Lease(graph_server, "writer").held():
+            pass
+        far.close()

@@ -1,0 +1,63 @@
+"""Migrations of Neo4j: applied once, safe to run twice, refused on a store that a newer hlgraph wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hlgraph import migrate
+from hlgraph.errors import MigrationError, StoreLockedError
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.migrations import Neo4jTarget
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.protocols import Stores
+from hlgraph.testing.graph_contract import fill
+
+
+@pytest.fixture
+def target(graph_server: Server) -> Neo4jTarget:
+    graph_server.schema(["MATCH (m:Migration) DELETE m"])
+    return Neo4jTarget(graph_server)
+
+
+def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, target: Neo4jTarget) -> None:
+    assert [item.version for item in migrate.plan(target).pending] == [1]
+    first = migrate.apply(target)
+    assert [item.label for item in first.applied] == ["V001__create_constraints"]
+    assert migrate.apply(target).applied == ()
+    migrate.verify(target)
+    rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes"))
+    assert len(rows) >= 20
+    assert {row["state"] for row in rows} == {"ONLINE"}
+
+
+def test_a_store_of_a_newer_hlgraph_is_refused_by_every_way_in(
+    graph_server: Server, target: Neo4jTarget, tmp_path: Path
+) -> None:
+    migrate.apply(target)
+    newer = {"name": "later", "checksum": "x", "applied_at": "2030-01-01T00:00:00+00:00", "hlgraph_version": "9.0"}
+    graph_server.write(lambda transaction: transaction.rows("admin/record_migration", version=2, properties=newer))
+    with pytest.raises(MigrationError, match=r"newer hlgraph \(9\.0\)"):
+        migrate.apply(target)
+    store = Neo4jGraphStore(graph_server)
+    with pytest.raises(MigrationError, match="upgrade hlgraph"):
+        store.stats()
+    with pytest.raises(MigrationError, match="upgrade hlgraph"):
+        fill(Stores(store, EmbeddedVectorStore(Database(tmp_path / "v"))))
+
+
+def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarget) -> None:
+    migrate.apply(target)
+    graph_server.schema(["MATCH (m:Migration {version: 1}) SET m.checksum = 'other'"])
+    with pytest.raises(MigrationError, match="never edited"):
+        migrate.plan(target)
+
+
+def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4jTarget) -> None:
+    with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
+        migrate.apply(target)
+    assert migrate.apply(target).version == 1

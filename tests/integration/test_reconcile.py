@@ -1,0 +1,165 @@
+"""Reconcile finds what one of the two stores lost, and mends it: the stores are then as before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_stores import neo4j_of, opened
+
+from hlgraph import pipeline
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.reconcile import find_drift, repair
+from hlgraph.records import Document, Entity, Kind, Source, Statement
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.open import Opened, open_stores
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+
+_EMBEDDER = WordEmbedder()
+_STEPS = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), _EMBEDDER)
+_DOCUMENTS = [
+    Document(
+        f"doc:{at}",
+        f"# Bridges of Tessing\n\nMara Quill designed the Aldane Bridge in 19{at}0. Ivo Brandt wrote about the Orne. "
+        f"Mara Quill met Ivo Brandt in Tessing. The Aldane Bridge crosses the Orne near mile {at}. " * 3,
+        f"Title {at}",
+        {"year": at},
+    )
+    for at in range(1, 6)
+]
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Opened]:
+    found = open_stores(f"hlgraph://{tmp_path}/store")
+    with found.closing:
+        yield found
+
+
+@pytest.fixture
+def live(servers: Any) -> Iterator[Opened]:
+    with opened(servers) as found:
+        yield found
+
+
+def _fill(stores: Stores) -> Mapping[str, list[object]]:
+    pipeline.ingest(_DOCUMENTS, "c", stores=stores, steps=_STEPS)
+    assert find_drift("c", stores=stores).is_none
+    return snapshot(stores, "c")
+
+
+def _lose(stores: Stores, kind: Kind, count: int) -> tuple[str, ...]:
+    """Take rows out of the vector store behind the journal's back."""
+    ids = tuple(sorted(stores.vectors.ids(kind, "c"))[:count])
+    stores.vectors.delete("c", {kind.value: ids})
+    return ids
+
+
+@pytest.mark.parametrize("kind", [Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY])
+def test_lost_vectors_are_found_and_made_again(embedded: Opened, kind: Kind) -> None:
+    stores = embedded.stores
+    before = _fill(stores)
+    lost = _lose(stores, kind, 3)
+    assert find_drift("c", stores=stores).without_vector == {kind: lost}
+    assert snapshot(stores, "c") != before
+    found, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert (found.without_vector, left.is_none) == ({kind: lost}, True)
+    assert snapshot(stores, "c") == before
+
+
+def test_vectors_of_nothing_are_removed(embedded: Opened) -> None:
+    stores = embedded.stores
+    before = _fill(stores)
+    stray = Source("f" * 32, "c", "doc:stray", "Stray", "sum")
+    stores.vectors.upsert(VectorBatch("c", "by hand", (stray,)))
+    assert find_drift("c", stores=stores).without_record == {Kind.SOURCE: (stray.id,)}
+    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert left.is_none
+    assert snapshot(stores, "c") == before
+
+
+def _statement(stores: Stores) -> str:
+    return min(item.id for item in stores.graph.find(Kind.STATEMENT, Scope("c")) if isinstance(item, Statement))
+
+
+def _entity(stores: Stores) -> str:
+    return next(
+        item.id
+        for item in stores.graph.find(Kind.ENTITY, Scope("c"))
+        if isinstance(item, Entity) and item.name == "Mara Quill"
+    )
+
+
+def _topic(stores: Stores) -> str:
+    return next(item.id for item in stores.graph.find(Kind.TOPIC, Scope("c")))
+
+
+@pytest.mark.parametrize("chosen", [_statement, _entity, _topic])
+def test_a_node_and_a_vector_deleted_on_the_servers_come_back(
+    servers: Any, live: Opened, chosen: Callable[[Stores], str]
+) -> None:
+    stores = live.stores
+    before = _fill(stores)
+    node = chosen(stores)
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    server.schema([f"MATCH (n) WHERE (n:Statement OR n:Topic OR n:Entity) AND n.id = '{node}' DETACH DELETE n"])
+    server.close()
+    lost = _lose(stores, Kind.CHUNK, 1)
+    drift = find_drift("c", stores=stores)
+    assert list(drift.without_record.values()) == [(node,)]
+    assert drift.without_vector == {Kind.CHUNK: lost}
+    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert left.is_none
+    after = snapshot(stores, "c")
+    for name in before:
+        assert after[name] == before[name], name
+    assert not [item for item in live.check() if not item.is_fine]
+
+
+def test_a_lost_chunk_is_named_and_comes_back_with_its_document(servers: Any, live: Opened) -> None:
+    stores = live.stores
+    before = _fill(stores)
+    chunks = [item for item in stores.graph.find(Kind.CHUNK, Scope("c")) if getattr(item, "position", 9) == 0]
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    server.schema([f"MATCH (n:Chunk {{id: '{chunks[0].id}'}}) DETACH DELETE n"])
+    server.close()
+    drift = find_drift("c", stores=stores)
+    assert len(drift.sources_to_ingest) == 1
+    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert left.sources_to_ingest == drift.sources_to_ingest
+    report = pipeline.ingest(_DOCUMENTS, "c", stores=stores, steps=_STEPS)
+    assert report.sources_changed == 1
+    assert find_drift("c", stores=stores).is_none
+    after = snapshot(stores, "c")
+    for name in ("chunk", "statement", "vectors of chunk", "in_chunk"):
+        assert after[name] == before[name], name
+
+
+class _Another(LocalExtractor):
+    """Says the same under another name, as a model that is paid would say something else."""
+
+    @property
+    def fingerprint(self) -> str:
+        return "another/1"
+
+    def input_fingerprint(self, chunk: Any) -> str:
+        return f"another/1|{chunk.text}"
+
+
+def test_what_another_extractor_said_is_neither_replaced_nor_dropped(servers: Any, live: Opened) -> None:
+    stores = live.stores
+    steps = pipeline.Steps(ContentDefinedChunker(60, 0.2), _Another(), _EMBEDDER)
+    pipeline.ingest(_DOCUMENTS, "c", stores=stores, steps=steps)
+    node = _statement(stores)
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    server.schema([f"MATCH (n:Statement {{id: '{node}'}}) DETACH DELETE n"])
+    server.close()
+    before = snapshot(stores, "c")
+    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert left.without_record == {Kind.STATEMENT: (node,)}
+    assert snapshot(stores, "c") == before

@@ -1,0 +1,51 @@
+"""The two servers of the tests as one store, empty."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from opensearch_fixture import opened as opened_vectors
+from opensearch_fixture import settings_of
+
+from hlgraph.settings import Neo4jSettings, Settings
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.open import Opened, open_stores
+
+EMPTY = ("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS",)
+
+
+def neo4j_of(servers: Any) -> Neo4jSettings:
+    """How to reach the Neo4j server."""
+    found = servers.neo4j
+    return Neo4jSettings(user=found.user, password=found.password, database=found.database, timeout=20)
+
+
+def empty(servers: Any) -> None:
+    """Remove every node of the Neo4j database."""
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    server.schema(EMPTY)
+    server.close()
+
+
+def settings_for(servers: Any) -> Settings:
+    """Settings for both servers, with a new prefix for the indexes."""
+    return Settings(
+        store=servers.neo4j.url,
+        vectors=servers.opensearch.url,
+        neo4j=neo4j_of(servers),
+        opensearch=settings_of(servers.opensearch),
+    )
+
+
+@contextlib.contextmanager
+def opened(servers: Any, settings: Settings | None = None) -> Iterator[Opened]:
+    """Both servers, empty; the indexes are removed at the end."""
+    empty(servers)
+    chosen = settings or settings_for(servers)
+    found = open_stores(chosen)
+    with found.closing:
+        yield found
+    with opened_vectors(servers.opensearch, prefix=chosen.opensearch.prefix):
+        pass

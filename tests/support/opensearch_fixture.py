@@ -1,0 +1,44 @@
+"""A vector store on the OpenSearch server of the tests: every test has a prefix of its own and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import uuid
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from hlgraph.settings import OpenSearchSettings
+from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
+from hlgraph.stores.opensearch.wire import Anything, Mapped
+
+
+def settings_of(server: SimpleNamespace, **changes: Any) -> OpenSearchSettings:
+    """How to reach the server, with a new prefix."""
+    found = OpenSearchSettings(
+        user=server.user or "",
+        password=server.password or "",
+        ca=server.ca or None,
+        prefix=f"t{uuid.uuid4().hex[:12]}",
+        patience=20.0,
+    )
+    return dataclasses.replace(found, **changes)
+
+
+@contextlib.contextmanager
+def opened(server: SimpleNamespace, **changes: Any) -> Iterator[OpenSearchVectorStore]:
+    """A store with a prefix of its own; its indexes are removed at the end."""
+    settings = settings_of(server, **changes)
+    with OpenSearchVectorStore(server.url, settings) as store:
+        try:
+            yield store
+        finally:
+            remove(store)
+
+
+def remove(store: OpenSearchVectorStore) -> None:
+    """Delete every index of the store's prefix."""
+    names = store.connection.ask("GET", f"/{store.connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped])
+    for name in names:
+        store.connection.ask("DELETE", f"/{name}", answer=Anything)

@@ -1,0 +1,136 @@
+"""What Neo4j is sent, and the counts behind derived data: pure functions, no server."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hlgraph.change import Change, MentionLink
+from hlgraph.errors import MigrationError, SettingsError
+from hlgraph.migrate import Migration, discover
+from hlgraph.records import Source
+from hlgraph.settings import Neo4jSettings
+from hlgraph.stores.neo4j.counts import PAIRED, Said, name_changes, name_rows, pair_changes
+from hlgraph.stores.neo4j.migrations import statements
+from hlgraph.stores.neo4j.rows import mention_rows, metadata, source_rows
+from hlgraph.stores.neo4j.server import Server
+
+_SAID = st.lists(
+    st.builds(
+        Said,
+        st.sampled_from(["c1", "c2", "c3"]),
+        st.sampled_from(["e1", "e2", "e3", "e4"]),
+        st.sampled_from(["A", "a", "B"]),
+        st.sampled_from(["", "person", "place"]),
+        st.integers(1, 3),
+    ),
+    max_size=8,
+)
+
+
+def test_metadata_comes_back_with_its_types_and_is_shown_where_neo4j_can_hold_it() -> None:
+    values = {"year": 3, "share": 0.5, "is_open": True, "tags": ("a", "b"), "mixed": (1, "a"), "huge": 10**30, "no": ()}
+    change = Change("x", "c", sources=(Source("s", "c", "u", "t", "sum", values),), base_versions=(0,))
+    row = source_rows(change)[0]["properties"]
+    assert isinstance(row, dict)
+    assert metadata(row["metadata"]) == values
+    shown = {key: value for key, value in row.items() if key.startswith("meta_")}
+    assert shown == {"meta_year": 3, "meta_share": 0.5, "meta_is_open": True, "meta_tags": ["a", "b"]}
+    assert row["metadata_keys"] == sorted(values)
+
+
+def test_mentions_of_one_statement_and_entity_are_one_row() -> None:
+    links = (
+        MentionLink("c1", "s", "e", "Mara", "person"),
+        MentionLink("c2", "s", "e", "Quill", ""),
+        MentionLink("c1", "s", "e", "again", "person"),
+    )
+    rows = mention_rows(Change("x", "c", mentions=links))
+    assert rows == [
+        {
+            "statement_id": "s",
+            "entity_id": "e",
+            "chunks": ["c1", "c2"],
+            "surfaces": ["Mara", "Quill"],
+            "kinds": ["person", ""],
+        }
+    ]
+
+
+def _pairs(said: list[Said]) -> Counter[tuple[str, str]]:
+    """The plain reference: chunk by chunk, every two entities."""
+    found: Counter[tuple[str, str]] = Counter()
+    for chunk in {item.chunk_id for item in said}:
+        names = sorted({item.entity_id for item in said if item.chunk_id == chunk})
+        found.update((a, b) for at, a in enumerate(names) for b in names[at + 1 :])
+    return found
+
+
+@given(_SAID, _SAID)
+def test_pair_changes_turn_the_old_counts_into_the_new(old: list[Said], new: list[Said]) -> None:
+    counts = _pairs(old)
+    for row in pair_changes(old, new):
+        counts[str(row["a"]), str(row["b"])] += int(str(row["chunks"]))
+    assert +counts == _pairs(new)
+    assert min(counts.values(), default=0) >= 0
+
+
+def test_of_a_crowded_chunk_the_most_mentioned_entities_count() -> None:
+    said = [Said("c", f"e{at:03}", "x", "", 2 if at == 150 else 1) for at in range(PAIRED + 60)]
+    paired = {str(row[end]) for row in pair_changes((), said) for end in ("a", "b")}
+    assert paired == {*(f"e{at:03}" for at in range(PAIRED - 1)), "e150"}
+
+
+@given(_SAID, _SAID)
+def test_names_are_those_of_all_that_was_said(first: list[Said], second: list[Said]) -> None:
+    """Counting in two steps, or taking the first away again, gives what counting at once gives."""
+    at_once = _named(name_rows(_empty(first, second), name_changes((), [*first, *second])))
+    stored = name_rows(_empty(first, second), _complete(name_changes((), first), first, second))
+    in_steps = _named(name_rows(_stored(stored), _complete(name_changes((), second), first, second)))
+    assert {key: value for key, value in in_steps.items() if value[2]} == at_once
+    undone = name_rows(_stored(stored), _complete(name_changes(first, ()), first, second))
+    assert not any(row["aliases"] for row in undone)
+
+
+def _empty(*said: list[Said]) -> list[dict[str, object]]:
+    names = sorted({item.entity_id for part in said for item in part})
+    return [{"id": name, "surfaces": [], "kinds": [], "counts": []} for name in names]
+
+
+def _stored(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [{key: row[key] for key in ("id", "surfaces", "kinds", "counts")} for row in rows]
+
+
+def _complete(changes: dict[str, Counter[tuple[str, str]]], *said: list[Said]) -> dict[str, Counter[tuple[str, str]]]:
+    return {str(row["id"]): changes.get(str(row["id"]), Counter()) for row in _empty(*said)}
+
+
+def _named(rows: list[dict[str, object]]) -> dict[str, tuple[object, object, object]]:
+    return {str(row["id"]): (row["name"], row["kind"], row["aliases"]) for row in rows}
+
+
+def test_ties_of_names_go_by_the_alphabet() -> None:
+    said = [Said("c", "e", "Zoe", "person", 2), Said("c", "e", "Ann", "place", 2)]
+    row = name_rows(_empty(said), name_changes((), said))[0]
+    assert (row["name"], row["kind"], row["aliases"]) == ("Ann", "person", ["Ann", "Zoe"])
+
+
+def test_every_migration_divides_into_statements() -> None:
+    for migration in discover("neo4j"):
+        found = statements(migration)
+        assert found
+        assert all("IF NOT EXISTS" in item and ";" not in item for item in found)
+    with pytest.raises(MigrationError, match="not ended"):
+        statements(Migration(1, "x", "", "RETURN 1"))
+
+
+@pytest.mark.parametrize(
+    "url", ["neo4j://user:secret@host:7687", "bolt://", "neo4j://host/database", "http://host:7474", "neo4j://h?x=1"]
+)
+def test_a_url_that_is_none_of_a_server_is_refused_without_showing_a_password(url: str) -> None:
+    with pytest.raises(SettingsError, match="not the url of a Neo4j server") as caught:
+        Server(url, Neo4jSettings())
+    assert "secret" not in str(caught.value)

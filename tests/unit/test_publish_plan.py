@@ -1,0 +1,38 @@
+"""Publishing a change costs what the change is, not what the corpus is: no statement reads a whole permanent table."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hlgraph import migrate
+from hlgraph.stores.embedded.migrations import SqliteTarget
+from hlgraph.stores.embedded.publish import script
+
+_SCAN = re.compile(r"SCAN (\w+)")
+_ALIAS = re.compile(r"(\w+) AS (\w+)")
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    file: Path = tmp_path_factory.mktemp("plan") / "hlgraph.db"
+    migrate.apply(SqliteTarget(file))
+    with closing(sqlite3.connect(file)) as opened:
+        for statement in script("temporary"):
+            opened.execute(statement)
+        yield opened
+
+
+@pytest.mark.parametrize("statement", script("publish"))
+def test_a_statement_reads_no_whole_table(connection: sqlite3.Connection, statement: str) -> None:
+    permanent = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    names = {alias: table for table, alias in _ALIAS.findall(statement)}
+    values = {"corpus": "c"} if ":corpus" in statement else {}
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+    scanned = {names.get(found[1], found[1]) for step in plan if (found := _SCAN.match(step))}
+    assert not scanned & permanent, plan
