@@ -15,7 +15,8 @@ from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.request import SearchRequest, StepTrace
-from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, VectorQuery
+from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
+from hlgraph.stores.ranking import PulledRanker
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
@@ -50,6 +51,7 @@ class Session:
         self._vector: NDArray[np.float32] | None = None
         self._read: dict[tuple[Kind, str], Record | None] = {}
         self._cosines: dict[tuple[Kind, str], float] = {}
+        self._vectors: dict[tuple[Kind, str], NDArray[np.float32]] = {}
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -105,13 +107,47 @@ class Session:
         if missing:
             vector = self.vector()
             with self.step(f"similarity {kind}") as step:
-                found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=missing)
-                self.round_trips += 1
+                self._fetch(kind, missing)
+                found = [item for item in missing if (kind, item) in self._vectors]
                 step.count = len(found)
                 if found:
-                    cosines = (matrix @ vector).tolist()
+                    cosines = (np.stack([self._vectors[kind, item] for item in found]) @ vector).tolist()
                     self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
+
+    def vectors(self, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+        """The nodes of these that have a vector, in this order, and their vectors, one a row; each is read once."""
+        missing = [item for item in ids if (kind, item) not in self._vectors]
+        if missing:
+            with self.step(f"vectors {kind}") as step:
+                self._fetch(kind, missing)
+                step.count = len(missing)
+        found = [item for item in ids if (kind, item) in self._vectors]
+        rows = [self._vectors[kind, item] for item in found]
+        return found, np.stack(rows) if rows else np.empty((0, 0), dtype=np.float32)
+
+    def _fetch(self, kind: Kind, ids: Sequence[str]) -> None:
+        missing = [item for item in ids if (kind, item) not in self._vectors]
+        if missing:
+            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=missing)
+            self.round_trips += 1
+            self._vectors.update({(kind, item): row for item, row in zip(found, matrix, strict=True)})
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Texts that only this retrieval needs, such as paths, as vectors; one row a text."""
+        with self.step("embed") as step:
+            step.count = len(texts)
+            return self._embedder.embed(texts)
+
+    def rank(self, query: RankQuery) -> list[Hit]:
+        """Nodes by personalised PageRank over the graph of a shape, within the scope."""
+        ranker = self._stores.ranker or PulledRanker(self._stores.graph)
+        with self.step(f"rank {query.shape}") as step:
+            hits = ranker.rank(query, scope=self.scope)
+            self.round_trips += 1
+            step.count = len(hits)
+            step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
+        return hits
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around the seeds."""

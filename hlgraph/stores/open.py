@@ -57,13 +57,13 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.doctor import check
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
+    from hlgraph.stores.embedded.ranker import EmbeddedRanker
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 
     database = Database(_folder(settings.store))
     closing = contextlib.ExitStack()
-    stores = Stores(
-        closing.enter_context(EmbeddedGraphStore(database)), closing.enter_context(EmbeddedVectorStore(database))
-    )
+    graph = closing.enter_context(EmbeddedGraphStore(database))
+    stores = Stores(graph, closing.enter_context(EmbeddedVectorStore(database)), EmbeddedRanker(graph))
     return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
 
 

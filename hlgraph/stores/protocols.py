@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
 from hlgraph.records import Hit, Kind, Record, Relationship, Source
 from hlgraph.where import Where
@@ -170,8 +171,42 @@ class VectorStore(Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class RankQuery:
+    """What a ranker is asked: the graph, where the walk begins and how long it goes on.
+
+    Attributes
+    ----------
+    shape : the graph to walk on
+    seed_weights : by id, not negative, not all 0; ids that the graph does not hold count nothing
+    k : how many nodes to give
+    damping : the probability to go on, from 0 to below 1
+    kinds : give nodes of these kinds only; None: of all
+    tolerance : the scores are exact to this sum of absolute differences
+    """
+
+    shape: ProjectionShape
+    seed_weights: Mapping[str, float]
+    k: int = 1_000
+    damping: float = 0.85
+    kinds: frozenset[Kind] | None = None
+    tolerance: float = 1e-6
+
+
+class Ranker(Protocol):
+    """Personalised PageRank over a graph of one corpus, on the server or in process, with the same result."""
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """Nodes best first, ties by id; the scores of all nodes of the graph would sum to 1.
+
+        Nothing that only sources outside the scope assert is walked on. Empty when no seed is in the graph. Raises
+        InputError for weights or a damping that cannot be used.
+        """
+
+
 class Stores(NamedTuple):
-    """The pair that holds a corpus."""
+    """The pair that holds a corpus, and what ranks its nodes (None: in process, around the seeds)."""
 
     graph: GraphStore
     vectors: VectorStore
+    ranker: Ranker | None = None

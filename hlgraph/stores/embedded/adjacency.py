@@ -100,6 +100,14 @@ class Adjacency:
         inside = {item: _induced(matrix, reached) for item, matrix in edges.items()}
         return Subgraph(self._ids[reached], self._kinds[reached], inside, self.version, is_cut)
 
+    def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
+        """All nodes of the kinds of a shape that the scope admits, and all edges between them."""
+        nodes = np.flatnonzero(self._visible(shape, scope))
+        inside = {
+            item: _induced(self._scoped(item, scope), nodes) for item in sorted(shape.relationships) if item in _EDGES
+        }
+        return Subgraph(self._ids[nodes], self._kinds[nodes], inside, self.version)
+
     def _visible(self, shape: PullShape, scope: Scope) -> NDArray[np.bool_]:
         """Which nodes may be entered: of the kinds asked for, and of a source in the scope (or of none)."""
         may = np.isin(self._kinds, [KINDS.index(kind) for kind in shape.kinds])

@@ -196,17 +196,36 @@ class EmbeddedGraphStore:
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See the protocol."""
-        from hlgraph.stores.embedded.adjacency import Adjacency, nothing
+        from hlgraph.stores.embedded.adjacency import nothing
 
-        stats = self.stats(scope.corpus, has_counts=False)
-        if not stats:
+        found = self._current(scope.corpus)
+        if found is None:
             return nothing(shape)
-        found = self._adjacency.get(scope.corpus)
-        if found is None or found.version != stats[0].version:
-            found = Adjacency(self._database, scope.corpus, version=stats[0].version)
-            self._adjacency[scope.corpus] = found
         with mapped(self._database.path):
             return found.pull(seeds, shape, scope=scope)
+
+    def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
+        """The whole graph of a scope, without bounds: what the kinds and relationships of the shape name."""
+        from hlgraph.stores.embedded.adjacency import nothing
+
+        found = self._current(scope.corpus)
+        if found is None:
+            return nothing(shape)
+        with mapped(self._database.path):
+            return found.whole(shape, scope=scope)
+
+    def _current(self, corpus: str) -> Adjacency | None:
+        """The corpus's graph in memory, of its present version; None when there is no such corpus."""
+        from hlgraph.stores.embedded.adjacency import Adjacency
+
+        stats = self.stats(corpus, has_counts=False)
+        if not stats:
+            return None
+        found = self._adjacency.get(corpus)
+        if found is None or found.version != stats[0].version:
+            found = Adjacency(self._database, corpus, version=stats[0].version)
+            self._adjacency[corpus] = found
+        return found
 
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True

@@ -1,0 +1,136 @@
+"""The graphs that the papers walk on, each made from the one graph of hlgraph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.subgraph import Csr, Subgraph
+
+
+class ProjectionShape(StrEnum):
+    """Which graph: nodes and edges of a paper.
+
+    ``entity_passage`` (PropRAG A.1): entities and chunks; the entities of a statement are a clique, each pair weighs as many
+    statements as it shares; a chunk and an entity of one of its statements weigh 1; synonyms weigh their cosine.
+    ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks, each edge 1.
+    ``entity_entity`` (TopoRAG 3.4): entities joined by facts and by common chunks, weight the number of both.
+    """
+
+    ENTITY_PASSAGE = "entity_passage"
+    STATEMENT_ENTITY_CHUNK = "statement_entity_chunk"
+    ENTITY_ENTITY = "entity_entity"
+
+
+class Ingredients(NamedTuple):
+    """What a shape is made from."""
+
+    relationships: frozenset[Relationship]
+    kinds: frozenset[Kind]
+
+
+INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
+    ProjectionShape.ENTITY_PASSAGE: Ingredients(
+        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SYNONYM}),
+        frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
+    ),
+    ProjectionShape.STATEMENT_ENTITY_CHUNK: Ingredients(
+        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
+        frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
+    ),
+    ProjectionShape.ENTITY_ENTITY: Ingredients(
+        frozenset({Relationship.RELATES, Relationship.CO_OCCURS}), frozenset({Kind.ENTITY})
+    ),
+}
+
+
+class Projected(NamedTuple):
+    """A graph of one shape.
+
+    Attributes
+    ----------
+    nodes : shape (m,), ascending: which nodes of the subgraph these are
+    adjacency : CSR of shape (m, m), float32, symmetric, no self loops
+    """
+
+    nodes: NDArray[np.intp]
+    adjacency: Csr
+
+
+def project(graph: Subgraph, shape: ProjectionShape) -> Projected:
+    """The graph of a shape, from a subgraph that holds its ingredients. Linear in the size of the result.
+
+    References
+    ----------
+    PropRAG, appendix A.1; ToPG, section 3.1; TopoRAG, section 3.4.
+    """
+    if shape is ProjectionShape.ENTITY_PASSAGE:
+        return _entity_passage(graph)
+    if shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
+        return _statement_entity_chunk(graph)
+    return _entity_entity(graph)
+
+
+def incidence(graph: Subgraph) -> tuple[Csr, Csr]:
+    """Statements by entities and statements by chunks, 0 or 1; rows and columns in the order of ``graph.nodes``."""
+    statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
+    mentions = graph.edges[Relationship.MENTIONS][statements][:, entities]
+    in_chunk = graph.edges[Relationship.IN_CHUNK][statements][:, chunks]
+    return _as_binary(mentions), _as_binary(in_chunk)
+
+
+def _as_binary(matrix: Csr) -> Csr:
+    found = sp.csr_array(matrix, dtype=np.float32, copy=True)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    found.data[:] = 1.0
+    return found
+
+
+def _entity_passage(graph: Subgraph) -> Projected:
+    entities, chunks = graph.nodes(Kind.ENTITY), graph.nodes(Kind.CHUNK)
+    mentions, in_chunk = incidence(graph)
+    cliques = _without_loops(sp.csr_array(mentions.T @ mentions))
+    synonyms = graph.edges[Relationship.SYNONYM][entities][:, entities]
+    contained = _as_binary(sp.csr_array(mentions.T @ in_chunk))
+    among = _without_loops(sp.csr_array(cliques + synonyms + synonyms.T))
+    return _ordered([entities, chunks], sp.block_array([[among, contained], [contained.T, None]], format="csr"))
+
+
+def _statement_entity_chunk(graph: Subgraph) -> Projected:
+    statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
+    mentions, in_chunk = incidence(graph)
+    across = sp.csr_array(sp.hstack([mentions, in_chunk]))
+    return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, None]], format="csr"))
+
+
+def _entity_entity(graph: Subgraph) -> Projected:
+    entities = graph.nodes(Kind.ENTITY)
+    edges = sum(
+        (graph.edges[item] for item in (Relationship.RELATES, Relationship.CO_OCCURS) if item in graph.edges),
+        start=sp.csr_array((len(graph), len(graph)), dtype=np.float32),
+    )
+    inside = sp.csr_array(edges)[entities][:, entities]
+    return Projected(entities, _without_loops(sp.csr_array(inside + inside.T)))
+
+
+def _without_loops(matrix: Csr) -> Csr:
+    found = sp.csr_array(matrix, dtype=np.float32)
+    found.setdiag(0)
+    found.eliminate_zeros()
+    return found
+
+
+def _ordered(parts: list[NDArray[np.intp]], adjacency: Csr) -> Projected:
+    """The same graph with its nodes in ascending order."""
+    nodes = np.concatenate(parts)
+    order = np.argsort(nodes)
+    found = sp.csr_array(sp.csr_array(adjacency, dtype=np.float32)[order][:, order])
+    found.sort_indices()
+    return Projected(nodes[order], found)
