@@ -44,7 +44,8 @@ STAGES = tuple(
     f"hlgraph.{name}"
     for name in ("read", "chunk", "extract", "resolve", "persist", "index", "retrieve", "answer", "pipeline")
 )
-PROTOCOLS = {"hlgraph.stores", "hlgraph.stores.protocols"}
+# What knows the two protocols and no store.
+PROTOCOLS = {"hlgraph.stores", "hlgraph.stores.protocols", "hlgraph.stores.ranking"}
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")
 STORE_OPENERS = ("hlgraph.stores.open", "hlgraph.cli.doctor")
 
