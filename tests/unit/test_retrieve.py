@@ -112,8 +112,9 @@ def _ask(  # noqa: PLR0917 - as SearchRequest has them
     corpus: str = CORPUS,
     where: str = "",
     embedder: WordEmbedder = _EMBEDDER,
+    diversity: float | None = 0,
 ) -> SearchResult:
-    request = SearchRequest(question, corpus, k, unit, mode, parse(where) if where else None)
+    request = SearchRequest(question, corpus, k, unit, mode, parse(where) if where else None, diversity)
     return search(request, strategy, stores=stores, embedder=embedder, reranker=_RERANKER)
 
 
