@@ -123,7 +123,9 @@ def _is_head(names: list[str]) -> bool:
     labels = names[1:]
     if not labels or not all(0 < len(name) <= _LONGEST_LABEL for name in labels):
         return False
-    return not any(map(_is_value, labels)) or (all(map(_is_year, labels)) and len(set(labels)) == len(labels))
+    if not any(map(_is_value, labels)):
+        return True
+    return not _is_value(names[0]) and all(map(_is_year, labels)) and len(set(labels)) == len(labels)
 
 
 def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:

@@ -139,10 +139,8 @@ def _words(text: str, names: frozenset[str]) -> Iterator[str]:
             yield from _CONTRACTIONS[word]
         elif word.endswith("n't"):
             yield "not"  # the rest of it is an auxiliary verb
-        elif word in names:
-            yield word
         elif word not in _FUNCTION_WORDS:
-            yield _lemma(word)
+            yield word if word in names else _lemma(word)
 
 
 @lru_cache(maxsize=50_000)
