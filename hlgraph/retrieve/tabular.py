@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from hlgraph.retrieve.numbers import numbers
 from hlgraph.retrieve.tables import Cell
-from hlgraph.retrieve.terms import quantities
 from hlgraph.text import content_words
 
 
@@ -37,7 +37,7 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     >>> labels("Revenue was 5,234.", (52, 79), cells=cells(table))
     ('Revenue, 2023 (in millions): 5,234',)
     """
-    said = Counter(quantities(text))
+    said = Counter(_values(text))
     if not said or not cells:
         return ()
     held = set(content_words(text))
@@ -45,11 +45,16 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     touched = [cell for cell in cells if cell.start < end and start < cell.end]
     found: set[Cell] = set()
     for number, times in said.items():
-        candidates = [cell for cell in touched or cells if number in quantities(cell.value)]
+        candidates = [cell for cell in touched or cells if number in _values(cell.value)]
         if not touched:
             candidates = [cell for cell in candidates if held & set(content_words(cell.row))]
         found.update(_meant(candidates, held, times))
     return tuple(dict.fromkeys(_worded(cell) for cell in cells if cell in found and not _is_said(cell, held)))
+
+
+def _values(text: str) -> list[str]:
+    """Numbers without sign, currency and unit: a table and a sentence write these differently."""
+    return [number.value for number in numbers(text)]
 
 
 def _meant(candidates: Sequence[Cell], held: set[str], times: int) -> Sequence[Cell]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from hlgraph.retrieve.numbers import SCALES, numbers, spelled
 from hlgraph.text import words
 
 
@@ -35,23 +35,9 @@ _NUMBER_WORDS = {
         seventeen eighteen nineteen twenty""")
     )
 }
-_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_GAPS = "\u00a0\u2009\u202f"  # spaces that hold the groups of one number together
-_CURRENCIES = "$€£¥₹"
-_NUMBER = re.compile(
-    rf"(?P<first>[{_CURRENCIES}](?=[-\u2212]))?(?:(?<![^\s({_CURRENCIES}])(?P<sign>[-\u2212]))?"
-    rf"(?P<before>[{_CURRENCIES}]\s?)?(?<!\w)"
-    rf"(?:(?P<digits>\.?\d(?:[\d.,{_GAPS}]*\d)?)|(?P<word>{'|'.join(_NUMBER_WORDS)})\b)"
-    rf"(?:\s(?P<scale>{'|'.join(_SCALES)})\b)?"
-    rf"(?:\s?(?P<percent>%|(?:percent|per\ cent|pct)\b)|\s?(?P<after>[{_CURRENCIES}])(?!\d))?",
-    re.IGNORECASE,
-)
-_COMMA_GROUPS = re.compile(rf"\d{{1,3}}(?:[,{_GAPS}]\d{{3}})+(?:\.\d+)?")
-_DOT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
-_COMMA_DECIMAL = re.compile(r"\d+,(?:\d{1,2}|\d{4,})")
-_PLAIN = re.compile(r"\d+|\d*\.\d+")
-_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in one language, decimals in another
-_MOST_DIGITS = 25  # as many as Decimal keeps
+_PERCENT = ("percent", "pct")
+# Digits of these would be joined to a number in front of them: 10² would become 102, and 1½ 11/2.
+_JOINED = re.compile("[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218b\u2460-\u249b]")
 _WORD = re.compile(r"[^\W\d_]\w*")
 _MARK = "#"
 
@@ -74,10 +60,8 @@ class Terms(NamedTuple):
 def terms(text: str) -> Terms:
     """The terms of a text (HLG 4.3.1, step 1).
 
-    Numbers are written one way, never dropped: ``1,000`` as ``1000``, ``3.50`` as ``3.5``, ``three million`` as
-    ``3000000``; sign, currency and percent are part of them. Digits that are no quantity (``007``, ``1.2.3``) and what
-    could be read two ways (``1.000``) stay as they are. English lemmas, but not of names. A text of function words alone
-    has them as its terms.
+    Numbers are written one way (:func:`hlgraph.retrieve.numbers.numbers`), never dropped; those in words count too, to
+    twenty. English lemmas, but not of names. A text of function words alone has them as its terms.
 
     Examples
     --------
@@ -86,30 +70,17 @@ def terms(text: str) -> Terms:
     >>> terms("It rose by 5 percent to $3.50, not 12.").words
     ('rose', 'by', '#5%', '#$3.5', 'not', '#12')
     """
-    # 10² and 1½ would become 102 and 11/2 by compatibility.
-    parted = "".join(f" {each}" if unicodedata.category(each) == "No" else each for each in text)
-    capitals = [match[0] for at, match in enumerate(_WORD.finditer(parted)) if at and match[0][0].isupper()]
-    names = frozenset(word for capital in capitals for word in words(capital))
+    parted = text if text.isascii() else _JOINED.sub(r" \g<0>", text)
+    capitals = {word for word in _WORD.findall(parted)[1:] if word[0].isupper()}
+    names = frozenset(words(" ".join(capitals)))
     found: list[str] = []
     at = 0
-    for match in _NUMBER.finditer(parted):
-        found.extend(_words(parted[at : match.start()], names))
-        found.append(_MARK + _number(match))
-        at = match.end()
+    for number in numbers(parted):
+        found.extend(_words(parted[at : number.start], names))
+        found.append(_MARK + number.text)
+        at = number.end
     found.extend(_words(parted[at:], names))
     return Terms(tuple(found or words(text)), names)
-
-
-def quantities(text: str) -> list[str]:
-    """The numbers of a text in order, in one spelling, without sign, unit, scale and currency.
-
-    Examples
-    --------
-    >>> quantities("It rose from 1,000 to $3.50 million.")
-    ['1000', '3.5']
-    """
-    values = (_value(match["digits"]) for match in _NUMBER.finditer(text) if match["digits"])
-    return [f"{value.normalize():f}" if isinstance(value, Decimal) else value for value in values]
 
 
 def says_the_same_order(one: Terms, other: Terms) -> bool:
@@ -134,13 +105,23 @@ def _only(found: tuple[str, ...], names: frozenset[str]) -> list[str]:
 
 
 def _words(text: str, names: frozenset[str]) -> Iterator[str]:
+    waiting: Decimal | None = None  # a number in words: what comes next may belong to it
     for word in words(text):
-        if word in _CONTRACTIONS:
+        if waiting is not None:
+            yield _MARK + spelled(waiting.scaleb(SCALES.get(word, 0))) + ("%" if word in _PERCENT else "")
+            waiting = None
+            if word in SCALES or word in _PERCENT:
+                continue
+        if word in _NUMBER_WORDS:
+            waiting = _NUMBER_WORDS[word]
+        elif word in _CONTRACTIONS:
             yield from _CONTRACTIONS[word]
         elif word.endswith("n't"):
             yield "not"  # the rest of it is an auxiliary verb
         elif word not in _FUNCTION_WORDS:
             yield word if word in names else _lemma(word)
+    if waiting is not None:
+        yield _MARK + spelled(waiting)
 
 
 @lru_cache(maxsize=50_000)
@@ -150,33 +131,3 @@ def _lemma(word: str) -> str:
     from simplemma import lemmatize  # here, as it loads its dictionary
 
     return lemmatize(word, lang="en").casefold()
-
-
-def _number(match: re.Match[str]) -> str:
-    """One spelling of a number that was found."""
-    word = match["word"]
-    value = _NUMBER_WORDS[word.lower()] if word else _value(match["digits"])
-    if match["scale"] and isinstance(value, Decimal):
-        value = value.scaleb(_SCALES[match["scale"].lower()])
-    spelled = f"{value.normalize():f}" if isinstance(value, Decimal) else value
-    if match["scale"] and not isinstance(value, Decimal):
-        spelled += match["scale"].lower()
-    currency = (match["first"] or match["before"] or match["after"] or "").strip()
-    return f"{'-' if match['sign'] else ''}{currency}{spelled}{'%' if match['percent'] else ''}"
-
-
-def _value(digits: str) -> Decimal | str:
-    """The quantity that digits with separators mean, or they themselves where that is not certain."""
-    plain = "".join(str(unicodedata.digit(each)) if each.isdigit() else each for each in digits)
-    whole = re.split(r"[.,]", plain, maxsplit=1)[0]
-    if (len(whole) > 1 and whole[0] == "0") or len(plain) > _MOST_DIGITS:
-        return plain
-    if _COMMA_GROUPS.fullmatch(plain):
-        return Decimal(re.sub(rf"[,{_GAPS}]", "", plain))
-    if _DOT_GROUPS.fullmatch(plain):
-        return Decimal(plain.replace(".", "").replace(",", "."))
-    if _COMMA_DECIMAL.fullmatch(plain):
-        return Decimal(plain.replace(",", "."))
-    if _PLAIN.fullmatch(plain) and not _THREE_DECIMALS.fullmatch(plain):
-        return Decimal(plain)
-    return plain

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.algorithms.diversity import retain, tf_idf
-from hlgraph.retrieve.terms import quantities, says_the_same_order, terms
+from hlgraph.retrieve.numbers import numbers
+from hlgraph.retrieve.terms import says_the_same_order, terms
 
 
 def _is_duplicate(one: str, other: str) -> bool:
@@ -34,6 +35,8 @@ def _is_duplicate(one: str, other: str) -> bool:
         ("It cost 3.50 crowns.", "It cost 3.5 crowns."),
         ("It cost 5 €.", "It costs €5."),
         ("It rose by 5 percent.", "It rose by 5%."),
+        ("It rose by five percent.", "It rose by 5%."),
+        ("It had three million stones.", "It had 3,000,000 stones."),
         ("It was \u22125 degrees.", "It was -5 degrees."),
         ("The year \u0661\u0669\u0665\u0663 was wet.", "The year 1953 was wet."),
         ("Ships carry crates.", "The ship carried a crate."),
@@ -93,8 +96,10 @@ def test_names_are_no_plurals() -> None:
     assert "job" in terms("He had jobs.").words
 
 
-def test_quantities_have_no_sign_and_no_unit() -> None:
-    assert quantities("-5%, $1,000.50 and three (007)") == ["5", "1000.5", "007"]
+def test_values_have_no_sign_and_no_unit() -> None:
+    found = numbers("-5%, $1,000.50 million and three (007) of .5 kg, $ 3")
+    assert [number.value for number in found] == ["5", "1000.5", "007", "0.5", "3"]
+    assert [number.text for number in found] == ["-5%", "$1000500000", "007", "0.5", "$3"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +114,7 @@ def test_any_text_has_terms_and_equals_itself(text: str) -> None:
     found = terms(text)
     assert says_the_same_order(found, found)
     assert found == terms(text)
-    quantities(text)
+    assert all(text[number.start : number.end].strip() for number in numbers(text))
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))
