@@ -43,12 +43,12 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     held = set(content_words(text))
     start, end = span
     touched = [cell for cell in cells if cell.start < end and start < cell.end]
-    found: set[Cell] = set()
-    for number, times in said.items():
-        candidates = [cell for cell in touched or cells if number in _values(cell.value)]
-        if not touched:
-            candidates = [cell for cell in candidates if held & set(content_words(cell.row))]
-        found.update(_meant(candidates, held, times))
+    candidates: dict[str, list[Cell]] = {}
+    for cell in touched or cells:
+        for number in said.keys() & _values(cell.value):
+            if touched or held & set(content_words(cell.row)):
+                candidates.setdefault(number, []).append(cell)
+    found = {cell for number, those in candidates.items() for cell in _meant(those, held, said[number])}
     return tuple(dict.fromkeys(_worded(cell) for cell in cells if cell in found and not _is_said(cell, held)))
 
 
@@ -60,7 +60,8 @@ def _values(text: str) -> list[str]:
 def _meant(candidates: Sequence[Cell], held: set[str], times: int) -> Sequence[Cell]:
     """The cell or cells that a number of the statement is; none where that is not certain."""
     shared = [len(held & set(content_words(f"{cell.row} {cell.column}"))) for cell in candidates]
-    best = [cell for cell, count in zip(candidates, shared, strict=True) if count == max(shared)]
+    most = max(shared)
+    best = [cell for cell, count in zip(candidates, shared, strict=True) if count == most]
     is_one_row = len({(cell.start, cell.end) for cell in best}) == 1
     return best if len(best) == 1 or (is_one_row and len(best) <= times) else ()
 

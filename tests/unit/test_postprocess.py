@@ -124,6 +124,13 @@ def test_asking_for_more_than_there_is_gives_all_that_differ(stores: Stores) -> 
 
 
 @pytest.mark.parametrize("unit", ["statement", "chunk"])
+def test_asking_again_or_for_fewer_gives_the_same(stores: Stores, unit: Unit) -> None:
+    found = _ask(stores, "statement", unit).evidence
+    assert _ask(stores, "statement", unit).evidence == found
+    assert _ask(stores, "statement", unit, k=2).evidence == found[:2]
+
+
+@pytest.mark.parametrize("unit", ["statement", "chunk"])
 def test_zero_keeps_all(stores: Stores, unit: Unit) -> None:
     result = _ask(stores, "statement", unit, k=50, diversity=0)
     assert len(result.evidence) == _COPIES + 4

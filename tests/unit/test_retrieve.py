@@ -237,6 +237,14 @@ def test_topics_give_their_statements(stores: Stores) -> None:
     assert result.evidence[0].headings[-1] == "Part 2"
 
 
+def test_all_statements_of_the_topics_are_reranked(stores: Stores) -> None:
+    """As in the paper: no cut by similarity before the reranker."""
+    result = _ask(stores, "Part 2", TopicRetriever(topics=1_000), corpus="large")
+    held = list(stores.graph.find(Kind.STATEMENT, Scope("large")))
+    assert [step.count for step in result.explain.steps if step.name == "rerank"] == [len(held)]
+    assert len(held) > 300
+
+
 def test_a_chunk_found_by_its_statement_names_it(stores: Stores) -> None:
     result = _ask(stores, "When did the Aldane Bridge open, in 1931?", "statement", "chunk")
     assert result.evidence[0].text == DOCUMENTS[0].text
