@@ -114,7 +114,7 @@ def _ask(  # noqa: PLR0917 - as SearchRequest has them
     embedder: WordEmbedder = _EMBEDDER,
     diversity: float | None = 0,
 ) -> SearchResult:
-    request = SearchRequest(question, corpus, k, unit, mode, parse(where) if where else None, diversity)
+    request = SearchRequest(question, corpus, k, unit, mode, parse(where) if where else None, diversity=diversity)
     return search(request, strategy, stores=stores, embedder=embedder, reranker=_RERANKER)
 
 
