@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.settings import Settings, at_store, load
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchResult
-    from hlgraph.retrieve.request import Mode, Unit
+    from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats
@@ -211,14 +211,17 @@ class HLGraph:
         unit: Unit | None = None,
         where: Where | str | None = None,
         mode: Mode = "vector",
+        **options: Unpack[SearchOptions],
     ) -> SearchResult:
         """Evidence for a question, best first, with an explanation of how it was found.
+
+        ``diversity`` and ``tabular``: see :class:`hlgraph.retrieve.SearchRequest`.
 
         Raises InputError (and its kinds) for a question, filter, strategy or corpus that cannot be used.
         """
         from hlgraph.retrieve import SearchRequest, search
 
-        request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where))
+        request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
         embedder = self._embedder()
         return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=self._reranker())
 
@@ -230,15 +233,18 @@ class HLGraph:
         k: int = 20,
         where: Where | str | None = None,
         mode: Mode = "vector",
+        **options: Unpack[SearchOptions],
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
+
+        ``diversity`` and ``tabular``: as for :meth:`search`; the chat model reads the labels beside the evidence.
 
         Raises what :meth:`search` raises, and ModelError (and its kinds) for a chat model that cannot be used.
         """
         from hlgraph.answer import chat_answer, extractive_answer
 
         chat = self._chat()
-        found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode)
+        found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode, **options)
         if chat is not None:
             return chat_answer(question, found.evidence, model=chat, max_tokens=self.settings.models.max_tokens)
         return extractive_answer(question, found.evidence)

@@ -67,6 +67,7 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
         "headings": list(item.headings),
         "source": {"id": source.id, "uri": source.uri, "title": source.title, "metadata": dict(source.metadata)},
         "why": dict(item.why),
+        "labels": list(item.labels),
     }
 
 

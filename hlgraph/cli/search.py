@@ -31,6 +31,16 @@ def search(
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
+    diversity: Annotated[
+        float | None,
+        typer.Option(
+            metavar="TAU",
+            help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
+            "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
+            show_default=False,
+        ),
+    ] = None,
+    tabular: Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how the evidence was found.")] = False,
     json: Json = False,
 ) -> None:
@@ -44,15 +54,19 @@ def search(
       hlgraph search "Who designed the bridge?" --strategy topic --k 5 --explain
       hlgraph search "flood" --where 'year >= 1950 and category in ("event", "place")'
       hlgraph search "flood" --unit chunk --json
+      hlgraph search "revenue in 2023" --tabular
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        result = graph.search(question, strategy=strategy, k=k, unit=unit, where=where, mode=mode)
+        result = graph.search(
+            question, strategy=strategy, k=k, unit=unit, where=where, mode=mode, diversity=diversity, tabular=tabular
+        )
     if json:
         print_json(search_tree(result))
         return
     for number, item in enumerate(result.evidence, 1):
         say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
+        say(*(f"    table: {label}" for label in item.labels))
         if explain:
             say(f"    why: {why(item)}")
     if not result.evidence:

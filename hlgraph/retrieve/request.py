@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
@@ -25,6 +25,10 @@ class SearchRequest:
     unit : what is returned; None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
+    diversity : evidence that says the same as better evidence goes, and other evidence takes its place: a TF-IDF cosine
+        above 1 - diversity (0 to 1; 0 keeps all). None (default): 0.005 for ``statement``, ``statement_graph`` and
+        ``topic_graph``, 0 for the others (HLG 4.3.1)
+    tabular : statements with numbers get the labels of the tables that they are from (default False; HLG 4.3.2)
     """
 
     question: str
@@ -33,6 +37,8 @@ class SearchRequest:
     unit: Unit | None = None
     mode: Mode = "vector"
     where: Where | None = None
+    diversity: float | None = None
+    tabular: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched, once, before anything is done."""
@@ -44,6 +50,15 @@ class SearchRequest:
             raise InputError(f"unit is {self.unit!r}; choose 'statement' or 'chunk'")
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
+        if self.diversity is not None and not 0 <= self.diversity <= 1:
+            raise InputError(f"diversity is {self.diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
+
+
+class SearchOptions(TypedDict, total=False):
+    """What else the search of the SDK takes by name: fields of :class:`SearchRequest` that few callers need."""
+
+    diversity: float | None
+    tabular: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import fields
 from hlgraph.errors import UnknownNameError
 from hlgraph.models.seams import Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
+from hlgraph.retrieve.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
@@ -51,19 +52,23 @@ def search(
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
+    name = strategy if isinstance(strategy, str) else _name(strategy)
+    tau = tau_of(session, name)
     while True:
         ranked = retriever.rank(session, wanted)
-        evidence = _evidence(session, ranked, unit)
-        # Several statements of one chunk may leave too few: look wider.
+        evidence = _evidence(session, ranked, unit, tau=tau)
+        # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
         if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break
-        wanted *= 4
-    name = strategy if isinstance(strategy, str) else _name(strategy)
+        wanted = 4 * max(wanted, len(ranked.hits))
+    evidence = evidence[: request.k]
+    if request.tabular:
+        evidence = with_labels(session, evidence)
     parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
-    return SearchResult(tuple(evidence[: request.k]), explain)
+    return SearchResult(tuple(evidence), explain)
 
 
 def _name(retriever: Retriever) -> str:
@@ -82,12 +87,19 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
     return corpus
 
 
-def _evidence(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
+def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> list[Evidence]:
+    """Evidence of the wanted unit, best first, without near-duplicates."""
     if ranked.kind is Kind.STATEMENT and unit == "statement":
         # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
         first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
-        found = _of_statements(session, first)
-        return found if len(found) >= session.request.k else _of_statements(session, ranked)
+        found = diverse(session, _of_statements(session, first), tau=tau)
+        if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
+            return found
+        return diverse(session, _of_statements(session, ranked), tau=tau)
+    return diverse(session, _folded(session, ranked, unit), tau=tau)
+
+
+def _folded(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
     if ranked.kind is Kind.STATEMENT:
         return _chunks_of_statements(session, ranked)
     return _of_chunks(session, ranked) if unit == "chunk" else _statements_of_chunks(session, ranked)

@@ -110,14 +110,15 @@ class StatementRetriever:
 
 @dataclass(frozen=True, slots=True)
 class TopicRetriever:
-    """Topics, their statements, then a reranker (HLG TRAG: 50 topics).
+    """Topics, all their statements, then a reranker (HLG TRAG: 50 topics).
 
-    ``statements``: so many of the statements, those closest to the question, go on to the reranker.
+    ``statements``: the paper sets no bound; at most so many of the statements, those closest to the question, go on to the
+    reranker, so that topics of very many statements do not make one question arbitrarily dear.
     """
 
     unit: ClassVar[Unit] = "statement"
     topics: int = 50
-    statements: int = 200
+    statements: int = 1_000
     has_rerank: bool = True
 
     def __post_init__(self) -> None:

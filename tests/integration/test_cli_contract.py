@@ -164,6 +164,31 @@ def test_search(place: Path) -> None:
     assert none["explain"].keys() == wide["explain"].keys()
 
 
+def test_what_happens_after_the_ranking_is_asked_for_by_options(place: Path) -> None:
+    steps = {
+        options: {step["name"]: step for step in silent("search", QUESTION, *options)["explain"]["steps"]}
+        for options in ((), ("--diversity", "0"), ("--diversity", "0.2", "--tabular"))
+    }
+    assert steps[()]["diversity"]["details"]["tau"] == 0.005
+    assert not {"diversity", "tabular"} & steps["--diversity", "0"].keys()
+    both = steps["--diversity", "0.2", "--tabular"]
+    assert both["diversity"]["details"]["tau"] == 0.2
+    assert "tabular" in both
+
+
+def test_numbers_of_tables_have_their_labels(tmp_path: Path, place: Path) -> None:
+    table = "Freight (in tons)\n\n| | 1952 | 1953 |\n|---|---|---|\n| Salt | 12 | 15 |\n"
+    (tmp_path / "freight.md").write_text(table)
+    silent("ingest", tmp_path / "freight.md", "--corpus", "freight")
+    asked = ("search", "Salt in 1953", "--corpus", "freight")
+    found = {item["text"]: item["labels"] for item in silent(*asked, "--tabular")["evidence"]}
+    (row,) = (labels for text, labels in found.items() if "15" in text)
+    assert row == ["Salt, 1952 (Freight (in tons)): 12", "Salt, 1953 (Freight (in tons)): 15"]
+    assert "    table: Salt, 1953 (Freight (in tons)): 15" in call(*asked, "--tabular").out.splitlines()
+    assert not any(item["labels"] for item in silent(*asked)["evidence"])
+    silent("delete", "--all", "--corpus", "freight")
+
+
 def test_the_evidence_is_the_text_of_its_span(place: Path) -> None:
     text = (place / "docs" / "halfmoon-bridge.md").read_text().split("---\n", 2)[2]
     first = silent("search", QUESTION, "--unit", "chunk", "--strategy", "chunk", "--k", 1)["evidence"][0]
@@ -290,6 +315,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("migrate", "undo"), "UsageError", "'undo' is not one of"),
         (("search", "  "), "InputError", "empty"),
         (("search", "x", "--k", "0"), "InputError", "k is 0"),
+        (("search", "x", "--diversity", "2"), "InputError", "diversity is 2.0"),
         (("search", "x", "--strategy", "chunks"), "UnknownNameError", "did you mean 'chunk'"),
         (("search", "x", "--corpus", "nowhere"), "UnknownNameError", "there are: default"),
         (("search", "x", "--where", "yaer > 3"), "WhereError", "yaer"),

@@ -112,8 +112,9 @@ def _ask(  # noqa: PLR0917 - as SearchRequest has them
     corpus: str = CORPUS,
     where: str = "",
     embedder: WordEmbedder = _EMBEDDER,
+    diversity: float | None = 0,
 ) -> SearchResult:
-    request = SearchRequest(question, corpus, k, unit, mode, parse(where) if where else None)
+    request = SearchRequest(question, corpus, k, unit, mode, parse(where) if where else None, diversity=diversity)
     return search(request, strategy, stores=stores, embedder=embedder, reranker=_RERANKER)
 
 
@@ -234,6 +235,14 @@ def test_topics_give_their_statements(stores: Stores) -> None:
     assert len(result.evidence) == 2
     result = _ask(stores, "Part 2", TopicRetriever(topics=1, statements=2), k=1, corpus="large")
     assert result.evidence[0].headings[-1] == "Part 2"
+
+
+def test_all_statements_of_the_topics_are_reranked(stores: Stores) -> None:
+    """As in the paper: no cut by similarity before the reranker."""
+    result = _ask(stores, "Part 2", TopicRetriever(topics=1_000), corpus="large")
+    held = list(stores.graph.find(Kind.STATEMENT, Scope("large")))
+    assert [step.count for step in result.explain.steps if step.name == "rerank"] == [len(held)]
+    assert len(held) > 300
 
 
 def test_a_chunk_found_by_its_statement_names_it(stores: Stores) -> None:
