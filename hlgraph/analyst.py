@@ -196,6 +196,6 @@ def _literal(value: ParameterValue) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
         return f"'{escaped}'"
     return repr(value)

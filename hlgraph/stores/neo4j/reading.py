@@ -24,6 +24,8 @@ from hlgraph.stores.neo4j.server import Row, Server
 _FETCH = 1_000
 _SUGGESTED = 20
 _SHOWN = 5
+# Of a name that is looked for: Lucene takes some hundred parts, and a word with errors becomes many.
+_WORDS, _LETTERS = 12, 300
 _LUCENE = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
 _WORD = re.compile(r"\w+")
 # Times come with nine digits behind the second.
@@ -127,8 +129,8 @@ def _entities(transaction: neo4j.Transaction, names: set[str], corpus: str) -> d
 
 def _phrase(name: str) -> str:
     """A query of Lucene for a name: all of it as it stands, before any of its words with a letter or two wrong."""
-    words = [f"{word.lower()}~" for word in _WORD.findall(name)]
-    whole = _LUCENE.sub(r"\\\1", name) or " "
+    words = [f"{word.lower()}~" for word in _WORD.findall(name)[:_WORDS]]
+    whole = _LUCENE.sub(r"\\\1", name[:_LETTERS])
     return " ".join([f'"{whole}"^9', *words])
 
 
@@ -200,7 +202,7 @@ def plain(value: object) -> Plain:
         return _of_graph(value)
     if isinstance(value, Mapping):
         return _mapped(value.items())
-    # A point is a tuple too, and reads better as the text that it is in Cypher.
+    # A point is a tuple too; its text says which coordinates these are.
     is_several = isinstance(value, list | set | frozenset) or type(value) is tuple
     return _listed(value) if is_several and isinstance(value, Iterable) else _as_text(value)
 
