@@ -9,16 +9,19 @@
 // $k integer 1.. = 25: rows at most
 // example: hlgraph cypher run list_communities --level 0
 CALL () {
-  MATCH (n:Entity) WHERE n.corpus = $corpus AND n.id >= ''
-  MATCH (n)-[:MEMBER_OF]->(c:Community)
+  MATCH (n:Entity)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Entity(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
   RETURN n, c, n.name AS name
 UNION ALL
-  MATCH (n:Chunk) WHERE n.corpus = $corpus AND n.id >= ''
-  MATCH (n)-[:MEMBER_OF]->(c:Community)
+  MATCH (n:Chunk)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Chunk(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
   RETURN n, c, left(n.text, 60) AS name
 UNION ALL
-  MATCH (n:Statement) WHERE n.corpus = $corpus AND n.id >= ''
-  MATCH (n)-[:MEMBER_OF]->(c:Community)
+  MATCH (n:Statement)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Statement(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
   RETURN n, c, left(n.text, 60) AS name
 }
 WITH n, c, name WHERE $level = -1 OR c.level = $level
