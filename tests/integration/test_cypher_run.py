@@ -341,6 +341,13 @@ def test_json_holds_everything(mill: MillGraph) -> None:
     assert call("run", "list_facts", "--entity=Lund", "--k=1", "--json").out.startswith('{"query": "list_facts"')
 
 
+def test_values_may_begin_with_a_dash() -> None:
+    assert call("run", "list_communities", "--level", "-1").code == 0
+    assert "level is -2; choose" in call("run", "list_communities", "--level", "-2").err
+    assert "there is no entity '-h'" in call("run", "list_facts", "--entity=-h").err
+    assert call("run", "find_copies", "--characters", "-12").code == 2
+
+
 def test_csv_is_read_back(mill: MillGraph) -> None:
     done = call("run", "find_contradictions", "--format", "csv")
     head, row = csv.reader(io.StringIO(done.out))

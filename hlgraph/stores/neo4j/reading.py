@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 import neo4j
 from neo4j import exceptions as foreign
@@ -21,6 +23,8 @@ from hlgraph.stores.cypher import Limits, Plain, Table
 from hlgraph.stores.neo4j.mapped import LOCK_STOPPED, TIMED_OUT, mapped
 from hlgraph.stores.neo4j.server import Row, Server
 
+_Ask: TypeAlias = Callable[..., list[Row]]
+"""Runs a query of the library by name."""
 _FETCH = 1_000
 _SUGGESTED = 20
 _SHOWN = 5
@@ -51,7 +55,7 @@ class Neo4jReader:
             self._server.reading(timeout=limits.timeout, fetch_size=at_once) as transaction,
         ):
             try:
-                sent = _looked_up(transaction, query, params, corpus=corpus)
+                sent = _looked_up(functools.partial(self._ask, transaction), query, params=params, corpus=corpus)
                 result = transaction.run(query.text, sent)
                 columns = tuple(result.keys())
                 found = result.fetch(limits.max_rows + 1)
@@ -65,6 +69,12 @@ class Neo4jReader:
         self._server.count(1, len(rows))
         milliseconds = (time.perf_counter() - began) * 1000
         return Table(columns, rows, len(found) > limits.max_rows, milliseconds, sent)
+
+    def _ask(self, transaction: neo4j.Transaction, name: str, **params: object) -> list[Row]:
+        """All rows of a query of the library."""
+        rows = [record.data() for record in transaction.run(queries.load(name).text, params)]
+        self._server.count(1, len(rows))
+        return rows
 
 
 def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
@@ -87,7 +97,7 @@ def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
 
 
 def _looked_up(
-    transaction: neo4j.Transaction, query: Query, params: Mapping[str, ParameterValue], *, corpus: str
+    ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
 ) -> dict[str, ParameterValue]:
     """The values to send: names of entities and sources turned into ids, in two or three queries for all of them."""
     sent = dict(params)
@@ -96,32 +106,32 @@ def _looked_up(
         for kind in ("entity", "source")
     }
     if "corpus" in query.params or any(named.values()):
-        _check_corpus(transaction, corpus)
+        _check_corpus(ask, corpus)
     if named["entity"]:
-        ids = _entities(transaction, set(named["entity"].values()), corpus)
+        ids = _entities(ask, set(named["entity"].values()), corpus)
         sent |= {name: ids[given] for name, given in named["entity"].items()}
     if named["source"]:
-        ids = _sources(transaction, set(named["source"].values()), corpus)
+        ids = _sources(ask, set(named["source"].values()), corpus)
         sent |= {name: ids[given] for name, given in named["source"].items()}
     return sent
 
 
-def _check_corpus(transaction: neo4j.Transaction, corpus: str) -> None:
-    held = sorted(str(row["name"]) for row in _rows(transaction, "persist/read_corpora"))
+def _check_corpus(ask: _Ask, corpus: str) -> None:
+    held = sorted(str(row["name"]) for row in ask("persist/read_corpora"))
     if corpus not in held:
         raise UnknownNameError(f"there is no corpus {corpus!r}; there are: {', '.join(held) or 'none'}")
 
 
-def _entities(transaction: neo4j.Transaction, names: set[str], corpus: str) -> dict[str, str]:
+def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     """The id of the entity that each name or id is one of: an id, the name under which it is stored, or an alias."""
     tried = {name: (name, entity_id(corpus, name)) for name in sorted(names)}
     wanted = sorted({each for some in tried.values() for each in some})
-    held = {str(row["id"]) for row in _rows(transaction, "retrieve/match_entities", corpus=corpus, ids=wanted)}
+    held = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
     found = {name: next((each for each in some if each in held), "") for name, some in tried.items()}
     missing = [name for name, each in found.items() if not each]
     if missing:
         phrases = [_phrase(name) for name in missing]
-        rows = _rows(transaction, "retrieve/suggest_entities", corpus=corpus, phrases=phrases, k=_SUGGESTED)
+        rows = ask("retrieve/suggest_entities", corpus=corpus, phrases=phrases, k=_SUGGESTED)
         for number, name in enumerate(missing):
             found[name] = _by_alias(name, [row for row in rows if row["phrase"] == number], corpus)
     return found
@@ -147,10 +157,10 @@ def _by_alias(name: str, rows: list[Row], corpus: str) -> str:
     raise UnknownNameError(f"there is no entity {name!r} in corpus {corpus!r}; {mend}")
 
 
-def _sources(transaction: neo4j.Transaction, names: set[str], corpus: str) -> dict[str, str]:
+def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     """The id of the source that each name is the id, uri, title, or end of the uri of: the first of them that any fits."""
     lowered = sorted({name.lower() for name in names})
-    rows = _rows(transaction, "retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
+    rows = ask("retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
     found = {}
     for name in sorted(names):
         low = name.lower()
@@ -170,11 +180,6 @@ def _sources(transaction: neo4j.Transaction, names: set[str], corpus: str) -> di
             raise InputError(f"{name!r} names {len(fits)} sources: {listed}; give the id of one")
         found[name] = str(fits[0]["id"])
     return found
-
-
-def _rows(transaction: neo4j.Transaction, name: str, **params: object) -> list[Row]:
-    result = transaction.run(queries.load(name).text, params)
-    return [record.data() for record in result]
 
 
 def _texts(value: object) -> list[str]:
