@@ -57,7 +57,7 @@ test: setup
 # The exit status is that of the tests, and the servers go whatever it is.
 test-compat: setup
 	$(SERVERS_PY) start --neo4j 5.26 --state $(COMPAT_STATE)
-	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py; \
+	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py tests/integration/test_cypher_run.py; \
 	status=$$?; $(SERVERS_PY) stop --remove --state $(COMPAT_STATE); exit $$status
 
 servers: setup

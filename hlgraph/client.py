@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve import SearchResult
     from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats
     from hlgraph.where import Where
@@ -248,6 +249,15 @@ class HLGraph:
         if chat is not None:
             return chat_answer(question, found.evidence, model=chat, max_tokens=self.settings.models.max_tokens)
         return extractive_answer(question, found.evidence)
+
+    def cypher(
+        self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
+    ) -> Table:
+        """What a query of ``cypher/analyst/``, or of a folder, gives; it reads only. Raises what :func:`analyst.run` does."""
+        from hlgraph import analyst
+
+        chosen = analyst.load(query, folder)
+        return analyst.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

@@ -265,6 +265,13 @@ def test_models(place: Path) -> None:
     matches_snapshot("models-install", silent("models", "install"))
 
 
+def test_cypher(place: Path) -> None:
+    listed = silent("cypher", "list")
+    assert "what_connects" in [item["name"] for item in listed["queries"]]
+    matches_snapshot("cypher-list", listed)
+    matches_snapshot("cypher-show", silent("cypher", "show", "what_connects"), silent("cypher", "show", "find_hubs"))
+
+
 def _evaluation_set(folder: Path) -> Path:
     passages = [("p1", "Mara Quill built the mill of Tessing."), ("p2", "Ivo Brandt painted the harbour.")]
     asked = [("q1", "Who built the mill?", "p1"), ("q2", "Who painted the harbour?", "p2")]
@@ -335,6 +342,9 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("delete", "file:///nowhere.txt"), "UnknownNameError", "nothing was deleted"),
         (("--store", "nothing://x", "stats"), "UnknownNameError", "hlgraph://"),
         (("--config", "nowhere.yaml", "config"), "SettingsError", "nowhere.yaml"),
+        (("cypher", "show", "what_connect"), "UnknownNameError", "did you mean what_connects?"),
+        (("cypher", "run", "what_connects"), "InputError", "needs source"),
+        (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
     ],

@@ -115,6 +115,18 @@ class Server:
         self.count(1, len(records))
         return [dict(zip(keys, record.values(), strict=True)) for record in records]
 
+    @contextlib.contextmanager
+    def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
+        """One transaction in which the server refuses to write, and which it ends after ``timeout`` seconds.
+
+        Rows arrive ``fetch_size`` at a time, and nothing is tried again. Errors come out as the driver raises them.
+        """
+        with (
+            self._session(neo4j.READ_ACCESS, fetch_size=fetch_size) as session,
+            session.begin_transaction(timeout=timeout) as transaction,
+        ):
+            yield transaction
+
     def write(self, work: Callable[[Transaction], T], *, longest: float = LONGEST) -> T:
         """Run a function in one writing transaction, again after errors that pass: it must not depend on being run once.
 
@@ -135,9 +147,12 @@ class Server:
                 self.count(1, 0)
 
     @contextlib.contextmanager
-    def _session(self, access: str) -> Iterator[neo4j.Session]:
+    def _session(self, access: str, *, fetch_size: int = 1_000) -> Iterator[neo4j.Session]:
         with self.driver().session(
-            database=self.settings.database, default_access_mode=access, bookmark_manager=self._bookmarks
+            database=self.settings.database,
+            default_access_mode=access,
+            bookmark_manager=self._bookmarks,
+            fetch_size=fetch_size,
         ) as session:
             yield session
 
