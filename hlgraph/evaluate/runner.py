@@ -150,9 +150,9 @@ def evaluate(
     strategies: dict[str, StrategyResult] = {}
     for name, ask in search.items():
         outcomes: list[Outcome] = []
-        _ask(dataset.questions[0], ask, cost=cost or _nothing)
+        timed(dataset.questions[0], ask, cost=cost or _nothing)
         for question in dataset.questions:
-            outcomes.append(_ask(question, ask, cost=cost or _nothing))
+            outcomes.append(timed(question, ask, cost=cost or _nothing))
             if progress is not None:
                 progress(name, len(outcomes), total)
         strategies[name] = result_of(dataset.questions, outcomes)
@@ -163,7 +163,8 @@ def _nothing() -> Cost:
     return Cost(0, 0, 0)
 
 
-def _ask(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Outcome:
+def timed(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Outcome:
+    """One question by one search: what came back, or the error, how long it took and what was read."""
     error = ""
     ranked = Ranked((), 0)
     cost()  # what others read before is none of this question's
@@ -190,11 +191,12 @@ def result_of(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> Str
         by_hops={hops: scores(group) for hops, group in sorted(grouped(pairs, lambda pair: pair[0].hops).items())},
         by_type={kind: scores(group) for kind, group in sorted(grouped(pairs, lambda pair: pair[0].type).items())},
         by_subset={part: scores(group) for part, group in sorted(grouped(pairs, lambda pair: pair[0].subset).items())},
-        figures=_figures(outcomes),
+        figures=figures_of(outcomes),
     )
 
 
-def _figures(outcomes: Sequence[Outcome]) -> Figures:
+def figures_of(outcomes: Sequence[Outcome]) -> Figures:
+    """Percentiles and means over the questions that were answered."""
     answered = [outcome for outcome in outcomes if not outcome.error]
     failed = len(outcomes) - len(answered)
     if not answered:
