@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -18,7 +18,24 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.bench import Cell, EmbedderName, Size
+    from hlgraph.evaluate.tables import Table
     from hlgraph.settings import Settings
+
+Statements = Annotated[str, typer.Option(metavar="N,...", help="Sizes of the corpora, in statements; multiples of 10.")]
+Strategies = Annotated[
+    str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")
+]
+Preset = Annotated[str, typer.Option(metavar="NAME", help="Parameters: paper, tuned or plain.")]
+Vectors = Annotated[
+    Literal["made-up", "model"], typer.Option(help="Vectors without a model, or by the model of the settings.")
+]
+Folder = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Make the embedded store here and keep it for the next run.", show_default=False),
+]
+Out = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False)
+]
 
 
 @contextlib.contextmanager
@@ -51,24 +68,28 @@ def _remove(settings: Settings) -> None:
         graph.delete(is_all=True)
 
 
+class _Asked(NamedTuple):
+    """The presets by strategy, how many questions, and by what the vectors are."""
+
+    names: dict[str, str]
+    questions: int
+    embedder: EmbedderName
+
+
 def _measured(
-    settings: Settings,
-    names: dict[str, str],
-    *,
-    statements: int,
-    questions: int,
-    embedder: EmbedderName,
-    show: Callable[[str], None],
+    settings: Settings, asked: _Asked, *, statements: int, show: Callable[[str], None]
 ) -> tuple[Size, list[Cell]]:
     from hlgraph.evaluate.bench import BenchPlan, ingest_size, measure, questions_for
 
-    asked = questions_for(statements, questions)
-    chosen, size = ingest_size(statements, settings, embedder=embedder, show=show)
+    questions = questions_for(statements, asked.questions)
+    chosen, size = ingest_size(statements, settings, embedder=asked.embedder, show=show)
     cells = []
     try:
-        for name, preset in names.items():
+        for name, preset in asked.names.items():
             show(f"{statements:,}: asking {name}")
-            plan = BenchPlan(settings=chosen, strategy=name, preset=preset, questions=asked, embedder=embedder)
+            plan = BenchPlan(
+                settings=chosen, strategy=name, preset=preset, questions=questions, embedder=asked.embedder
+            )
             cells.append(measure(plan, size=statements))
     finally:
         if not settings.store.startswith("hlgraph://"):
@@ -77,30 +98,40 @@ def _measured(
     return size, cells
 
 
+def _show(tables: Sequence[Table], notes: Sequence[str]) -> None:
+    from hlgraph.evaluate.tables import as_lines
+
+    for table in tables:
+        say(*as_lines(table), "")
+    say(*notes)
+
+
+def _write(
+    folder: str, tree: dict[str, object], *, tables: Sequence[Table], notes: Sequence[str], drawing: str
+) -> None:
+    from json import dumps
+
+    from hlgraph.evaluate.results import write_files
+    from hlgraph.evaluate.tables import as_markdown
+
+    words = [line for table in tables for line in (*as_markdown(table), "")]
+    contents = {
+        "table.md": "\n".join(["# hlgraph bench", "", *(f"- {line}" for line in notes), "", *words]),
+        "results.json": f"{dumps(tree, indent=2)}\n",
+        "growth.svg": drawing,
+    }
+    write_files(Path(folder), contents)
+
+
 def bench(
     context: typer.Context,
-    statements: Annotated[
-        str, typer.Option(metavar="N,...", help="Sizes of the corpora, in statements; multiples of 10.")
-    ] = "10000,100000",
-    strategies: Annotated[
-        str,
-        typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model."),
-    ] = "all",
-    preset: Annotated[str, typer.Option(metavar="NAME", help="Parameters: paper, tuned or plain.")] = "paper",
+    statements: Statements = "10000,100000",
+    strategies: Strategies = "all",
+    preset: Preset = "paper",
     questions: Annotated[int, typer.Option(metavar="N", help="Questions to ask each strategy.")] = 100,
-    embedder: Annotated[
-        Literal["made-up", "model"], typer.Option(help="Vectors without a model, or by the model of the settings.")
-    ] = "made-up",
-    folder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="Make the embedded store here and keep it for the next run.", show_default=False
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False),
-    ] = None,
+    embedder: Vectors = "made-up",
+    folder: Folder = None,
+    out: Out = None,
     json: Json = False,
 ) -> None:
     """Measure what a question costs as the corpus grows.
@@ -121,56 +152,32 @@ def bench(
     from hlgraph.evaluate import bench_tables
     from hlgraph.evaluate.asking import chosen
     from hlgraph.evaluate.bench import growths
-    from hlgraph.evaluate.results import write_files
-    from hlgraph.evaluate.tables import as_lines, as_markdown
 
     state: State = context.obj
     names = dict.fromkeys(chosen(strategies, preset), preset)
-    wanted = _sizes(statements)
     sizes: list[Size] = []
     cells: list[Cell] = []
     with _place(state.settings(), folder) as settings, progress("making up", is_shown=not json) as show:
-        for number in wanted:
-            size, found = _measured(
-                settings, names, statements=number, questions=questions, embedder=embedder, show=show
-            )
+        for number in _sizes(statements):
+            asked = _Asked(names, questions, embedder)
+            size, found = _measured(settings, asked, statements=number, show=show)
             sizes.append(size)
             cells.extend(found)
-    grown = growths(cells)
     tree = {
-        **bench_tables.as_tree(sizes, cells, growths=grown),
+        **bench_tables.as_tree(sizes, cells, grown=growths(cells)),
         "embedder": embedder,
         "preset": preset,
         "questions": questions,
         "store": settings.store.partition("://")[0],
     }
-    tables = [bench_tables.sizes_table(sizes), bench_tables.cells_table(cells)]
-    if len(wanted) > 1:
-        tables.append(bench_tables.growth_table(grown))
-    notes = [
-        bench_tables.embedder_line(embedder),
-        *(
-            f"{cell.strategy}, {cell.size:,}: failed {count} times: {error}"
-            for cell in cells
-            for error, count in cell.errors.items()
-        ),
-    ]
+    tables = bench_tables.tables(sizes, cells)
+    notes = bench_tables.notes(cells, embedder)
     if out is not None:
-        import json as encoder
-
-        words = [line for table in tables for line in (*as_markdown(table), "")]
-        contents = {
-            "table.md": "\n".join(["# hlgraph bench", "", *(f"- {line}" for line in notes), "", *words]),
-            "results.json": f"{encoder.dumps(tree, indent=2)}\n",
-            "growth.svg": bench_tables.plot(cells),
-        }
-        write_files(Path(out), contents)
+        _write(out, tree, tables=tables, notes=notes, drawing=bench_tables.plot(cells))
     if json:
         print_json(tree)
     else:
-        for table in tables:
-            say(*as_lines(table), "")
-        say(*notes)
+        _show(tables, notes)
     if any(cell.errors for cell in cells):
         raise typer.Exit(1)
 

@@ -28,6 +28,37 @@ if TYPE_CHECKING:
 
 _K = 20
 _PARTS = 10  # of the questions of a strategy, after each of which progress is shown
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
+Questions = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Questions to use instead of its own.", show_default=False)
+]
+Strategies = Annotated[
+    str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")
+]
+Subset = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Ask only questions of this subset (may be repeated).", show_default=False),
+]
+Limit = Annotated[int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Parameters: paper (those of the papers), tuned (for small models), plain (no reranker)."
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Compare with this strategy (default: the best one).", show_default=False),
+]
+Save = Annotated[
+    str | None, typer.Option(metavar="RUN.json", help="Keep every outcome in this file.", show_default=False)
+]
+Baseline = Annotated[
+    str | None, typer.Option(metavar="RUN.json", help="Compare with this saved run.", show_default=False)
+]
+Out = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False)
+]
 
 
 def _documents(dataset: Dataset) -> Iterator[Document]:
@@ -167,42 +198,16 @@ def _check_names(retrievers: dict[str, Retriever], *, against: str | None, earli
 
 def evaluate(
     context: typer.Context,
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)],
-    questions: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Questions to use instead of its own.", show_default=False)
-    ] = None,
-    strategies: Annotated[
-        str,
-        typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model."),
-    ] = "all",
-    subset: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Ask only questions of this subset (may be repeated).", show_default=False),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)
-    ] = None,
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Parameters: paper (those of the papers), tuned (for small models), plain (no reranker).",
-        ),
-    ] = "paper",
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Compare with this strategy (default: the best one).", show_default=False),
-    ] = None,
-    save: Annotated[
-        str | None, typer.Option(metavar="RUN.json", help="Keep every outcome in this file.", show_default=False)
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="RUN.json", help="Compare with this saved run.", show_default=False)
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False),
-    ] = None,
+    folder: Folder,
+    questions: Questions = None,
+    strategies: Strategies = "all",
+    subset: Subset = None,
+    limit: Limit = None,
+    preset: Preset = "paper",
+    against: Against = None,
+    save: Save = None,
+    baseline: Baseline = None,
+    out: Out = None,
     json: Json = False,
 ) -> None:
     """Measure retrieval on an evaluation set.

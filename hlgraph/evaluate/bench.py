@@ -19,7 +19,7 @@ from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.growth import Growth, growth
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor, Skew
 from hlgraph.evaluate.memory import Memory, memory
-from hlgraph.evaluate.runner import Figures, Outcome, figures_of, timed
+from hlgraph.evaluate.runner import WARMING, Figures, Outcome, figures_of, timed
 from hlgraph.records import Kind
 from hlgraph.retrieve.presets import retriever
 from hlgraph.settings import Settings
@@ -58,8 +58,8 @@ class Cell:
 
     Attributes
     ----------
-    figures : of the questions after the first
-    first_ms : the first question of a process, which loads what searches share
+    figures : of the questions after the first few, at which stores load what searches share
+    first_ms : the first question of the process
     before, after : memory before the store was opened, and after the last question
     errors : what went wrong, and how often
     """
@@ -150,10 +150,10 @@ def corpus_name(statements: int) -> str:
 
 
 def questions_for(statements: int, count: int) -> tuple[str, ...]:
-    """So many questions, and one more, which is asked first and not among the percentiles."""
+    """So many questions, after a few that are asked first and are not among the percentiles."""
     if count < 1:
         raise InputError(f"{count} questions say nothing; ask at least one")
-    return tuple(MadeUpCorpus(statements).questions(count + 1))
+    return tuple(MadeUpCorpus(statements).questions(count + WARMING))
 
 
 def measure(plan: BenchPlan, *, size: int) -> Cell:
@@ -194,7 +194,7 @@ def ask(plan: BenchPlan, size: int) -> Cell:
     return Cell(
         size=size,
         strategy=plan.strategy,
-        figures=figures_of(outcomes[1:]),
+        figures=figures_of(outcomes[WARMING:]),
         first_ms=outcomes[0].milliseconds,
         before=before,
         after=after,

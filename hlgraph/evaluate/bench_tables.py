@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlgraph.evaluate.bench import Cell, Size, StrategyGrowth
+from hlgraph.evaluate.bench import Cell, Size, StrategyGrowth, growths
 from hlgraph.evaluate.growth import Growth
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.tables import Table
 
 _MISSING = "-"
+
+
+def tables(sizes: Sequence[Size], cells: Sequence[Cell]) -> list[Table]:
+    """All tables; that of the growth only where there are several sizes."""
+    found = [sizes_table(sizes), cells_table(cells)]
+    return [*found, growth_table(growths(cells))] if len(sizes) > 1 else found
+
+
+def notes(cells: Sequence[Cell], embedder: str) -> list[str]:
+    """What the vectors are, and what failed."""
+    failed = [
+        f"{cell.strategy}, {cell.size:,} statements: failed {count} times: {error}"
+        for cell in cells
+        for error, count in cell.errors.items()
+    ]
+    return [embedder_line(embedder), *failed]
 
 
 def cells_table(cells: Sequence[Cell]) -> Table:
@@ -38,12 +54,12 @@ def cells_table(cells: Sequence[Cell]) -> Table:
     return Table("cost of a question; MB: what the process of a strategy took for it", head, tuple(rows))
 
 
-def growth_table(growths: Sequence[StrategyGrowth]) -> Table:
+def growth_table(grown: Sequence[StrategyGrowth]) -> Table:
     """Exponents: 1 is linear in the number of statements, 0 does not grow."""
     head = ("strategy", "p50", "p95", "own memory", "")
     rows = tuple(
         (item.strategy, _exponent(item.p50), _exponent(item.p95), _exponent(item.own), _verdict(item.p95))
-        for item in growths
+        for item in grown
     )
     return Table("growth exponents (least squares of the logarithms, with standard error)", head, rows)
 
@@ -75,7 +91,7 @@ def embedder_line(embedder: str) -> str:
     return "vectors: of the model; questions are embedded before they are timed"
 
 
-def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, growths: Sequence[StrategyGrowth]) -> dict[str, object]:
+def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, grown: Sequence[StrategyGrowth]) -> dict[str, object]:
     """Everything as JSON data: times in milliseconds, memory in megabytes; null where the system does not say."""
     return {
         "sizes": [
@@ -92,7 +108,7 @@ def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, growths: Sequence[S
         "cells": [_cell_tree(cell) for cell in cells],
         "growth": {
             item.strategy: {"p50": _fit_tree(item.p50), "p95": _fit_tree(item.p95), "own": _fit_tree(item.own)}
-            for item in growths
+            for item in grown
         },
     }
 

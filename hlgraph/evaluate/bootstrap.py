@@ -67,7 +67,7 @@ class Resamples:
 
     Examples
     --------
-    >>> drawn = Resamples(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
+    >>> drawn = Resamples(np.array([[1.0, 0.0], [1.0, 1.0]] * 8))
     >>> drawn.interval(0)
     Interval(mean=1.0, low=1.0, high=1.0)
     >>> drawn.difference(0, 1).is_noise

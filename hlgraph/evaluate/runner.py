@@ -12,6 +12,9 @@ from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Question
 from hlgraph.evaluate.metrics import Scores, grouped, percentile, score
 
+WARMING = 3
+"""Questions that are asked before anything is timed: a store loads some things at the first one, some at the second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -121,10 +124,10 @@ def evaluate(
 ) -> EvalReport:
     """Ask all questions, one after another, with one strategy after another.
 
-    The first question is asked once before anything is timed, by each strategy: what it loads once is no cost of a
-    question. What a search caches for a question it still has for the next strategy: to compare times, give searches that
-    share no cache. An error of a search is kept with its question, and the rest is asked; so is a mistake in a strategy (a
-    ``ValueError``, say): it must not take the figures of the others with it.
+    The first three questions are asked once before anything is timed, by each strategy: what stores load at the first
+    questions is no cost of a question. What a search caches for a question it still has for the next strategy: to compare
+    times, give searches that share no cache. An error of a search is kept with its question, and the rest is asked; so is
+    a mistake in a strategy (a ``ValueError``, say): it must not take the figures of the others with it.
 
     Parameters
     ----------
@@ -150,7 +153,8 @@ def evaluate(
     strategies: dict[str, StrategyResult] = {}
     for name, ask in search.items():
         outcomes: list[Outcome] = []
-        timed(dataset.questions[0], ask, cost=cost or _nothing)
+        for question in dataset.questions[:WARMING]:
+            timed(question, ask, cost=cost or _nothing)
         for question in dataset.questions:
             outcomes.append(timed(question, ask, cost=cost or _nothing))
             if progress is not None:
