@@ -9,14 +9,15 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+from live_stores import opened, settings_for
 
 from hlgraph.cli import main
 from hlgraph.client import connect
 from hlgraph.errors import ModelError
-from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, questions_for
+from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, measure, questions_for
 from hlgraph.records import Kind
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import Unit
@@ -196,3 +197,18 @@ def test_bench_counts_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (cell.figures.failed, dict(cell.errors)) == (1, {"ModelError: rivers are too deep": 1})
     assert cell.figures.round_trips == 4
     assert cell.first_ms > 0
+
+
+def test_bench_on_the_servers(servers: Any) -> None:
+    settings = settings_for(servers)
+    with opened(servers, settings):
+        chosen, size = ingest_size(100, settings, embedder="made-up", show=lambda _: None)
+        plan = BenchPlan(
+            settings=chosen, strategy="chunk", preset="paper", questions=questions_for(100, 2), embedder="made-up"
+        )
+        cell = measure(plan, size=100)
+        again = ingest_size(100, settings, embedder="made-up", show=lambda _: None)[1]
+    assert (size.steps != {}, again.steps) == (True, {})
+    assert (cell.figures.failed, cell.figures.round_trips) == (0, 4)
+    assert cell.figures.rows is not None
+    assert cell.figures.rows >= 20  # the ten chunks there are, found and read
