@@ -11,8 +11,8 @@ from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
 
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     "paper": {},
-    "tuned": {},
     "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
+    "tuned": {},
 }
 
 
