@@ -215,7 +215,8 @@ def evaluate(
     The folder holds corpus.jsonl.gz (id, title, text), questions.dev.jsonl.gz (id, question, supporting_passage_ids)
     and, where there, extractions; .jsonl does too. The passages are ingested once, one chunk each, into the corpus
     eval-DIR of the store, and reused when unchanged. Recall is in per cent of the supporting passages; round_trips, rows
-    and bytes are those of the stores, mean a question. Questions are embedded before they are timed.
+    and bytes are those of the stores, mean a question; cpu_ms is what this process computed, the median. Questions are
+    embedded before they are timed.
 
     Intervals are of 95 %, by the paired bootstrap over questions (10,000 resamples, seeded). A difference whose interval
     holds 0 is marked as noise. A run is compared with an earlier one only where corpus and questions are the same. Where

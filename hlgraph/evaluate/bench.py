@@ -98,6 +98,7 @@ class StrategyGrowth(NamedTuple):
     strategy: str
     p50: Growth | None
     p95: Growth | None
+    cpu: Growth | None
     own: Growth | None
 
 
@@ -213,6 +214,7 @@ def growths(cells: Sequence[Cell]) -> list[StrategyGrowth]:
                 name,
                 _fit(sizes, [cell.figures.p50_ms for cell in own]),
                 _fit(sizes, [cell.figures.p95_ms for cell in own]),
+                _fit(sizes, [cell.figures.cpu_ms for cell in own]),
                 _fit(sizes, [cell.own_mb for cell in own]),
             )
         )

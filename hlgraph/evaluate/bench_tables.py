@@ -31,7 +31,7 @@ def notes(cells: Sequence[Cell], embedder: str) -> list[str]:
 def cells_table(cells: Sequence[Cell]) -> Table:
     """What every strategy costs over every size."""
     head = (
-        *("strategy", "statements", "p50_ms", "p95_ms", "p99_ms", "first_ms", "round_trips", "rows", "kB"),
+        *("strategy", "statements", "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "first_ms", "round_trips", "rows", "kB"),
         *("own_MB", "peak_MB", "failed"),
     )
     rows = []
@@ -41,7 +41,7 @@ def cells_table(cells: Sequence[Cell]) -> Table:
             (
                 cell.strategy,
                 f"{cell.size:,}",
-                *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms)),
+                *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms, figures.cpu_ms)),
                 _number(cell.first_ms, 0),
                 _number(figures.round_trips, 1),
                 _number(figures.rows, 0),
@@ -56,9 +56,16 @@ def cells_table(cells: Sequence[Cell]) -> Table:
 
 def growth_table(grown: Sequence[StrategyGrowth]) -> Table:
     """Exponents: 1 is linear in the number of statements, 0 does not grow."""
-    head = ("strategy", "p50", "p95", "own memory", "")
+    head = ("strategy", "p50", "p95", "processor", "own memory", "p95 is")
     rows = tuple(
-        (item.strategy, _exponent(item.p50), _exponent(item.p95), _exponent(item.own), _verdict(item.p95))
+        (
+            item.strategy,
+            _exponent(item.p50),
+            _exponent(item.p95),
+            _exponent(item.cpu),
+            _exponent(item.own),
+            _verdict(item.p95),
+        )
         for item in grown
     )
     return Table("growth exponents (least squares of the logarithms, with standard error)", head, rows)
@@ -107,7 +114,12 @@ def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, grown: Sequence[Str
         ],
         "cells": [_cell_tree(cell) for cell in cells],
         "growth": {
-            item.strategy: {"p50": _fit_tree(item.p50), "p95": _fit_tree(item.p95), "own": _fit_tree(item.own)}
+            item.strategy: {
+                "p50": _fit_tree(item.p50),
+                "p95": _fit_tree(item.p95),
+                "cpu": _fit_tree(item.cpu),
+                "own": _fit_tree(item.own),
+            }
             for item in grown
         },
     }
@@ -121,6 +133,7 @@ def _cell_tree(cell: Cell) -> dict[str, object]:
         "p50_ms": _rounded(figures.p50_ms),
         "p95_ms": _rounded(figures.p95_ms),
         "p99_ms": _rounded(figures.p99_ms),
+        "cpu_ms": _rounded(figures.cpu_ms),
         "first_ms": _rounded(cell.first_ms),
         "round_trips": _rounded(figures.round_trips),
         "rows": _rounded(figures.rows),

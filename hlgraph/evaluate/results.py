@@ -100,8 +100,9 @@ def as_tree(results: Results) -> dict[str, object]:
     """Everything as JSON data: measures and their differences in per cent, two decimals; times in milliseconds, three.
 
     Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, ``p50_ms``, ``p95_ms``, ``p99_ms``,
-    ``round_trips``, ``rows`` and ``bytes`` (means a question; null where no question was answered), ``failed``,
-    ``errors``, ``intervals`` (of 95 %, by measure) and the measures again by ``hops``, ``type`` and ``subset``.
+    ``cpu_ms`` (the median of what this process computed), ``round_trips``, ``rows`` and ``bytes`` (means a question; all
+    null where no question was answered), ``failed``, ``errors``, ``intervals`` (of 95 %, by measure) and the measures
+    again by ``hops``, ``type`` and ``subset``.
     """
     report = results.report
     return {
@@ -127,6 +128,7 @@ def _strategy_tree(result: StrategyResult, found: Uncertainty, name: str) -> dic
         "p50_ms": _rounded(figures.p50_ms, 3),
         "p95_ms": _rounded(figures.p95_ms, 3),
         "p99_ms": _rounded(figures.p99_ms, 3),
+        "cpu_ms": _rounded(figures.cpu_ms, 3),
         "round_trips": _rounded(figures.round_trips, 2),
         "rows": _rounded(figures.rows, 1),
         "bytes": _rounded(figures.bytes, 0),

@@ -39,6 +39,9 @@ class Outcome:
         Read from the stores, see `hlgraph.evaluate.counting.Cost`; 0 where nobody counted.
     error
         Why there is no answer; empty where there is one. A question without an answer finds nothing: its recall is 0.
+    cpu_milliseconds
+        What this process computed for it, on all its processors: that is the same on a machine that others use too. What
+        servers compute is not in it.
     """
 
     question_id: str
@@ -48,6 +51,7 @@ class Outcome:
     rows: int = 0
     bytes: int = 0
     error: str = ""
+    cpu_milliseconds: float = 0.0
 
 
 class Figures(NamedTuple):
@@ -60,7 +64,9 @@ class Figures(NamedTuple):
     round_trips, rows, bytes
         The mean over the questions that were answered.
     failed
-        How many questions were not answered; they are in none of the figures before.
+        How many questions were not answered; they are in none of the figures.
+    cpu_ms
+        The median of what this process computed for a question.
     """
 
     p50_ms: float | None
@@ -70,6 +76,7 @@ class Figures(NamedTuple):
     rows: float | None
     bytes: float | None
     failed: int
+    cpu_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +179,23 @@ def timed(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Ou
     error = ""
     ranked = Ranked((), 0)
     cost()  # what others read before is none of this question's
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     try:
         ranked = search(question.text)
     except (HLGraphError, ArithmeticError, LookupError, TypeError, ValueError) as failure:
         error = f"{type(failure).__name__}: {failure}"
-    milliseconds = 1000 * (time.perf_counter() - start)
+    milliseconds, cpu = 1000 * (time.perf_counter() - start), 1000 * (time.process_time() - cpu_start)
     read = cost()
-    return Outcome(question.id, ranked.ids, milliseconds, ranked.round_trips, read.rows, read.bytes, error)
+    return Outcome(
+        question.id,
+        ranked.ids,
+        milliseconds,
+        ranked.round_trips,
+        rows=read.rows,
+        bytes=read.bytes,
+        error=error,
+        cpu_milliseconds=cpu,
+    )
 
 
 def result_of(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> StrategyResult:
@@ -214,4 +230,5 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
         sum(outcome.rows for outcome in answered) / len(answered),
         sum(outcome.bytes for outcome in answered) / len(answered),
         failed,
+        percentile([outcome.cpu_milliseconds for outcome in answered], 0.5),
     )

@@ -69,7 +69,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def figures_table(report: EvalReport) -> Table:
     """Recall in per cent, times, and what was read, by strategy."""
-    head = ("strategy", *_SHOWN, "p50_ms", "p95_ms", "p99_ms", "round_trips", "rows", "kB", "failed")
+    head = ("strategy", *_SHOWN, "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "round_trips", "rows", "kB", "failed")
     rows = tuple((name, *_figure_cells(result)) for name, result in report.strategies.items())
     return Table(f"{report.dataset}, {len(report.questions)} questions", head, rows)
 
@@ -79,7 +79,7 @@ def _figure_cells(result: StrategyResult) -> list[str]:
     kilobytes = None if figures.bytes is None else figures.bytes / 1000
     return [
         *(_percent(scores[name]) for name in _SHOWN),
-        *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms)),
+        *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms, figures.cpu_ms)),
         _number(figures.round_trips, 1),
         _number(figures.rows, 0),
         _number(kilobytes, 1),

@@ -169,7 +169,7 @@ def test_bench_keeps_its_store_where_it_is_told(place: Path) -> None:
     assert [size["statements"] for size in again["sizes"]] == [200, 400, 800]
     assert all(cell["failed"] == 0 and cell["p50_ms"] > 0 and cell["rows"] > 0 for cell in again["cells"])
     assert {name: set(found) for name, found in again["growth"].items()} == {
-        name: {"p50", "p95", "own"} for name in ("statement", "chunk_entity")
+        name: {"p50", "p95", "cpu", "own"} for name in ("statement", "chunk_entity")
     }
     with connect(f"hlgraph://{place}/kept") as graph:
         counts = {item.corpus: item.records[Kind.STATEMENT] for item in graph.stats()}

@@ -37,7 +37,9 @@ def report(**found: int) -> EvalReport:
             name: result_of(
                 QUESTIONS,
                 [
-                    Outcome(item.id, ("g",) if at < count else ("x",), 10.0 * (at + 1), 4, 10, 2000)
+                    Outcome(
+                        item.id, ("g",) if at < count else ("x",), 10.0 * (at + 1), 4, 10, 2000, cpu_milliseconds=at
+                    )
                     if name != "broken"
                     else Outcome(item.id, (), 1.0, 0, error="ModelError: no <answer>")
                     for at, item in enumerate(QUESTIONS)
@@ -68,7 +70,8 @@ def test_figures_by_hand() -> None:
     assert [half[name] for name in ("recall@2", "all_gold@5", "p50_ms", "p95_ms", "p99_ms")] == [
         *("50.00", "50.00", "45.00", "76.50", "79.30")
     ]
-    assert [half[name] for name in ("round_trips", "rows", "kB", "failed")] == ["4.0", "10", "2.0", "0"]
+    cost = ("cpu_ms", "round_trips", "rows", "kB", "failed")
+    assert [half[name] for name in cost] == ["3.50", "4.0", "10", "2.0", "0"]
     assert [rows["broken"][name] for name in ("recall@5", "p50_ms", "rows", "failed")] == ["0.00", "-", "-", "8"]
 
 

@@ -60,6 +60,9 @@ def test_a_report_holds_outcomes_and_figures() -> None:
     assert figures.p50_ms == sorted(times)[1]
     assert figures.p95_ms == pytest.approx(np.percentile(times, 95))
     assert figures.p99_ms == pytest.approx(np.percentile(times, 99))
+    cpu = [outcome.cpu_milliseconds for outcome in result.outcomes]
+    assert all(0 <= spent < 20 for spent in cpu)  # sleeping is not computing
+    assert figures.cpu_ms == sorted(cpu)[1]
     # Taken twice a question, before and after: the second is the cost of the question.
     assert [(outcome.rows, outcome.bytes) for outcome in result.outcomes] == [(2, 200), (4, 400), (6, 600)]
     assert (figures.round_trips, figures.rows, figures.bytes, figures.failed) == (pytest.approx(5 / 3), 4, 400, 0)
@@ -86,7 +89,7 @@ def test_a_strategy_that_fails_takes_nothing_from_the_others() -> None:
     assert (some.figures.failed, some.figures.round_trips) == (1, 1.5)
     assert some.scores.recall[5] == pytest.approx(1 / 3)  # what failed found nothing
     assert [outcome.error for outcome in none.outcomes] == [f"ZeroDivisionError: {name}" for name in ANSWERS]
-    assert none.figures == (None, None, None, None, None, None, 3)
+    assert none.figures == (None, None, None, None, None, None, 3, None)
 
 
 def test_what_cannot_be_evaluated_is_refused() -> None:
