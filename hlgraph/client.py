@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import CorpusStats
+    from hlgraph.stores.protocols import CorpusStats, Stores
     from hlgraph.where import Where
 
 
@@ -111,6 +111,12 @@ class HLGraph:
         other._made_embedder = self._made_embedder
         other._made_reranker = self._made_reranker
         other._made_chat = self._made_chat
+        return other
+
+    def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
+        """The same, reading through what ``watch`` makes of the stores; closing either closes both."""
+        other = self.in_corpus(self.corpus)
+        other._opened = self._opened._replace(stores=watch(self._opened.stores))
         return other
 
     # Writing

@@ -12,6 +12,7 @@ from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     "paper": {},
     "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
+    "tuned": {},
 }
 
 

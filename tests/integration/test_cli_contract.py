@@ -29,8 +29,10 @@ from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
-DATA = {"metadata", "why", "details", "parameters"}
-OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores"}
+DATA = {"metadata", "why", "details", "parameters", "errors"}
+OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
+    *("by_hops", "by_type", "by_subset"),
+}
 QUESTION = "Who designed the Halfmoon Bridge?"
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
@@ -286,15 +288,26 @@ def _evaluation_set(folder: Path) -> Path:
 
 def test_eval(place: Path) -> None:
     folder = _evaluation_set(place / "tiny")
-    tree = silent("eval", folder)
+    tree = silent("eval", folder, "--save", place / "run.json")
     assert (tree["dataset"], tree["questions"]) == ("tiny", 2)
     assert all(figures["recall@2"] == figures["all_gold@5"] == 100 for figures in tree["strategies"].values())
-    matches_snapshot("eval", tree)
+    compared = silent("eval", folder, "--preset", "plain", "--baseline", place / "run.json")
+    assert compared["changes"][0] == "preset: paper before, plain now"
+    matches_snapshot("eval", tree, compared)
     few = silent("eval", folder, "--strategies", "chunk,statement", "--limit", 1, "--preset", "plain")
     assert (few["questions"], set(few["strategies"]), few["preset"]) == (1, {"chunk", "statement"}, "plain")
     other = folder / "other.jsonl"
     other.write_text('{"id": "q9", "question": "Who painted?", "supporting_passage_ids": ["p2"]}\n')
     assert silent("eval", folder, "--questions", other, "--strategies", "chunk")["questions"] == 1
+
+
+def test_bench(place: Path) -> None:
+    tree = silent("bench", "--statements", "200,400", "--strategies", "chunk,topic", "--questions", 3)
+    assert [(cell["statements"], cell["strategy"]) for cell in tree["cells"]] == [
+        *((200, "chunk"), (200, "topic"), (400, "chunk"), (400, "topic"))
+    ]
+    assert set(tree["growth"]) == {"chunk", "topic"}
+    matches_snapshot("bench", tree)
 
 
 def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
@@ -318,7 +331,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("search", "x", "--k", "many"), "UsageError", "--k"),
         (("search", "x", "--mode", "magic"), "UsageError", "'magic' is not one of 'vector', 'text', 'hybrid'"),
         (("stats", "--store", "x"), "UsageError", "--store stands before the command"),
-        (("serch", "x"), "UsageError", "Did you mean 'search'?"),
+        (("sarch", "x"), "UsageError", "Did you mean 'search'?"),
         (("migrate", "undo"), "UsageError", "'undo' is not one of"),
         (("search", "  "), "InputError", "empty"),
         (("search", "x", "--k", "0"), "InputError", "k is 0"),
@@ -347,6 +360,12 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
+        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: paper, plain, tuned"),
+        (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "there is no folder nowhere"),
+        (("bench", "--statements", "many"), "InputError", "no list of numbers"),
+        (("bench", "--statements", ","), "InputError", "names no number"),
+        (("bench", "--statements", "105"), "InputError", "multiple of 10"),
+        (("bench", "--questions", "0"), "InputError", "at least one"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
