@@ -16,7 +16,7 @@ from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain_notes import Hop, Notes
-from hlgraph.retrieve.request import SearchRequest, StepTrace
+from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker
 
@@ -114,23 +114,22 @@ class Session:
             self._vector = vector
         return self._vector
 
-    def seeds(self, kind: Kind, k: int) -> list[Hit]:
-        """The ``k`` best nodes of a kind, searched in the mode of the request.
+    def seeds(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
+        """The ``k`` best nodes of a kind, searched in this mode, or that of the request.
 
         Rows whose record vanished (a removal that was published, but not finished) are no nodes: others take their place.
         """
         wanted = k
         while True:
-            hits = self._search(kind, wanted)
+            hits = self._search(kind, wanted, mode=mode or self.request.mode)
             self._load(kind, [hit.id for hit in hits])
             there = [hit for hit in hits if self._read[kind, hit.id] is not None]
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
-                self.note_seeds(kind, there[:k])
+                self.note_seeds(kind, there[:k], origin=mode or self.request.mode)
                 return there[:k]
             wanted *= 4
 
-    def _search(self, kind: Kind, k: int) -> list[Hit]:
-        mode = self.request.mode
+    def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None
         with self.step(f"search {kind}") as step:

@@ -11,6 +11,7 @@ import numpy as np
 from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain_notes import Hop
+from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
@@ -159,6 +160,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk": ChunkRetriever,
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,
+    "path": PathRetriever,
     "statement": StatementRetriever,
     "topic": TopicRetriever,
 }
