@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlgraph.errors import UnknownNameError
+from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever_named
 from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
 
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     "paper": {},
+    "tuned": {"path": PathRetriever(passage_weight_first=0.02, has_words=True, is_exact=False)},
     "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
-    "tuned": {},
 }
 
 

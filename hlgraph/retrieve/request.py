@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal, Self, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
-from hlgraph.where import Where
+from hlgraph.retrieve.explain_records import EvidenceGraph, HopTrace, PathTrace, ResultTrace, SeedTrace, StoreCost
+from hlgraph.trace import Call
+from hlgraph.where import Where, parse
 
 Unit = Literal["statement", "chunk"]
 Mode = Literal["vector", "text", "hybrid"]
 MAX_K = 10_000
+
+
+class SearchOptions(TypedDict, total=False):
+    """What a search takes beside question, strategy and k.
+
+    All as in :class:`SearchRequest`; ``where``: a filter, or its text.
+    """
+
+    unit: Unit | None
+    mode: Mode
+    where: Where | str | None
+    diversity: float | None
+    tabular: bool
+    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,7 @@ class SearchRequest:
         above 1 - diversity (0 to 1; 0 keeps all). None (default): 0.005 for ``statement``, ``statement_graph`` and
         ``topic_graph``, 0 for the others (HLG 4.3.1)
     tabular : statements with numbers get the labels of the tables that they are from (default False; HLG 4.3.2)
+    explain : note down seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
     """
 
     question: str
@@ -39,6 +56,7 @@ class SearchRequest:
     where: Where | None = None
     diversity: float | None = None
     tabular: bool = False
+    explain: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched, once, before anything is done."""
@@ -53,12 +71,25 @@ class SearchRequest:
         if self.diversity is not None and not 0 <= self.diversity <= 1:
             raise InputError(f"diversity is {self.diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
 
-
-class SearchOptions(TypedDict, total=False):
-    """What else the search of the SDK takes by name: fields of :class:`SearchRequest` that few callers need."""
-
-    diversity: float | None
-    tabular: bool
+    @classmethod
+    def of(cls, question: str, corpus: str, *, k: int, options: SearchOptions) -> Self:
+        """A request from keyword arguments. Raises TypeError for one that there is not, WhereError for a filter that is none."""
+        unknown = sorted(options.keys() - SearchOptions.__optional_keys__)
+        if unknown:
+            raise TypeError(f"search() got an unexpected keyword argument {unknown[0]!r}")
+        where = options.get("where")
+        admitted = parse(where) if isinstance(where, str) else where
+        return cls(
+            question,
+            corpus,
+            k,
+            options.get("unit"),
+            options.get("mode", "vector"),
+            admitted,
+            diversity=options.get("diversity"),
+            tabular=options.get("tabular", False),
+            explain=options.get("explain", False),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +104,26 @@ class StepTrace:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How the evidence was found. ``round_trips`` counts calls to a store."""
+    """How the evidence was found.
 
+    What stands below ``milliseconds`` is filled in when the request asks to explain; else it is empty. What the explanation
+    itself costs (its pull, its names) is in none of the figures.
+
+    Attributes
+    ----------
+    question : as it was asked
+    strategy, unit, mode, parameters : what was asked for
+    steps : what was done, in order, with counts and times
+    round_trips : calls to a store, counted as the strategy makes them; ``stores`` counts what went over the wire
+    milliseconds : from the request to the evidence
+    seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
+    results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
+    calls : every question to a store with its parameters and cost, in the order in which they ended
+    stores : the sum of the calls of each store
+    graph : the nodes and edges of the picture
+    """
+
+    question: str
     strategy: str
     unit: str
     mode: str
@@ -82,6 +131,22 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    seeds: tuple[SeedTrace, ...] = ()
+    hops: tuple[HopTrace, ...] = ()
+    paths: tuple[PathTrace, ...] = ()
+    results: tuple[ResultTrace, ...] = ()
+    calls: tuple[Call, ...] = ()
+    stores: tuple[StoreCost, ...] = ()
+    graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+
+    def to_html(self) -> str:
+        """The evidence subgraph and the explanation as one page of HTML: no network, no script needed, light or dark.
+
+        Raises InputError when the request did not ask to explain.
+        """
+        from hlgraph.retrieve.picture import page
+
+        return page(self)
 
 
 @dataclass(frozen=True, slots=True)

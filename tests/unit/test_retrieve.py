@@ -275,7 +275,7 @@ def test_round_trips_depend_on_neither_k_nor_the_corpus(stores: Stores, strategy
         for corpus, k in (("small", 5), ("small", 50), ("large", 5), ("large", 50))
     }
     assert len(counts) == 1
-    assert counts.pop() <= 10
+    assert counts.pop() <= 12
 
 
 def test_an_explanation_says_what_was_done(stores: Stores) -> None:
@@ -312,7 +312,9 @@ def test_the_question_is_embedded_once_and_only_when_needed(stores: Stores) -> N
     for strategy, mode in itertools.product(sorted(STRATEGIES), ("vector", "hybrid")):
         embedder = WordEmbedder()
         _ask(stores, "Orne?", strategy, "statement", mode, embedder=embedder)  # type: ignore[arg-type]
-        assert embedder.embedded == ["Orne?"]
+        assert embedder.embedded[0] == "Orne?"
+        assert embedder.embedded.count("Orne?") == 1
+        assert strategy == "path" or len(embedder.embedded) == 1  # exact scores of paths embed their joined texts
     embedder = WordEmbedder()
     _ask(stores, "Orne?", "chunk", "chunk", "text", embedder=embedder)
     assert embedder.embedded == []
