@@ -25,6 +25,7 @@ class SearchRequest:
     unit : what is returned; None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
+    explain : note down seeds, hops, paths and every query (default False); costs up to six more round trips at the end
     """
 
     question: str
@@ -33,6 +34,7 @@ class SearchRequest:
     unit: Unit | None = None
     mode: Mode = "vector"
     where: Where | None = None
+    explain: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched, once, before anything is done."""

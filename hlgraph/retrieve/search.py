@@ -52,6 +52,8 @@ def search(
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
     while True:
+        if session.notes is not None:
+            session.notes.clear()
         ranked = retriever.rank(session, wanted)
         evidence = _evidence(session, ranked, unit)
         # Several statements of one chunk may leave too few: look wider.

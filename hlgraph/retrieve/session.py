@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
+from hlgraph.retrieve.explain_notes import Hop, Notes
 from hlgraph.retrieve.request import SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker
@@ -45,6 +46,7 @@ class Session:
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
+        self.notes = Notes() if request.explain else None
         self._stores = stores
         self._embedder = embedder
         self._corpus = corpus
@@ -61,6 +63,38 @@ class Session:
         yield found
         milliseconds = (time.perf_counter() - start) * 1000
         self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
+
+    def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
+        """For the explanation: where the walk begins. :meth:`seeds` notes what it finds by itself.
+
+        Parameters
+        ----------
+        hits : best first
+        origin : where they are from, in a word or two, such as ``keywords``; the mode of the request when empty
+        """
+        if self.notes is not None:
+            self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
+
+    def note_hop(self, hop: Hop) -> None:
+        """For the explanation: what one depth of a search expanded, kept and pruned, and its best nodes."""
+        if self.notes is not None:
+            self.notes.hops.append((hop, self.notes.part))
+
+    def note_path(
+        self, ids: Sequence[str], score: float, *, kind: Kind = Kind.STATEMENT, kinds: Sequence[Kind] = ()
+    ) -> None:
+        """For the explanation: nodes in the order of a walk, and its score; higher is better.
+
+        ``kind``: that of all its nodes; ``kinds``: one a node, where they differ.
+        """
+        if self.notes is not None:
+            self.notes.add_path(ids, score, kinds=kinds or [kind] * len(ids))
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """What is noted in the block belongs to this part of a strategy that is made of several."""
+        with contextlib.nullcontext() if self.notes is None else self.notes.named(name):
+            yield
 
     def vector(self) -> NDArray[np.float32]:
         """The question as a vector; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
@@ -84,6 +118,7 @@ class Session:
             self._load(kind, [hit.id for hit in hits])
             there = [hit for hit in hits if self._read[kind, hit.id] is not None]
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
+                self.note_seeds(kind, there[:k])
                 return there[:k]
             wanted *= 4
 
