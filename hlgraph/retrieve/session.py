@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import trace
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
@@ -60,7 +61,8 @@ class Session:
         """Trace a block."""
         found = Step(name)
         start = time.perf_counter()
-        yield found
+        with trace.step(name):
+            yield found
         milliseconds = (time.perf_counter() - start) * 1000
         self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
 
@@ -203,5 +205,6 @@ class Session:
         missing = [item for item in ids if (kind, item) not in self._read]
         if missing:
             self.round_trips += 1
-            found = {item.id: item for item in self._stores.graph.records(kind, missing)}
+            with trace.step(f"read {kind}"):
+                found = {item.id: item for item in self._stores.graph.records(kind, missing)}
             self._read.update({(kind, item): found.get(item) for item in missing})

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
-    ("errors", "records"),
+    ("errors", "records", "trace"),
     ("ids", "text", "where", "_where_text", "change", "subgraph", "resources"),
     ("queries", "migrate", "settings"),
     ("algorithms",),

@@ -14,6 +14,7 @@ import neo4j
 from hlgraph import queries
 from hlgraph.errors import SettingsError
 from hlgraph.stores.neo4j.mapped import mapped
+from hlgraph.trace import traced
 
 if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
@@ -39,8 +40,11 @@ class Transaction:
 
     def rows(self, name: str, /, **params: Value) -> list[Row]:
         """All rows that a query gives, as mappings of its columns."""
-        result = self._inner.run(queries.load(name).text, params)
-        found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
+        text = queries.load(name).text
+        with traced("neo4j", name, text=text, language="cypher", params=params) as call:
+            result = self._inner.run(text, params)
+            found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
+            call.rows = len(found)
         self._server.count(1, len(found))
         return found
 
@@ -104,14 +108,16 @@ class Server:
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of one reading query, again after errors that pass; fewer messages than :meth:`read` takes for it."""
-        with mapped(self.url):
+        text = queries.load(name).text
+        with mapped(self.url), traced("neo4j", name, text=text, language="cypher", params=params) as call:
             records, _, keys = self.driver().execute_query(
-                queries.load(name).text,
+                text,
                 parameters_=params,
                 routing_=neo4j.RoutingControl.READ,
                 database_=self.settings.database,
                 bookmark_manager_=self._bookmarks,
             )
+            call.rows = len(records)
         self.count(1, len(records))
         return [dict(zip(keys, record.values(), strict=True)) for record in records]
 
