@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
@@ -23,7 +24,7 @@ class Hop:
 
     Attributes
     ----------
-    depth : 0 for the seeds, then 1, 2, ...
+    depth : from 1; below 0: one more than that of the hop before
     expanded : how many nodes or paths were gone on from
     kept : how many are left after pruning
     pruned : why others were left out, and how many for each reason, in words such as ``beam width``
@@ -64,11 +65,15 @@ class Path:
 
 @dataclass(slots=True)
 class Notes:
-    """The notes of one retrieval, in the order in which they were made."""
+    """The notes of one retrieval, in the order in which they were made.
+
+    ``dropped``: how many ranked nodes became no evidence, by reason.
+    """
 
     seeds: list[Seeds] = field(default_factory=list)
     hops: list[tuple[Hop, str]] = field(default_factory=list)
     paths: list[Path] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
     part: str = ""
 
     def clear(self) -> None:
@@ -76,6 +81,13 @@ class Notes:
         self.seeds.clear()
         self.hops.clear()
         self.paths.clear()
+        self.dropped.clear()
+
+    def add_hop(self, hop: Hop) -> None:
+        """Note a hop of the part."""
+        if hop.depth < 0:
+            hop = replace(hop, depth=max((old.depth for old, part in self.hops if part == self.part), default=0) + 1)
+        self.hops.append((hop, self.part))
 
     def add_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str) -> None:
         """Note seeds of one kind; the same kind from the same origin again replaces them."""

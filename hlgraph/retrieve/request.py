@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
+from hlgraph.retrieve.explain_records import EvidenceGraph, HopTrace, PathTrace, ResultTrace, SeedTrace, StoreCost
+from hlgraph.trace import Call
 from hlgraph.where import Where
 
 Unit = Literal["statement", "chunk"]
@@ -25,7 +27,7 @@ class SearchRequest:
     unit : what is returned; None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
-    explain : note down seeds, hops, paths and every query (default False); costs up to six more round trips at the end
+    explain : note down seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
     """
 
     question: str
@@ -60,8 +62,26 @@ class StepTrace:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How the evidence was found. ``round_trips`` counts calls to a store."""
+    """How the evidence was found.
 
+    What stands below ``milliseconds`` is filled in when the request asks to explain; else it is empty. What the explanation
+    itself costs (its pull, its names) is in none of the figures.
+
+    Attributes
+    ----------
+    question : as it was asked
+    strategy, unit, mode, parameters : what was asked for
+    steps : what was done, in order, with counts and times
+    round_trips : calls to a store, counted as the strategy makes them; ``stores`` counts what went over the wire
+    milliseconds : from the request to the evidence
+    seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
+    results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
+    calls : every question to a store with its parameters and cost, in the order in which they ended
+    stores : the sum of the calls of each store
+    graph : the nodes and edges of the picture
+    """
+
+    question: str
     strategy: str
     unit: str
     mode: str
@@ -69,6 +89,22 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    seeds: tuple[SeedTrace, ...] = ()
+    hops: tuple[HopTrace, ...] = ()
+    paths: tuple[PathTrace, ...] = ()
+    results: tuple[ResultTrace, ...] = ()
+    calls: tuple[Call, ...] = ()
+    stores: tuple[StoreCost, ...] = ()
+    graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+
+    def to_html(self) -> str:
+        """The evidence subgraph and the explanation as one page of HTML: no network, no script needed, light or dark.
+
+        Raises InputError when the request did not ask to explain.
+        """
+        from hlgraph.retrieve.picture import page
+
+        return page(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +113,15 @@ class SearchResult:
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
+
+
+class SearchOptions(TypedDict, total=False):
+    """What a search takes beside question, strategy and k.
+
+    ``unit``, ``mode`` and ``explain`` as in :class:`SearchRequest`; ``where``: a filter, or its text.
+    """
+
+    unit: Unit | None
+    mode: Mode
+    where: Where | str | None
+    explain: bool

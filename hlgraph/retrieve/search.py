@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import time
-from dataclasses import fields
+from collections import Counter
+from dataclasses import fields, replace
 
+from hlgraph import trace
 from hlgraph.errors import UnknownNameError
 from hlgraph.models.seams import Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
+from hlgraph.retrieve.explain import costs, explain
+from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
@@ -44,28 +49,57 @@ def search(
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
-    start = time.perf_counter()
-    retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
-    corpus = _checked(request, stores)
-    unit = request.unit or retriever.unit
-    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
+    with trace.listening() if request.explain else contextlib.nullcontext() as heard:
+        start = time.perf_counter()
+        retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
+        with trace.step("find corpus"):
+            corpus = _checked(request, stores)
+        session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
+        unit = request.unit or retriever.unit
+        evidence = _found(session, retriever, unit)
+        parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
+        plain = Explanation(
+            request.question,
+            strategy if isinstance(strategy, str) else _name(strategy),
+            unit,
+            request.mode,
+            parameters,
+            tuple(session.steps),
+            session.round_trips,
+            round((time.perf_counter() - start) * 1000, 3),
+        )
+        calls = tuple(heard.calls) if heard is not None else ()
+    if session.notes is None:
+        return SearchResult(evidence, plain)
+    more = explain(session, session.notes, evidence=evidence)
+    return SearchResult(evidence, replace(plain, **more._asdict(), calls=calls, stores=costs(calls)))
+
+
+def _found(session: Session, retriever: Retriever, unit: Unit) -> tuple[Evidence, ...]:
+    k = session.request.k
     is_folded = unit == "chunk" and retriever.unit == "statement"
-    wanted = request.k * _WIDER if is_folded else request.k
+    wanted = k * _WIDER if is_folded else k
     while True:
         if session.notes is not None:
             session.notes.clear()
         ranked = retriever.rank(session, wanted)
         evidence = _evidence(session, ranked, unit)
         # Several statements of one chunk may leave too few: look wider.
-        if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
-            break
+        if len(evidence) >= k or len(ranked.hits) < wanted or wanted >= 100 * k:
+            _note_evidence(session, ranked, evidence[:k])
+            return tuple(evidence[:k])
         wanted *= 4
-    name = strategy if isinstance(strategy, str) else _name(strategy)
-    parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
-    milliseconds = round((time.perf_counter() - start) * 1000, 3)
-    steps = tuple(session.steps)
-    explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
-    return SearchResult(tuple(evidence[: request.k]), explain)
+
+
+def _note_evidence(session: Session, ranked: Ranked, evidence: list[Evidence]) -> None:
+    """For the explanation: how many ranked nodes became evidence, and why others did not."""
+    if session.notes is not None:
+        dropped = dict(session.notes.dropped)
+        rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
+        pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
+        kind = Kind.STATEMENT if evidence and evidence[0].statement_id else Kind.CHUNK
+        best = [Hit(item.statement_id or item.chunk_id, item.score) for item in evidence]
+        session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "evidence"))
 
 
 def _name(retriever: Retriever) -> str:
@@ -100,14 +134,17 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
     evidence: list[Evidence] = []
     held: dict[tuple[str, int, int], list[Statement]] = {}
+    dropped: Counter[str] = Counter()
     for hit in ranked.hits:
         statement = statements.get(hit.id)
         chunk = chunks.get(statement.chunk_id) if statement else None
         if statement is None or chunk is None or chunk.source_id not in sources:
+            dropped["record is gone, or not of an admitted source"] += 1
             continue
         # Where two chunks overlap one sentence may have been read in both contexts: the better one stands for both.
         same = held.setdefault((chunk.source_id, statement.start, statement.end), [])
         if any(other.chunk_id != chunk.id and _says_the_same(statement.text, other.text) for other in same):
+            dropped["the same sentence in an overlapping chunk"] += 1
             continue
         same.append(statement)
         evidence.append(
@@ -124,6 +161,8 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
                 why=ranked.why.get(hit.id, {}),
             )
         )
+    if session.notes is not None:
+        session.notes.dropped = dropped
     return evidence
 
 

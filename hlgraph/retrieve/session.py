@@ -80,7 +80,7 @@ class Session:
     def note_hop(self, hop: Hop) -> None:
         """For the explanation: what one depth of a search expanded, kept and pruned, and its best nodes."""
         if self.notes is not None:
-            self.notes.hops.append((hop, self.notes.part))
+            self.notes.add_hop(hop)
 
     def note_path(
         self, ids: Sequence[str], score: float, *, kind: Kind = Kind.STATEMENT, kinds: Sequence[Kind] = ()

@@ -10,6 +10,7 @@ import numpy as np
 
 from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
@@ -85,7 +86,11 @@ class ChunkEntityRetriever:
         overlap[is_seed] = np.finfo(np.float32).max
         linked = np.flatnonzero(overlap > 0)
         best = linked[top_k(overlap[linked], max(self.nodes, k), tie_break=graph.ids[chunks[linked]])]
-        return rerank(session, Kind.CHUNK, ids=[str(graph.ids[chunks[place]]) for place in best])
+        ids = [str(key) for key in graph.ids[chunks[best]]]
+        hits = [Hit(key, float(overlap[at])) for key, at in zip(ids, best, strict=True) if not is_seed[at]]
+        pruned = {"shares no entity": len(chunks) - len(linked), "node limit": len(linked) - len(best)}
+        session.note_hop(Hop(1, len(seeds), len(best), pruned, hits, Kind.CHUNK, "chunks that share an entity"))
+        return rerank(session, Kind.CHUNK, ids=ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +138,11 @@ class TopicRetriever:
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
         cosines = session.similarities(Kind.STATEMENT, ids)
         best = sorted(cosines, key=lambda item: (-cosines[item], item))[: max(self.statements, k)]
+        hits = [Hit(item, cosines[item]) for item in best]
+        pruned = {"statement limit": len(cosines) - len(best), "no vector": len(ids) - len(cosines)}
+        session.note_hop(Hop(1, len(topics), len(best), pruned, hits, name="statements of the topics"))
         if not self.has_rerank:
-            return as_searched(Kind.STATEMENT, [Hit(item, cosines[item]) for item in best], session=session)
+            return as_searched(Kind.STATEMENT, hits, session=session)
         return rerank(session, Kind.STATEMENT, ids=best)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
-from hlgraph.retrieve.explain_notes import MOST_PATHS, MOST_SEEDS, Notes
+from hlgraph.retrieve.explain_notes import MOST_PATHS, MOST_SEEDS, Hop, Notes
 
 
 def test_many_seeds_are_cut_and_counted() -> None:
@@ -61,3 +61,13 @@ def test_clearing_forgets_everything_but_the_part() -> None:
         notes.add_path(["a"], 1.0, kinds=[Kind.CHUNK])
         notes.clear()
         assert (notes.seeds, notes.hops, notes.paths, notes.part) == ([], [], [], "path")
+
+
+def test_a_hop_without_a_depth_is_one_deeper_than_the_last_of_its_part() -> None:
+    notes = Notes()
+    notes.add_hop(Hop(-1, 1, 1))
+    notes.add_hop(Hop(3, 1, 1))
+    notes.add_hop(Hop(-1, 1, 1))
+    with notes.named("path"):
+        notes.add_hop(Hop(-1, 1, 1))
+    assert [(hop.depth, part) for hop, part in notes.hops] == [(1, ""), (3, ""), (4, ""), (1, "path")]

@@ -1,0 +1,175 @@
+"""The evidence subgraph: what the evidence mentions, where it stands, and the paths that lead to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import scipy.sparse as sp
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.retrieve.explain_notes import Path
+from hlgraph.stores.protocols import PullShape
+from hlgraph.subgraph import KINDS, Subgraph
+
+SHAPE = PullShape(
+    frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK, Relationship.ABOUT, Relationship.RELATES}),
+    frozenset({Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK, Kind.TOPIC}),
+)
+"""What is pulled around the evidence; chunks are followed one hop further, to the entities of their statements."""
+
+MOST_RESULTS = 12
+MOST_SHOWN_PATHS = 6
+MOST_ENTITIES = 16
+MOST_TOPICS = 8
+_BRIDGES = 2
+_LINEAGE = (
+    (Kind.STATEMENT, Kind.CHUNK, Relationship.IN_CHUNK),
+    (Kind.CHUNK, Kind.SOURCE, Relationship.FROM_SOURCE),
+)
+_BRIDGE_KINDS = (Kind.ENTITY, Kind.TOPIC, Kind.CHUNK)
+
+
+class Edge(NamedTuple):
+    """Two ids in the direction of the graph, and the relationship."""
+
+    start: str
+    end: str
+    relationship: str
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Ids by kind, edges between them, which of both are on a path, and how many of a kind were left out."""
+
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    edges: dict[Edge, None] = field(default_factory=dict)
+    path_nodes: set[str] = field(default_factory=set)
+    path_edges: set[Edge] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+class Neighbourhood:
+    """A pulled subgraph, looked at by id."""
+
+    def __init__(self, graph: Subgraph) -> None:
+        self.kinds = {str(key): KINDS[kind] for key, kind in zip(graph.ids, graph.kinds, strict=True)}
+        self._beside: dict[str, dict[str, Edge]] = {key: {} for key in self.kinds}
+        for relationship in sorted(graph.edges):
+            matrix = sp.coo_array(graph.edges[relationship])
+            for start, end in zip(graph.ids[matrix.row], graph.ids[matrix.col], strict=True):
+                made = Edge(str(start), str(end), relationship.value)
+                self._beside[made.start].setdefault(made.end, made)
+                self._beside[made.end].setdefault(made.start, made)
+
+    def beside(self, key: str) -> Mapping[str, Edge]:
+        """The neighbours of a node and the edges to them."""
+        return self._beside.get(key, {})
+
+    def of_kind(self, key: str, kind: Kind) -> list[str]:
+        """The neighbours of one kind, by id."""
+        return sorted(other for other in self.beside(key) if self.kinds[other] is kind)
+
+    def bridges(self, a: str, b: str) -> list[str]:
+        """What two nodes have in common: entities before topics before chunks, those with few neighbours first."""
+        both = self.beside(a).keys() & self.beside(b).keys()
+        ranked = sorted(
+            (_BRIDGE_KINDS.index(self.kinds[key]), len(self.beside(key)), key)
+            for key in both
+            if self.kinds[key] in _BRIDGE_KINDS
+        )
+        first = [item for item in ranked if item[0] == ranked[0][0]]
+        return [key for _, _, key in first]
+
+    def mentioned(self, chunk: str) -> set[str]:
+        """The entities of the statements of a chunk."""
+        return {
+            entity
+            for statement in self.of_kind(chunk, Kind.STATEMENT)
+            for entity in self.of_kind(statement, Kind.ENTITY)
+        }
+
+
+def choose(
+    around: Neighbourhood,
+    results: Sequence[tuple[str, Kind]],
+    *,
+    paths: Sequence[Path],
+    seeds: Collection[str],
+    lineage: Mapping[str, str],
+) -> Chosen:
+    """The nodes and edges to show.
+
+    All of the first ``MOST_RESULTS`` results and of the first ``MOST_SHOWN_PATHS`` paths, their chunks and sources; of the
+    entities first those on paths, then seeds, then those that most of the others share; topics that are seeds or on paths.
+
+    Parameters
+    ----------
+    results : ids and kinds, best first
+    lineage : the chunk of a statement, the source of a chunk
+    """
+    made = Chosen()
+    made.kinds.update(results[:MOST_RESULTS])
+    made.left_out["result"] = len(results) - len(made.kinds)
+    shown = paths[:MOST_SHOWN_PATHS]
+    made.left_out["path"] = len(paths) - len(shown)
+    for path in shown:
+        made.kinds.update(zip(path.ids, path.kinds, strict=True))
+        made.path_nodes.update(path.ids)
+        for a, b in zip(path.ids, path.ids[1:], strict=False):
+            _walk(around, made, a, b)
+    _fill(around, made, Kind.ENTITY, wanted=seeds)
+    _fill(around, made, Kind.TOPIC, wanted=seeds)
+    for kind, above, relationship in _LINEAGE:
+        for key in [key for key, found in made.kinds.items() if found is kind and key in lineage]:
+            made.kinds[lineage[key]] = above
+            made.edges[Edge(key, lineage[key], relationship.value)] = None
+    _join(around, made)
+    made.left_out = +made.left_out
+    return made
+
+
+def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:
+    """Add one step of a path: its edge, else what both ends have in common, else an edge of its own."""
+    direct = around.beside(a).get(b)
+    bridges = [] if direct else around.bridges(a, b)[:_BRIDGES]
+    edges = [direct] if direct else [around.beside(end)[key] for key in bridges for end in (a, b)]
+    made.kinds.update({key: around.kinds[key] for key in bridges})
+    made.path_nodes.update(bridges)
+    found = edges or [Edge(a, b, "path")]
+    made.edges.update(dict.fromkeys(found))
+    made.path_edges.update(found)
+
+
+def _fill(around: Neighbourhood, made: Chosen, kind: Kind, *, wanted: Collection[str]) -> None:
+    """Add entities or topics beside what is shown, up to the bound of their kind."""
+    degree = Counter(other for key in made.kinds for other in _reached(around, made, key, kind))
+    there = {key for key, item in made.kinds.items() if item is kind}
+    most = MOST_ENTITIES if kind is Kind.ENTITY else MOST_TOPICS
+    ranked = sorted(degree.keys() - there, key=lambda key: (key not in wanted, -degree[key], key))
+    if kind is Kind.TOPIC:  # every statement has one: only those that led here say something
+        ranked = [key for key in ranked if key in wanted]
+    room = max(most - len(there), 0)
+    made.kinds.update(dict.fromkeys(ranked[:room], kind))
+    made.left_out[kind.value] = len(ranked[room:])
+
+
+def _reached(around: Neighbourhood, made: Chosen, key: str, kind: Kind) -> Iterable[str]:
+    """Neighbours of a kind; of a chunk of which no statement is shown, the entities of its statements."""
+    if made.kinds[key] is Kind.CHUNK and kind is Kind.ENTITY:
+        is_hidden = not any(item in made.kinds for item in around.of_kind(key, Kind.STATEMENT))
+        return around.mentioned(key) if is_hidden else ()
+    return around.of_kind(key, kind)
+
+
+def _join(around: Neighbourhood, made: Chosen) -> None:
+    """Add the edges between the nodes that are shown."""
+    for key in made.kinds:
+        found = (edge for other, edge in around.beside(key).items() if other in made.kinds)
+        made.edges.update(dict.fromkeys(found))
+        if made.kinds[key] is Kind.CHUNK:
+            for other in sorted(_reached(around, made, key, Kind.ENTITY)):
+                if other in made.kinds:
+                    made.edges[Edge(key, other, Relationship.MENTIONS.value)] = None

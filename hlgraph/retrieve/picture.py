@@ -1,0 +1,8 @@
+"""x"""
+
+from hlgraph.retrieve.request import Explanation
+
+
+def page(explanation: Explanation) -> str:
+    """x"""
+    return ""
