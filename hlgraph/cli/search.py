@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import answer_tree, explain_lines, place, print_json, say, search_tree, why
+from hlgraph.cli.explained import explain_lines, result_line
+from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
@@ -31,7 +33,18 @@ def search(
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the evidence was found.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."
+        ),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find evidence for a question.
@@ -44,21 +57,28 @@ def search(
       hlgraph search "Who designed the bridge?" --strategy topic --k 5 --explain
       hlgraph search "flood" --where 'year >= 1950 and category in ("event", "place")'
       hlgraph search "flood" --unit chunk --json
+      hlgraph search "Who designed the bridge?" --explain --picture bridge.html
     """
     state: State = context.obj
+    is_told = explain or picture is not None
     with state.open(corpus) as graph:
-        result = graph.search(question, strategy=strategy, k=k, unit=unit, where=where, mode=mode)
+        result = graph.search(question, strategy=strategy, k=k, unit=unit, where=where, mode=mode, explain=is_told)
+    if picture is not None:
+        picture.write_text(result.explain.to_html(), encoding="utf-8")
     if json:
         print_json(search_tree(result))
         return
     for number, item in enumerate(result.evidence, 1):
         say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
         if explain:
-            say(f"    why: {why(item)}")
+            found = result_line(result.explain, number)
+            say(f"    why: {why(item)}{'; ' if found else ''}{found}")
     if not result.evidence:
         say("no evidence")
     if explain:
-        say(*explain_lines(result))
+        say(*explain_lines(result.explain))
+    if picture is not None:
+        note(f"picture: {picture}")
 
 
 def answer(

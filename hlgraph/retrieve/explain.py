@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from hlgraph.records import Chunk, Entity, Evidence, Fact, Hit, Kind, Record, Source, Statement, Topic
 from hlgraph.retrieve.explain_graph import SHAPE, Chosen, Neighbourhood, choose
-from hlgraph.retrieve.explain_notes import MOST_BEST, Notes, Path
+from hlgraph.retrieve.explain_notes import MOST_BEST, Hop, Notes, Path
 from hlgraph.retrieve.explain_records import (
     EvidenceGraph,
     GraphEdge,
@@ -95,18 +95,7 @@ def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> 
             SeedTrace(item.kind, item.origin, item.count, names.hits(item.hits[:_MOST_SEEDS], item.kind), item.part)
             for item in notes.seeds
         ),
-        tuple(
-            HopTrace(
-                hop.depth,
-                hop.expanded,
-                hop.kept,
-                dict(hop.pruned),
-                names.hits(hop.best[:MOST_BEST], hop.kind),
-                hop.name,
-                part,
-            )
-            for hop, part in notes.hops
-        ),
+        tuple(_hop(hop, part, names) for hop, part in notes.hops),
         tuple(_path(path, around, names) for path in paths),
         tuple(
             ResultTrace(
@@ -148,6 +137,12 @@ def _around(session: Session, paths: Sequence[Path], *, results: Sequence[Node])
     seeds = sorted({key for key, kind in (*results, *walked) if kind in SHAPE.kinds})
     hops = 2 if any(kind is Kind.CHUNK for _, kind in results) else 1
     return Neighbourhood(session.pull(seeds, replace(SHAPE, hops=hops)))
+
+
+def _hop(hop: Hop, part: str, names: _Names) -> HopTrace:
+    pruned = {reason: count for reason, count in hop.pruned.items() if count}
+    best = names.hits(hop.best[:MOST_BEST], hop.kind)
+    return HopTrace(hop.depth, hop.expanded, hop.kept, pruned, best, hop.name, part)
 
 
 def _path(path: Path, around: Neighbourhood, names: _Names) -> PathTrace:

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal, Self, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
 from hlgraph.retrieve.explain_records import EvidenceGraph, HopTrace, PathTrace, ResultTrace, SeedTrace, StoreCost
 from hlgraph.trace import Call
-from hlgraph.where import Where
+from hlgraph.where import Where, parse
 
 Unit = Literal["statement", "chunk"]
 Mode = Literal["vector", "text", "hybrid"]
 MAX_K = 10_000
+
+
+class SearchOptions(TypedDict, total=False):
+    """What a search takes beside question, strategy and k.
+
+    ``unit``, ``mode`` and ``explain`` as in :class:`SearchRequest`; ``where``: a filter, or its text.
+    """
+
+    unit: Unit | None
+    mode: Mode
+    where: Where | str | None
+    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,17 @@ class SearchRequest:
             raise InputError(f"unit is {self.unit!r}; choose 'statement' or 'chunk'")
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
+
+    @classmethod
+    def of(cls, question: str, corpus: str, *, k: int, options: SearchOptions) -> Self:
+        """A request from keyword arguments. Raises TypeError for one that there is not, WhereError for a filter that is none."""
+        unknown = sorted(options.keys() - SearchOptions.__optional_keys__)
+        if unknown:
+            raise TypeError(f"search() got an unexpected keyword argument {unknown[0]!r}")
+        where = options.get("where")
+        admitted = parse(where) if isinstance(where, str) else where
+        mode, is_explained = options.get("mode", "vector"), options.get("explain", False)
+        return cls(question, corpus, k, options.get("unit"), mode, admitted, is_explained)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +136,3 @@ class SearchResult:
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
-
-
-class SearchOptions(TypedDict, total=False):
-    """What a search takes beside question, strategy and k.
-
-    ``unit``, ``mode`` and ``explain`` as in :class:`SearchRequest`; ``where``: a filter, or its text.
-    """
-
-    unit: Unit | None
-    mode: Mode
-    where: Where | str | None
-    explain: bool
