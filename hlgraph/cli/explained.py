@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlgraph.records import Scalar
+    from hlgraph.records import Kind, Scalar
     from hlgraph.retrieve import Explanation
     from hlgraph.retrieve.explain_records import NodeTrace, PathTrace
     from hlgraph.trace import Call
@@ -28,7 +28,7 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
     if explain.paths:
         yield "paths:"
     for number, path in enumerate(explain.paths[:_MOST_PATHS], 1):
-        yield from _path(number, path)
+        yield from _path(number, path, seeded={item.kind for item in explain.seeds})
     if len(explain.paths) > _MOST_PATHS:
         yield f"  ... and {len(explain.paths) - _MOST_PATHS} more (--json has all)"
     yield "steps:"
@@ -80,15 +80,17 @@ def _hops(explain: Explanation) -> Iterator[str]:
         )
 
 
-def _path(number: int, path: PathTrace) -> Iterator[str]:
+def _path(number: int, path: PathTrace, *, seeded: Collection[Kind]) -> Iterator[str]:
     yield f"  {_part(path.part)}path {number}, {path.score:.3g}"
     for at, node in enumerate(path.nodes):
         if at and path.joined_by[at - 1]:
             yield f"    | {', '.join(path.joined_by[at - 1])}"
         elif at:
             yield "    |"
-        seed = f"seed {node.seed_rank}" if node.seed_rank else "not among the seeds"
-        yield f"    {node.kind.value}: {_cut(node.name or node.id)} ({seed})"
+        seed = (
+            f" (seed {node.seed_rank})" if node.seed_rank else " (not among the seeds)" if node.kind in seeded else ""
+        )
+        yield f"    {node.kind.value}: {_cut(node.name or node.id)}{seed}"
 
 
 def _call(number: int, call: Call) -> Iterator[str]:

@@ -10,6 +10,7 @@ import typer
 from hlgraph.cli.explained import explain_lines, result_line
 from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.errors import InputError
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -64,7 +65,12 @@ def search(
     with state.open(corpus) as graph:
         result = graph.search(question, strategy=strategy, k=k, unit=unit, where=where, mode=mode, explain=is_told)
     if picture is not None:
-        picture.write_text(result.explain.to_html(), encoding="utf-8")
+        try:
+            picture.write_text(result.explain.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"{picture}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
+            ) from error
     if json:
         print_json(search_tree(result))
         return

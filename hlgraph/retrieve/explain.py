@@ -77,7 +77,7 @@ def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> 
     """Name what was noted. One pull, and one batch of records a kind, whatever the number of nodes."""
     names = _Names(session, notes)
     results = [_key(item) for item in evidence]
-    paths = sorted(notes.paths, key=lambda path: path.part)
+    paths = _ordered(notes.paths, results)
     around = _around(session, paths, results=results)
     wanted = {*results, *_noted(notes)}
     wanted |= {(key, around.kinds[key]) for path in paths for a, b in _steps(path) for key in around.bridges(a, b)}
@@ -111,6 +111,13 @@ def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> 
 
 def _key(item: Evidence) -> Node:
     return (item.statement_id, Kind.STATEMENT) if item.statement_id else (item.chunk_id, Kind.CHUNK)
+
+
+def _ordered(paths: Iterable[Path], results: Sequence[Node]) -> list[Path]:
+    """Paths to the best evidence first, then by score; those that reach none of it at the end; ties by ids."""
+    number = {key: at for at, (key, _) in enumerate(results)}
+    reached = {path: min((number.get(key, len(number)) for key in path.ids), default=len(number)) for path in paths}
+    return sorted(reached, key=lambda path: (reached[path], path.part, -path.score, path.ids))
 
 
 def _steps(path: Path) -> Iterable[tuple[str, str]]:

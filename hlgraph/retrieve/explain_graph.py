@@ -24,6 +24,7 @@ MOST_RESULTS = 12
 MOST_SHOWN_PATHS = 6
 MOST_ENTITIES = 16
 MOST_TOPICS = 8
+_ALONE = 8  # up to so many entities in all, those that only one of the others mentions are shown too
 _BRIDGES = 2
 _LINEAGE = (
     (Kind.STATEMENT, Kind.CHUNK, Relationship.IN_CHUNK),
@@ -83,6 +84,14 @@ class Neighbourhood:
         first = [item for item in ranked if item[0] == ranked[0][0]]
         return [key for _, _, key in first]
 
+    def direct(self, a: str, b: str) -> Edge | None:
+        """The edge between two nodes; a chunk mentions the entities of its statements."""
+        found = self.beside(a).get(b)
+        for chunk, entity in ((a, b), (b, a)):
+            if found is None and self.kinds.get(chunk) is Kind.CHUNK and entity in self.mentioned(chunk):
+                found = Edge(chunk, entity, Relationship.MENTIONS.value)
+        return found
+
     def mentioned(self, chunk: str) -> set[str]:
         """The entities of the statements of a chunk."""
         return {
@@ -102,8 +111,8 @@ def choose(
 ) -> Chosen:
     """The nodes and edges to show.
 
-    All of the first ``MOST_RESULTS`` results and of the first ``MOST_SHOWN_PATHS`` paths, their chunks and sources; of the
-    entities first those on paths, then seeds, then those that most of the others share; topics that are seeds or on paths.
+    All of the first ``MOST_RESULTS`` results and of the first ``MOST_SHOWN_PATHS`` paths to them (of all paths, where none
+    leads to a result), their chunks and sources; of the entities first those on paths, then seeds, then those that most of the others share; topics that are seeds or on paths.
 
     Parameters
     ----------
@@ -113,7 +122,8 @@ def choose(
     made = Chosen()
     made.kinds.update(results[:MOST_RESULTS])
     made.left_out["result"] = len(results) - len(made.kinds)
-    shown = paths[:MOST_SHOWN_PATHS]
+    reaching = [path for path in paths if not made.kinds.keys().isdisjoint(path.ids)]
+    shown = (reaching or paths)[:MOST_SHOWN_PATHS]
     made.left_out["path"] = len(paths) - len(shown)
     for path in shown:
         made.kinds.update(zip(path.ids, path.kinds, strict=True))
@@ -133,7 +143,7 @@ def choose(
 
 def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:
     """Add one step of a path: its edge, else what both ends have in common, else an edge of its own."""
-    direct = around.beside(a).get(b)
+    direct = around.direct(a, b)
     bridges = [] if direct else around.bridges(a, b)[:_BRIDGES]
     edges = [direct] if direct else [around.beside(end)[key] for key in bridges for end in (a, b)]
     made.kinds.update({key: around.kinds[key] for key in bridges})
@@ -151,9 +161,11 @@ def _fill(around: Neighbourhood, made: Chosen, kind: Kind, *, wanted: Collection
     ranked = sorted(degree.keys() - there, key=lambda key: (key not in wanted, -degree[key], key))
     if kind is Kind.TOPIC:  # every statement has one: only those that led here say something
         ranked = [key for key in ranked if key in wanted]
+    is_said = {key: key in wanted or degree[key] > 1 for key in ranked}
     room = max(most - len(there), 0)
-    made.kinds.update(dict.fromkeys(ranked[:room], kind))
-    made.left_out[kind.value] = len(ranked[room:])
+    kept = [key for at, key in enumerate(ranked[:room]) if is_said[key] or at + len(there) < _ALONE]
+    made.kinds.update(dict.fromkeys(kept, kind))
+    made.left_out[kind.value] = len(ranked) - len(kept)
 
 
 def _reached(around: Neighbourhood, made: Chosen, key: str, kind: Kind) -> Iterable[str]:

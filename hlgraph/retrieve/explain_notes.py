@@ -14,7 +14,7 @@ MOST_SEEDS = 100
 """Seeds of one search that are kept; how many there were is kept too."""
 MOST_BEST = 10
 """Nodes of one hop that are kept."""
-MOST_PATHS = 20
+MOST_PATHS = 100
 """Paths of one strategy that are kept, the best."""
 
 

@@ -34,7 +34,8 @@ def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> s
     nodes = {item.node.id: item for item in graph.nodes}
     return "\n".join(
         [
-            f'<svg viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" role="img" aria-label="The evidence subgraph">',
+            f'<svg viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" style="max-width: {layout.width:.0f}px" role="img" '
+            'aria-label="The evidence subgraph">',
             *_edges(graph, seeds, boxes=dict(layout.boxes)),
             *(_node(nodes.get(key), box, question, is_seed=key in seeds) for key, box in layout.boxes.items()),
             "</svg>",

@@ -66,6 +66,11 @@ class Session:
         milliseconds = (time.perf_counter() - start) * 1000
         self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
 
+    @property
+    def is_explained(self) -> bool:
+        """Whether notes are kept: what is worked out for them alone need not be, otherwise."""
+        return self.notes is not None
+
     def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
         """For the explanation: where the walk begins. :meth:`seeds` notes what it finds by itself.
 

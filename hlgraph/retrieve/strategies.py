@@ -78,6 +78,7 @@ class ChunkEntityRetriever:
         mentions = graph.edges[Relationship.MENTIONS][statements][:, entities]
         incidence = ((mentions.T @ in_chunk) > 0).astype(np.float32)  # entity x chunk
         at = graph.index(seeds)
+        seed_places = np.searchsorted(chunks, at[at >= 0])  # in `chunks`, best first
         is_seed = np.isin(chunks, at[at >= 0])
         degree = np.asarray(incidence.sum(axis=1)).ravel()
         is_shared = np.asarray(incidence @ is_seed.astype(np.float32)).ravel() > 0
@@ -90,6 +91,14 @@ class ChunkEntityRetriever:
         hits = [Hit(key, float(overlap[at])) for key, at in zip(ids, best, strict=True) if not is_seed[at]]
         pruned = {"shares no entity": len(chunks) - len(linked), "node limit": len(linked) - len(best)}
         session.note_hop(Hop(1, len(seeds), len(best), pruned, hits, Kind.CHUNK, "chunks that share an entity"))
+        if session.is_explained:
+            shared = (incidence[:, best].toarray() * weight[:, np.newaxis]).astype(np.float32)  # entity x best chunk
+            for chunk, hit in zip(best[~is_seed[best]], hits, strict=True):
+                column = shared[:, int(np.flatnonzero(best == chunk)[0])]
+                link = int(top_k(column, 1, tie_break=graph.ids[entities])[0])
+                seed = next(place for place in seed_places if incidence[link, place])
+                walk = [str(graph.ids[node]) for node in (chunks[seed], entities[link], chunks[chunk])]
+                session.note_path(walk, hit.score, kinds=[Kind.CHUNK, Kind.ENTITY, Kind.CHUNK])
         return rerank(session, Kind.CHUNK, ids=ids)
 
 

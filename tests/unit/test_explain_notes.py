@@ -33,12 +33,12 @@ def test_seeds_of_the_same_origin_replace_each_other_and_others_stand_beside() -
 def test_the_best_paths_of_each_part_are_kept_ties_by_ids() -> None:
     notes = Notes()
     for at in range(MOST_PATHS + 3):
-        notes.add_path([f"s{at:02}"], at // 2, kinds=[Kind.STATEMENT])
+        notes.add_path([f"s{at:03}"], at // 2, kinds=[Kind.STATEMENT])
     with notes.named("other"):
-        notes.add_path(["t", "s00"], 0.1, kinds=[Kind.TOPIC, Kind.STATEMENT])
+        notes.add_path(["t", "s000"], 0.1, kinds=[Kind.TOPIC, Kind.STATEMENT])
     mine = [path for path in notes.paths if not path.part]
     assert len(mine) == MOST_PATHS
-    assert [path.ids[0] for path in mine[:4]] == ["s22", "s20", "s21", "s18"]
+    assert [path.ids[0] for path in mine[:4]] == ["s102", "s100", "s101", "s098"]
     assert notes.paths[-1].kinds == (Kind.TOPIC, Kind.STATEMENT)
 
 
