@@ -114,9 +114,10 @@ def _key(item: Evidence) -> Node:
 
 
 def _ordered(paths: Iterable[Path], results: Sequence[Node]) -> list[Path]:
-    """Paths to the best evidence first, then by score; those that reach none of it at the end; ties by ids."""
+    """Paths that go on to the best evidence first, then by score; those that reach none of it at the end; ties by ids."""
     number = {key: at for at, (key, _) in enumerate(results)}
-    reached = {path: min((number.get(key, len(number)) for key in path.ids), default=len(number)) for path in paths}
+    last = len(number)
+    reached = {path: min((number.get(key, last) for key in path.ids[1:] or path.ids), default=last) for path in paths}
     return sorted(reached, key=lambda path: (reached[path], path.part, -path.score, path.ids))
 
 

@@ -111,8 +111,9 @@ def choose(
 ) -> Chosen:
     """The nodes and edges to show.
 
-    All of the first ``MOST_RESULTS`` results and of the first ``MOST_SHOWN_PATHS`` paths to them (of all paths, where none
-    leads to a result), their chunks and sources; of the entities first those on paths, then seeds, then those that most of the others share; topics that are seeds or on paths.
+    All of the first ``MOST_RESULTS`` results; of the first ``MOST_SHOWN_PATHS`` paths that go on to one of them (of all
+    paths, where none does) every node; their chunks and sources; of the entities first those on paths, then seeds, then
+    those that most of the others share; topics that are seeds or on paths.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def choose(
     made = Chosen()
     made.kinds.update(results[:MOST_RESULTS])
     made.left_out["result"] = len(results) - len(made.kinds)
-    reaching = [path for path in paths if not made.kinds.keys().isdisjoint(path.ids)]
+    reaching = [path for path in paths if not made.kinds.keys().isdisjoint(path.ids[1:] or path.ids)]
     shown = (reaching or paths)[:MOST_SHOWN_PATHS]
     made.left_out["path"] = len(paths) - len(shown)
     for path in shown:

@@ -71,9 +71,9 @@ def _node(item: GraphNode | None, box: Box, question: str, *, is_seed: bool) -> 
         f'<tspan x="{box.x + 10:.1f}" y="{box.y + 21 + at * LINE:.1f}">{escaped(line)}</tspan>'
         for at, line in enumerate(box.lines)
     )
-    badge = ""
+    badge = f'<circle class="found" cx="{box.x + box.width:.1f}" cy="{box.y:.1f}" r="6"/>' if is_seed else ""
     if item is not None and item.number:
-        badge = (
+        badge += (
             f'<g class="badge"><circle cx="{box.x:.1f}" cy="{box.y:.1f}" r="11"/>'
             f'<text x="{box.x:.1f}" y="{box.y + 4:.1f}">{item.number}</text></g>'
         )
