@@ -101,7 +101,7 @@ def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> 
             ResultTrace(
                 number,
                 names.node(key, kind, score=evidence[number - 1].score),
-                tuple(at for at, path in enumerate(paths, 1) if key in path.ids),
+                tuple(at for at, path in enumerate(paths, 1) if key in _reached(path)),
             )
             for number, (key, kind) in enumerate(results, 1)
         ),
@@ -119,6 +119,11 @@ def _ordered(paths: Iterable[Path], results: Sequence[Node]) -> list[Path]:
     last = len(number)
     reached = {path: min((number.get(key, last) for key in path.ids[1:] or path.ids), default=last) for path in paths}
     return sorted(reached, key=lambda path: (reached[path], path.part, -path.score, path.ids))
+
+
+def _reached(path: Path) -> tuple[str, ...]:
+    """The nodes that a path leads to: not the one that it begins with, unless it is the only one."""
+    return path.ids[1:] or path.ids
 
 
 def _steps(path: Path) -> Iterable[tuple[str, str]]:

@@ -20,6 +20,7 @@ from hlgraph.trace import Call, pretty
 if TYPE_CHECKING:
     from hlgraph.retrieve.request import Explanation
 
+_MOST_PATHS = 20
 _LEGEND = (
     ("k-question", "question"),
     ("k-entity", "entity"),
@@ -114,7 +115,7 @@ def _paths(paths: Sequence[PathTrace]) -> Iterator[str]:
     if not paths:
         return
     yield "<h2>Paths</h2>\n<ol>"
-    for path in paths:
+    for path in paths[:_MOST_PATHS]:
         parts = [_named(path.nodes[0])] if path.nodes else []
         for node, joint in zip(path.nodes[1:], path.joined_by, strict=True):
             names = ", ".join(joint)
@@ -122,6 +123,8 @@ def _paths(paths: Sequence[PathTrace]) -> Iterator[str]:
         part = f" ({path.part})" if path.part else ""
         yield f'<li>{" ".join(parts)} <span class="soft">{path.score:.4g}{escaped(part)}</span></li>'
     yield "</ol>"
+    if len(paths) > _MOST_PATHS:
+        yield f'<p class="soft">... and {len(paths) - _MOST_PATHS} more</p>'
 
 
 def _seeds(explanation: Explanation) -> Iterator[str]:
