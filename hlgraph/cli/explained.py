@@ -96,8 +96,8 @@ def _path(number: int, path: PathTrace, *, seeded: Collection[Kind]) -> Iterator
 def _call(number: int, call: Call) -> Iterator[str]:
     from hlgraph.retrieve.picture import call_text
 
-    rows = "" if call.rows < 0 else f", {call.rows:,} rows"
-    size = "" if call.bytes < 0 else f", {call.bytes:,} bytes"
+    rows = "" if call.rows is None else f", {call.rows:,} rows"
+    size = "" if call.bytes is None else f", {call.bytes:,} bytes"
     failed = ", failed" if call.is_failed else ""
     trips = f", {call.round_trips} round trips" if call.round_trips > 1 else ""
     yield f"  {number}. {call.store} {call.name} [{call.step}]: {call.milliseconds:.1f} ms{rows}{size}{trips}{failed}"

@@ -66,8 +66,8 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
             len(found),
             sum(call.round_trips for call in found),
             round(sum(call.milliseconds for call in found), 3),
-            sum(max(call.rows, 0) for call in found),
-            sum(max(call.bytes, 0) for call in found),
+            sum(call.rows or 0 for call in found),
+            sum(call.bytes or 0 for call in found),
         )
         for store, found in sorted(by_store.items())
     )
@@ -105,7 +105,7 @@ def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> 
             )
             for number, (key, kind) in enumerate(results, 1)
         ),
-        _picture(chosen, names, [key for key, _ in results]),
+        _picture(chosen, names, evidence),
     )
 
 
@@ -167,10 +167,11 @@ def _path(path: Path, around: Neighbourhood, names: _Names) -> PathTrace:
     return PathTrace(nodes, path.score, joined, path.part)
 
 
-def _picture(chosen: Chosen, names: _Names, results: Sequence[str]) -> EvidenceGraph:
-    number = {key: at for at, key in enumerate(results, 1)}
+def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> EvidenceGraph:
+    number = {_key(item)[0]: at for at, item in enumerate(evidence, 1)}
+    scores = {_key(item)[0]: item.score for item in evidence}
     nodes = (
-        GraphNode(names.node(key, kind), number.get(key, 0), key in chosen.path_nodes)
+        GraphNode(names.node(key, kind, score=scores.get(key)), number.get(key, 0), key in chosen.path_nodes)
         for key, kind in sorted(chosen.kinds.items())
     )
     edges = (

@@ -174,7 +174,7 @@ def _cell(value: object) -> str:
 def _calls(calls: Sequence[Call]) -> Iterator[str]:
     yield "<h2>Queries</h2>"
     for number, call in enumerate(calls, 1):
-        rows = "" if call.rows < 0 else f", {call.rows:,} rows"
+        rows = "" if call.rows is None else f", {call.rows:,} rows"
         title = f"{number}. {call.store} {call.name} ({call.step}): {call.milliseconds:.1f} ms{rows}"
         yield f"<details><summary>{escaped(title)}</summary><pre>{escaped(call_text(call))}</pre></details>"
 

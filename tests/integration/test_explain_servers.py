@@ -131,7 +131,7 @@ def test_requests_to_opensearch_have_body_rows_and_bytes(stores: Stores) -> None
     explain = _ask(stores, "statement", mode="hybrid").explain
     searches = [call for call in explain.calls if call.store == "opensearch" and "_search" in call.name]
     assert searches
-    assert all(call.language == "json" and call.bytes > 0 and call.rows >= 0 for call in searches)
+    assert all(call.language == "json" and call.bytes and call.rows is not None for call in searches)
     assert all(call.text.startswith("POST /") for call in searches)
     assert "<32 numbers>" in json.dumps([call.params for call in searches])
     assert any(call.rows == len(DOCUMENTS) + 1 for call in searches)
@@ -142,7 +142,7 @@ def test_the_cost_stands_by_store(stores: Stores) -> None:
     assert [item.store for item in explain.stores] == ["neo4j", "opensearch"]
     for item in explain.stores:
         calls = [call for call in explain.calls if call.store == item.store]
-        assert (item.calls, item.rows) == (len(calls), sum(max(call.rows, 0) for call in calls))
+        assert (item.calls, item.rows) == (len(calls), sum(call.rows or 0 for call in calls))
         assert item.round_trips >= item.calls
 
 

@@ -43,7 +43,7 @@ def test_a_listener_hears_name_rows_step_and_time() -> None:
         trace.count_rows(7)
     first, second = heard.calls
     assert (first.step, first.rows, first.bytes, first.round_trips) == ("search", 3, 10, 2)
-    assert (second.step, second.rows, second.bytes, second.round_trips) == ("", 7, -1, 1)
+    assert (second.step, second.rows, second.bytes, second.round_trips) == ("", 7, None, 1)
     assert first.milliseconds >= 0
 
 
