@@ -99,7 +99,7 @@ def _note_evidence(session: Session, ranked: Ranked, evidence: list[Evidence]) -
         pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
         kind = Kind.STATEMENT if evidence and evidence[0].statement_id else Kind.CHUNK
         best = [Hit(item.statement_id or item.chunk_id, item.score) for item in evidence]
-        session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "evidence"))
+        session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "returned"))
 
 
 def _name(retriever: Retriever) -> str:

@@ -71,7 +71,7 @@ def test_the_explanation_has_every_part() -> None:
     assert re.match(
         r"  1 chunks that share an entity: 5 expanded, \d+ kept.*; best [\d., ]+$", _section(text, "hops")[0]
     )
-    assert re.match(r"  3 evidence: \d+ expanded, 5 kept, pruned: beyond k \d+; best ", _section(text, "hops")[2])
+    assert re.match(r"  3 returned: \d+ expanded, 5 kept, pruned: beyond k \d+; best ", _section(text, "hops")[2])
     paths = _section(text, "paths")
     assert re.match(r"  path 1, [\d.]+$", paths[0])
     assert [line.split(":")[0].strip() for line in (paths[1], paths[3], paths[5])] == ["chunk", "entity", "chunk"]

@@ -126,7 +126,7 @@ def test_hops_say_what_was_kept_pruned_and_why(stores: Stores) -> None:
     assert links.pruned == {"node limit": 1}
     assert (rerank.name, rerank.depth, rerank.pruned) == ("rerank", 2, {})
     assert (evidence.name, evidence.kept, evidence.best[0].name) == (
-        "evidence", 1, "Aldane Bridge: The Aldane Bridge was designed by Mara Quill. The Aldane Bridge opened in 1931.",
+        "returned", 1, "Aldane Bridge: The Aldane Bridge was designed by Mara Quill. The Aldane Bridge opened in 1931.",
     )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def test_a_filter_holds_in_everything_that_is_named(stores: Stores) -> None:
 def test_no_evidence_is_explained_too(stores: Stores) -> None:
     explain = _ask(stores, "statement", "zeppelin", mode="text").explain
     assert (explain.results, explain.graph.nodes) == ((), ())
-    assert [hop.kept for hop in explain.hops if hop.name == "evidence"] == [0]
+    assert [hop.kept for hop in explain.hops if hop.name == "returned"] == [0]
 
 
 # Calls
