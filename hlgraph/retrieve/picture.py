@@ -97,9 +97,9 @@ def _results(explanation: Explanation) -> Iterator[str]:
         return
     yield "<ol>"
     for item in explanation.results:
-        seed = f"seed {item.node.seed_rank}" if item.node.seed_rank else "not among the seeds"
-        paths = f", on {_numbers(item.paths)}" if item.paths else ""
-        yield f'<li>{_named(item.node)} <span class="soft">{item.node.score or 0.0:.4g}, {seed}{paths}</span></li>'
+        paths = f"on {_numbers(item.paths)}" if item.paths else ""
+        words = ", ".join(filter(None, (f"{item.node.score or 0.0:.4g}", explanation.seed_words(item.node), paths)))
+        yield f'<li>{_named(item.node)} <span class="soft">{words}</span></li>'
     yield "</ol>"
 
 
@@ -117,8 +117,8 @@ def _paths(paths: Sequence[PathTrace]) -> Iterator[str]:
     yield "<h2>Paths</h2>\n<ol>"
     for path in paths[:_MOST_PATHS]:
         parts = [_named(path.nodes[0])] if path.nodes else []
-        for node, joint in zip(path.nodes[1:], path.joined_by, strict=True):
-            names = ", ".join(joint)
+        for at, (node, joint) in enumerate(zip(path.nodes[1:], path.joined_by, strict=True), 1):
+            names = "a jump" if at in path.jumps else ", ".join(joint)
             parts.append(f'<span class="soft">&mdash; <bdi>{escaped(names)}</bdi> &rarr;</span> {_named(node)}')
         part = f" ({path.part})" if path.part else ""
         yield f'<li>{" ".join(parts)} <span class="soft">{path.score:.4g}{escaped(part)}</span></li>'

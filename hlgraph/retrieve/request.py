@@ -8,7 +8,15 @@ from typing import Literal, Self, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
-from hlgraph.retrieve.explain_records import EvidenceGraph, HopTrace, PathTrace, ResultTrace, SeedTrace, StoreCost
+from hlgraph.retrieve.explain_records import (
+    EvidenceGraph,
+    HopTrace,
+    NodeTrace,
+    PathTrace,
+    ResultTrace,
+    SeedTrace,
+    StoreCost,
+)
 from hlgraph.trace import Call
 from hlgraph.where import Where, parse
 
@@ -119,6 +127,12 @@ class Explanation:
     calls: tuple[Call, ...] = ()
     stores: tuple[StoreCost, ...] = ()
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+
+    def seed_words(self, node: NodeTrace) -> str:
+        """Whether a node was a seed, in words; empty where no node of its kind was one."""
+        if node.seed_rank is not None:
+            return f"seed {node.seed_rank}"
+        return "not among the seeds" if any(item.kind is node.kind for item in self.seeds) else ""
 
     def to_html(self) -> str:
         """The evidence subgraph and the explanation as one page of HTML: no network, no script needed, light or dark.

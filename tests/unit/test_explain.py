@@ -8,21 +8,25 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from hlgraph import pipeline, trace
 from hlgraph.chunk import WholeChunker
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Hit, Kind, Relationship
+from hlgraph.records import Document, Hit, Kind, Relationship, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
-from hlgraph.retrieve.explain_notes import Hop
-from hlgraph.retrieve.explain_records import EvidenceGraph
+from hlgraph.retrieve.explain_graph import Neighbourhood, choose
+from hlgraph.retrieve.explain_notes import Hop, Path
+from hlgraph.retrieve.explain_records import EvidenceGraph, GraphEdge
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import ChunkEntityRetriever, StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Stores
+from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
@@ -50,6 +54,25 @@ class _Walk:
             for hit in hits:
                 session.note_path([first.id, hit.id], hit.score)
         return Ranked(Kind.STATEMENT, [first, *hits], {first.id: {"x": 1.0}})
+
+
+@dataclass(frozen=True, slots=True)
+class _Jump:
+    """From a statement to one that has nothing in common with it."""
+
+    unit: ClassVar[Unit] = "statement"
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        found = {item.text: hit for hit, item in _with_records(session)}
+        first, last = found["The Aldane Bridge opened in 1931."], found["Ivo Brandt wrote about the Orne."]
+        session.note_path([first.id, last.id], 0.5)
+        return Ranked(Kind.STATEMENT, [last], {last.id: {"x": 1.0}})
+
+
+def _with_records(session: Session) -> Iterator[tuple[Hit, Statement]]:
+    hits = session.seeds(Kind.STATEMENT, 10)
+    records = session.records(Kind.STATEMENT, [hit.id for hit in hits], made=Statement)
+    return ((hit, records[hit.id]) for hit in hits)
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +244,40 @@ def test_no_evidence_is_explained_too(stores: Stores) -> None:
     explain = _ask(stores, "statement", "zeppelin", mode="text").explain
     assert (explain.results, explain.graph.nodes) == ((), ())
     assert [hop.kept for hop in explain.hops if hop.name == "returned"] == [0]
+
+
+def test_a_path_leads_to_the_chunks_of_its_statements(stores: Stores) -> None:
+    explain = _ask(stores, _Walk(), "Mara Quill designed the Aldane Bridge", unit="chunk").explain
+    reached = next(item for item in explain.results if item.node.name.startswith("Mara Quill: "))
+    assert reached.paths == (2,)
+    assert explain.paths[1].nodes[1].name == "Mara Quill was born in Tessing."
+    walked = [edge for edge in explain.graph.edges if edge.is_on_path and edge.relationship == "in_chunk"]
+    assert (explain.paths[1].nodes[1].id, reached.node.id) in {(edge.start, edge.end) for edge in walked}
+
+
+def test_a_jump_is_called_one(stores: Stores) -> None:
+    explain = _ask(stores, _Jump()).explain
+    (path,) = explain.paths
+    assert (path.joined_by, path.jumps) == (((),), (1,))
+    assert [edge for edge in explain.graph.edges if edge.relationship == "path"] == [
+        GraphEdge(path.nodes[0].id, path.nodes[1].id, "path", is_on_path=True)
+    ]
+
+
+def test_synonyms_join_too() -> None:
+    ids = ["a", "b", "e1", "e2"]
+    kinds = [Kind.STATEMENT, Kind.STATEMENT, Kind.ENTITY, Kind.ENTITY]
+    mentions = sp.csr_array(([1.0, 1.0], ([0, 1], [2, 3])), shape=(4, 4), dtype=np.float32)
+    synonym = sp.csr_array(([0.9], ([2], [3])), shape=(4, 4), dtype=np.float32)
+    edges = {Relationship.MENTIONS: mentions, Relationship.SYNONYM: synonym}
+    around = Neighbourhood(Subgraph(np.array(ids), np.array([KINDS.index(kind) for kind in kinds], np.uint8), edges))
+    assert around.bridges("a", "b") == [("e1", "e2")]
+    assert around.bridges("a", "e1") == []
+    assert around.direct("a", "e1") is not None
+    path = Path(("a", "b"), (Kind.STATEMENT, Kind.STATEMENT), 1.0)
+    chosen = choose(around, [("b", Kind.STATEMENT)], paths=[path], seeds=(), lineage={})
+    assert {edge.relationship for edge in chosen.path_edges} == {"mentions", "synonym"}
+    assert chosen.path_nodes == set(ids)
 
 
 # Calls

@@ -72,7 +72,7 @@ def _explanation(text: str = "Who designed it?", graph: EvidenceGraph = _GRAPH) 
         1.5,
         (SeedTrace(Kind.STATEMENT, text, 1, (node,), text),),
         (HopTrace(1, 2, 1, {text: 1}, (node,), text, text),),
-        (PathTrace((node, node), 0.5, ((text,),), text),),
+        (PathTrace((node, node, node), 0.5, ((text,), ()), (2,), text),),
         (ResultTrace(1, node, (1,)),),
         (Call("neo4j", text, "cypher", text, {"a": text}, copyable=text), Call("x", "y", "json", text, {"a": text})),
         (StoreCost(text, 1, 1, 0.5, 1, 1),),
