@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchResult
-    from hlgraph.retrieve.request import Mode, SearchOptions
+    from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats
@@ -208,19 +208,20 @@ class HLGraph:
         *,
         strategy: str | Retriever = "statement",
         k: int = 10,
+        unit: Unit | None = None,
+        where: Where | str | None = None,
+        mode: Mode = "vector",
         **options: Unpack[SearchOptions],
     ) -> SearchResult:
         """Evidence for a question, best first, with an explanation of how it was found.
 
-        Options: ``unit`` (``statement`` or ``chunk``; default that of the strategy), ``where`` (a filter, or its text),
-        ``mode`` (``vector``, ``text`` or ``hybrid``; default ``vector``), ``explain`` (default False: steps and times; True:
-        seeds, hops, paths, every query, and ``result.explain.to_html()``).
+        ``explain`` (default False): see :class:`hlgraph.retrieve.SearchRequest`; then ``result.explain.to_html()`` draws it.
 
         Raises InputError (and its kinds) for a question, filter, strategy or corpus that cannot be used.
         """
         from hlgraph.retrieve import SearchRequest, search
 
-        request = SearchRequest.of(question, self.corpus, k=k, options=options)
+        request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
         embedder = self._embedder()
         return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=self._reranker())
 

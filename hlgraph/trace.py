@@ -114,6 +114,12 @@ def is_listening() -> bool:
     return _LISTENING.get() is not None
 
 
+def heard() -> tuple[Call, ...]:
+    """The calls that were collected here until now."""
+    collector = _LISTENING.get()
+    return () if collector is None else tuple(collector.calls)
+
+
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
     """Calls in the block are of this step; of the inner one, where steps are inside each other."""

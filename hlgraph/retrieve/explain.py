@@ -73,7 +73,7 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
     )
 
 
-def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
+def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
     """Name what was noted. One pull, and one batch of records a kind, whatever the number of nodes."""
     names = _Names(session, notes)
     results = [_key(item) for item in evidence]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypedDict
+from typing import Literal, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
@@ -18,23 +18,11 @@ from hlgraph.retrieve.explain_records import (
     StoreCost,
 )
 from hlgraph.trace import Call
-from hlgraph.where import Where, parse
+from hlgraph.where import Where
 
 Unit = Literal["statement", "chunk"]
 Mode = Literal["vector", "text", "hybrid"]
 MAX_K = 10_000
-
-
-class SearchOptions(TypedDict, total=False):
-    """What a search takes beside question, strategy and k.
-
-    ``unit``, ``mode`` and ``explain`` as in :class:`SearchRequest`; ``where``: a filter, or its text.
-    """
-
-    unit: Unit | None
-    mode: Mode
-    where: Where | str | None
-    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +57,11 @@ class SearchRequest:
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
 
-    @classmethod
-    def of(cls, question: str, corpus: str, *, k: int, options: SearchOptions) -> Self:
-        """A request from keyword arguments. Raises TypeError for one that there is not, WhereError for a filter that is none."""
-        unknown = sorted(options.keys() - SearchOptions.__optional_keys__)
-        if unknown:
-            raise TypeError(f"search() got an unexpected keyword argument {unknown[0]!r}")
-        where = options.get("where")
-        admitted = parse(where) if isinstance(where, str) else where
-        mode, is_explained = options.get("mode", "vector"), options.get("explain", False)
-        return cls(question, corpus, k, options.get("unit"), mode, admitted, is_explained)
+
+class SearchOptions(TypedDict, total=False):
+    """What else the search of the SDK takes by name: fields of :class:`SearchRequest` that few callers need."""
+
+    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +83,11 @@ class Explanation:
 
     Attributes
     ----------
-    question : as it was asked
     strategy, unit, mode, parameters : what was asked for
     steps : what was done, in order, with counts and times
     round_trips : calls to a store, counted as the strategy makes them; ``stores`` counts what went over the wire
     milliseconds : from the request to the evidence
+    question : as it was asked
     seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
     results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
     calls : every question to a store with its parameters and cost, in the order in which they ended
@@ -112,7 +95,6 @@ class Explanation:
     graph : the nodes and edges of the picture
     """
 
-    question: str
     strategy: str
     unit: str
     mode: str
@@ -120,6 +102,7 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    question: str = ""
     seeds: tuple[SeedTrace, ...] = ()
     hops: tuple[HopTrace, ...] = ()
     paths: tuple[PathTrace, ...] = ()

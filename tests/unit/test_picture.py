@@ -63,13 +63,13 @@ def _explanation(text: str = "Who designed it?", graph: EvidenceGraph = _GRAPH) 
     node = NodeTrace("s1", Kind.STATEMENT, text, 0.5, 1)
     return Explanation(
         text,
-        text,
         "statement",
         "vector",
         {"k": text},
         (),
         3,
         1.5,
+        text,
         (SeedTrace(Kind.STATEMENT, text, 1, (node,), text),),
         (HopTrace(1, 2, 1, {text: 1}, (node,), text, text),),
         (PathTrace((node, node, node), 0.5, ((text,), ()), (2,), text),),
@@ -239,7 +239,7 @@ def test_the_page_says_what_the_explanation_says() -> None:
 
 
 def test_a_search_that_was_not_asked_to_explain_has_no_page() -> None:
-    plain = Explanation("x", "chunk", "chunk", "vector", {}, (), 1, 0.5)
+    plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
     with pytest.raises(InputError, match="search with explain=True"):
         plain.to_html()
 
