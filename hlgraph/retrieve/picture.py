@@ -30,6 +30,7 @@ _LEGEND = (
     ("k-source", "source"),
     ("k-seed", "seed: a search found it"),
     ("k-walk", "on a path to the evidence"),
+    ("k-jump", "a jump of a path: nothing joins its ends"),
     ("k-number", "number of the evidence"),
 )
 
