@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchResult
-    from hlgraph.retrieve.request import SearchOptions
+    from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding
@@ -194,20 +194,21 @@ class HLGraph:
         *,
         strategy: str | Retriever = "statement",
         k: int = 10,
+        unit: Unit | None = None,
+        where: Where | str | None = None,
+        mode: Mode = "vector",
         **options: Unpack[SearchOptions],
     ) -> SearchResult:
         """Evidence for a question, best first, with an explanation of how it was found.
 
-        Options: ``unit`` (``statement`` or ``chunk``; default that of the strategy), ``where`` (a filter, or its text),
-        ``mode`` (``vector``, ``text`` or ``hybrid``; default ``vector``), ``diversity`` and ``tabular`` (see
-        :class:`hlgraph.retrieve.SearchRequest`), ``explain`` (default False: steps and times; True: seeds, hops, paths, every
-        query, and ``result.explain.to_html()``).
+        ``diversity``, ``tabular`` and ``explain`` (default False; then ``result.explain.to_html()`` draws it): see
+        :class:`hlgraph.retrieve.SearchRequest`.
 
         Raises InputError (and its kinds) for a question, filter, strategy or corpus that cannot be used.
         """
         from hlgraph.retrieve import SearchRequest, search
 
-        request = SearchRequest.of(question, self.corpus, k=k, options=options)
+        request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
         embedder = self._embedder()
         return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=self._reranker())
 
@@ -217,19 +218,20 @@ class HLGraph:
         *,
         strategy: str | Retriever = "statement",
         k: int = 20,
+        where: Where | str | None = None,
+        mode: Mode = "vector",
         **options: Unpack[SearchOptions],
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
 
-        Options as for :meth:`search`, but ``unit``: it is the statement. The chat model reads the labels of ``tabular``.
+        Options as for :meth:`search`; the chat model reads the labels of ``tabular`` beside the evidence.
 
         Raises what :meth:`search` raises, and ModelError (and its kinds) for a chat model that cannot be used.
         """
         from hlgraph.answer import chat_answer, extractive_answer
 
         chat = self._chat()
-        options["unit"] = "statement"
-        found = self.search(question, strategy=strategy, k=k, **options)
+        found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode, **options)
         if chat is not None:
             return chat_answer(question, found.evidence, model=chat, max_tokens=self.settings.models.max_tokens)
         return extractive_answer(question, found.evidence)

@@ -46,8 +46,8 @@ class Call:
     params : its parameters; of long lists the first thousand values, of a vector only how many numbers it has
     cut : how long the lists (or texts) really were of which only a part is kept, by the place in ``params``
     milliseconds : until the last row was here, without those of calls that were made inside this one
-    rows : how many rows came back; -1 where nobody counted
-    bytes : size of the answer; -1 where it is not known
+    rows : how many rows came back; None where nobody counted
+    bytes : size of the answer; None where it is not known
     round_trips : how often something went over the wire and back; of the embedded store, how often it was asked
     step : the step of the retrieval that asked
     copyable : Cypher only: ``:param`` lines and the statement, to paste into cypher-shell or the browser
@@ -61,8 +61,8 @@ class Call:
     params: Mapping[str, Value] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)
     milliseconds: float = 0.0
-    rows: int = -1
-    bytes: int = -1
+    rows: int | None = None
+    bytes: int | None = None
     round_trips: int = 1
     step: str = ""
     copyable: str = ""
@@ -73,8 +73,8 @@ class Call:
 class Running:
     """A call under way: its block fills in what came back."""
 
-    rows: int = -1
-    bytes: int = -1
+    rows: int | None = None
+    bytes: int | None = None
     round_trips: int = 1
 
 
@@ -112,6 +112,12 @@ def listening() -> Iterator[Collector]:
 def is_listening() -> bool:
     """Whether calls are collected here."""
     return _LISTENING.get() is not None
+
+
+def heard() -> tuple[Call, ...]:
+    """The calls that were collected here until now."""
+    collector = _LISTENING.get()
+    return () if collector is None else tuple(collector.calls)
 
 
 @contextlib.contextmanager

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlgraph.records import Kind, Scalar
+    from hlgraph.records import Scalar
     from hlgraph.retrieve import Explanation
     from hlgraph.retrieve.explain_records import NodeTrace, PathTrace
     from hlgraph.trace import Call
@@ -28,7 +28,7 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
     if explain.paths:
         yield "paths:"
     for number, path in enumerate(explain.paths[:_MOST_PATHS], 1):
-        yield from _path(number, path, seeded={item.kind for item in explain.seeds})
+        yield from _path(number, path, explain)
     if len(explain.paths) > _MOST_PATHS:
         yield f"  ... and {len(explain.paths) - _MOST_PATHS} more (--json has all)"
     yield "steps:"
@@ -52,9 +52,8 @@ def result_line(explain: Explanation, number: int) -> str:
     found = next((item for item in explain.results if item.number == number), None)
     if found is None:
         return ""
-    seed = f"seed {found.node.seed_rank}" if found.node.seed_rank else "not among the seeds"
-    paths = f"; on path {', '.join(map(str, found.paths))}" if found.paths else ""
-    return f"{seed}{paths}"
+    paths = f"on path {', '.join(map(str, found.paths))}" if found.paths else ""
+    return "; ".join(filter(None, (explain.seed_words(found.node), paths)))
 
 
 def _seeds(explain: Explanation) -> Iterator[str]:
@@ -80,24 +79,22 @@ def _hops(explain: Explanation) -> Iterator[str]:
         )
 
 
-def _path(number: int, path: PathTrace, *, seeded: Collection[Kind]) -> Iterator[str]:
+def _path(number: int, path: PathTrace, explain: Explanation) -> Iterator[str]:
     yield f"  {_part(path.part)}path {number}, {path.score:.3g}"
     for at, node in enumerate(path.nodes):
-        if at and path.joined_by[at - 1]:
-            yield f"    | {', '.join(path.joined_by[at - 1])}"
+        if at in path.jumps:
+            yield "    : a jump, nothing joins them"
         elif at:
-            yield "    |"
-        seed = (
-            f" (seed {node.seed_rank})" if node.seed_rank else " (not among the seeds)" if node.kind in seeded else ""
-        )
-        yield f"    {node.kind.value}: {_cut(node.name or node.id)}{seed}"
+            yield f"    | {', '.join(path.joined_by[at - 1])}".rstrip()
+        words = explain.seed_words(node)
+        yield f"    {node.kind.value}: {_cut(node.name or node.id)}{f' ({words})' if words else ''}"
 
 
 def _call(number: int, call: Call) -> Iterator[str]:
     from hlgraph.retrieve.picture import call_text
 
-    rows = "" if call.rows < 0 else f", {call.rows:,} rows"
-    size = "" if call.bytes < 0 else f", {call.bytes:,} bytes"
+    rows = "" if call.rows is None else f", {call.rows:,} rows"
+    size = "" if call.bytes is None else f", {call.bytes:,} bytes"
     failed = ", failed" if call.is_failed else ""
     trips = f", {call.round_trips} round trips" if call.round_trips > 1 else ""
     yield f"  {number}. {call.store} {call.name} [{call.step}]: {call.milliseconds:.1f} ms{rows}{size}{trips}{failed}"

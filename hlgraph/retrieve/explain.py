@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from hlgraph.records import Chunk, Entity, Evidence, Fact, Hit, Kind, Record, Source, Statement, Topic
-from hlgraph.retrieve.explain_graph import SHAPE, Chosen, Neighbourhood, choose
+from hlgraph.retrieve.explain_graph import SHAPE, Chosen, Neighbourhood, choose, reached
 from hlgraph.retrieve.explain_notes import MOST_BEST, Hop, Notes, Path
 from hlgraph.retrieve.explain_records import (
     EvidenceGraph,
@@ -66,27 +66,28 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
             len(found),
             sum(call.round_trips for call in found),
             round(sum(call.milliseconds for call in found), 3),
-            sum(max(call.rows, 0) for call in found),
-            sum(max(call.bytes, 0) for call in found),
+            sum(call.rows or 0 for call in found),
+            sum(call.bytes or 0 for call in found),
         )
         for store, found in sorted(by_store.items())
     )
 
 
-def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
+def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
     """Name what was noted. One pull, and one batch of records a kind, whatever the number of nodes."""
     names = _Names(session, notes)
     results = [_key(item) for item in evidence]
-    paths = _ordered(notes.paths, results)
-    around = _around(session, paths, results=results)
+    around = _around(session, notes.paths, results=results)
     wanted = {*results, *_noted(notes)}
-    wanted |= {(key, around.kinds[key]) for path in paths for a, b in _steps(path) for key in around.bridges(a, b)}
+    bridges = (bridge for path in notes.paths for a, b in _steps(path) for bridge in around.bridges(a, b))
+    wanted |= {(key, around.kinds[key]) for bridge in bridges for key in bridge}
     chunk_of = {item.statement_id: item.chunk_id for item in evidence if item.statement_id}
     statements = session.records(Kind.STATEMENT, _of_kind(wanted, Kind.STATEMENT), made=Statement)
     chunk_of = {key: item.chunk_id for key, item in statements.items()} | chunk_of
     wanted |= {(key, Kind.CHUNK) for key in chunk_of.values()}
     chunks = session.records(Kind.CHUNK, _of_kind(wanted, Kind.CHUNK), made=Chunk)
     lineage = chunk_of | {key: chunk.source_id for key, chunk in chunks.items()}
+    paths = _ordered(notes.paths, [key for key, _ in results], lineage=lineage)
     seeds = {hit.id for group in notes.seeds for hit in group.hits}
     chosen = choose(around, results, paths=paths, seeds=seeds, lineage=lineage)
     names.read(wanted | set(chosen.kinds.items()))
@@ -101,11 +102,11 @@ def explain(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> 
             ResultTrace(
                 number,
                 names.node(key, kind, score=evidence[number - 1].score),
-                tuple(at for at, path in enumerate(paths, 1) if key in path.ids),
+                tuple(at for at, path in enumerate(paths, 1) if key in reached(path, lineage)),
             )
             for number, (key, kind) in enumerate(results, 1)
         ),
-        _picture(chosen, names, [key for key, _ in results]),
+        _picture(chosen, names, evidence),
     )
 
 
@@ -113,12 +114,12 @@ def _key(item: Evidence) -> Node:
     return (item.statement_id, Kind.STATEMENT) if item.statement_id else (item.chunk_id, Kind.CHUNK)
 
 
-def _ordered(paths: Iterable[Path], results: Sequence[Node]) -> list[Path]:
+def _ordered(paths: Iterable[Path], results: Sequence[str], *, lineage: Mapping[str, str]) -> list[Path]:
     """Paths that go on to the best evidence first, then by score; those that reach none of it at the end; ties by ids."""
-    number = {key: at for at, (key, _) in enumerate(results)}
+    number = {key: at for at, key in enumerate(results)}
     last = len(number)
-    reached = {path: min((number.get(key, last) for key in path.ids[1:] or path.ids), default=last) for path in paths}
-    return sorted(reached, key=lambda path: (reached[path], path.part, -path.score, path.ids))
+    first = {path: min((number.get(key, last) for key in reached(path, lineage)), default=last) for path in paths}
+    return sorted(first, key=lambda path: (first[path], path.part, -path.score, path.ids))
 
 
 def _steps(path: Path) -> Iterable[tuple[str, str]]:
@@ -155,17 +156,24 @@ def _hop(hop: Hop, part: str, names: _Names) -> HopTrace:
 
 def _path(path: Path, around: Neighbourhood, names: _Names) -> PathTrace:
     nodes = tuple(names.node(key, kind) for key, kind in zip(path.ids, path.kinds, strict=True))
+    bridges = [around.bridges(a, b) for a, b in _steps(path)]
     joined = tuple(
-        tuple(names.name(key, around.kinds[key]) for key in around.bridges(a, b)[:_MOST_JOINTS])
-        for a, b in _steps(path)
+        tuple(" ~ ".join(names.name(key, around.kinds[key]) for key in bridge) for bridge in found[:_MOST_JOINTS])
+        for found in bridges
     )
-    return PathTrace(nodes, path.score, joined, path.part)
+    jumps = tuple(
+        at
+        for at, ((a, b), found) in enumerate(zip(_steps(path), bridges, strict=True), 1)
+        if not found and around.direct(a, b) is None
+    )
+    return PathTrace(nodes, path.score, joined, jumps, path.part)
 
 
-def _picture(chosen: Chosen, names: _Names, results: Sequence[str]) -> EvidenceGraph:
-    number = {key: at for at, key in enumerate(results, 1)}
+def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> EvidenceGraph:
+    number = {_key(item)[0]: at for at, item in enumerate(evidence, 1)}
+    scores = {_key(item)[0]: item.score for item in evidence}
     nodes = (
-        GraphNode(names.node(key, kind), number.get(key, 0), key in chosen.path_nodes)
+        GraphNode(names.node(key, kind, score=scores.get(key)), number.get(key, 0), key in chosen.path_nodes)
         for key, kind in sorted(chosen.kinds.items())
     )
     edges = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,15 @@ from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import KINDS, Subgraph
 
 SHAPE = PullShape(
-    frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK, Relationship.ABOUT, Relationship.RELATES}),
+    frozenset(
+        {
+            Relationship.MENTIONS,
+            Relationship.IN_CHUNK,
+            Relationship.ABOUT,
+            Relationship.RELATES,
+            Relationship.SYNONYM,
+        }
+    ),
     frozenset({Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK, Kind.TOPIC}),
 )
 """What is pulled around the evidence; chunks are followed one hop further, to the entities of their statements."""
@@ -73,8 +82,14 @@ class Neighbourhood:
         """The neighbours of one kind, by id."""
         return sorted(other for other in self.beside(key) if self.kinds[other] is kind)
 
-    def bridges(self, a: str, b: str) -> list[str]:
-        """What two nodes have in common: entities before topics before chunks, those with few neighbours first."""
+    def bridges(self, a: str, b: str) -> list[tuple[str, ...]]:
+        """What joins two nodes: each bridge one node that both have in common, or two entities that are synonyms.
+
+        Common entities, else common topics, else a common chunk, else synonyms; those with few neighbours first. Empty when
+        nothing joins them, and when they are neighbours themselves.
+        """
+        if self.direct(a, b) is not None:
+            return []
         both = self.beside(a).keys() & self.beside(b).keys()
         ranked = sorted(
             (_BRIDGE_KINDS.index(self.kinds[key]), len(self.beside(key)), key)
@@ -82,7 +97,16 @@ class Neighbourhood:
             if self.kinds[key] in _BRIDGE_KINDS
         )
         first = [item for item in ranked if item[0] == ranked[0][0]]
-        return [key for _, _, key in first]
+        return [(key,) for _, _, key in first] or self._synonyms(a, b)
+
+    def _synonyms(self, a: str, b: str) -> list[tuple[str, ...]]:
+        ends = set(self.of_kind(b, Kind.ENTITY))
+        return [
+            (start, end)
+            for start in self.of_kind(a, Kind.ENTITY)
+            for end, edge in sorted(self.beside(start).items())
+            if end in ends and edge.relationship == Relationship.SYNONYM.value
+        ]
 
     def direct(self, a: str, b: str) -> Edge | None:
         """The edge between two nodes; a chunk mentions the entities of its statements."""
@@ -99,6 +123,13 @@ class Neighbourhood:
             for statement in self.of_kind(chunk, Kind.STATEMENT)
             for entity in self.of_kind(statement, Kind.ENTITY)
         }
+
+
+def reached(path: Path, lineage: Mapping[str, str]) -> set[str]:
+    """The nodes that a path leads to, and the chunks of its statements: but for where it begins, unless it is that alone."""
+    ids, kinds = (path.ids[1:], path.kinds[1:]) if len(path.ids) > 1 else (path.ids, path.kinds)
+    held = {lineage[key] for key, kind in zip(ids, kinds, strict=True) if kind is Kind.STATEMENT and key in lineage}
+    return {*ids, *held}
 
 
 def choose(
@@ -123,7 +154,8 @@ def choose(
     made = Chosen()
     made.kinds.update(results[:MOST_RESULTS])
     made.left_out["result"] = len(results) - len(made.kinds)
-    reaching = [path for path in paths if not made.kinds.keys().isdisjoint(path.ids[1:] or path.ids)]
+    first = set(made.kinds)
+    reaching = [path for path in paths if first & reached(path, lineage)]
     shown = (reaching or paths)[:MOST_SHOWN_PATHS]
     made.left_out["path"] = len(paths) - len(shown)
     for path in shown:
@@ -131,6 +163,10 @@ def choose(
         made.path_nodes.update(path.ids)
         for a, b in zip(path.ids, path.ids[1:], strict=False):
             _walk(around, made, a, b)
+        for key in first & reached(path, lineage) - set(path.ids):  # chunks that are results, by their statements
+            edges = {Edge(item, key, Relationship.IN_CHUNK.value) for item in path.ids if lineage.get(item) == key}
+            made.path_nodes.add(key)
+            made.path_edges |= edges
     _fill(around, made, Kind.ENTITY, wanted=seeds)
     _fill(around, made, Kind.TOPIC, wanted=seeds)
     for kind, above, relationship in _LINEAGE:
@@ -145,11 +181,13 @@ def choose(
 def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:
     """Add one step of a path: its edge, else what both ends have in common, else an edge of its own."""
     direct = around.direct(a, b)
-    bridges = [] if direct else around.bridges(a, b)[:_BRIDGES]
-    edges = [direct] if direct else [around.beside(end)[key] for key in bridges for end in (a, b)]
-    made.kinds.update({key: around.kinds[key] for key in bridges})
-    made.path_nodes.update(bridges)
-    found = edges or [Edge(a, b, "path")]
+    found = [] if direct is None else [direct]
+    for bridge in around.bridges(a, b)[:_BRIDGES]:
+        walk = (a, *bridge, b)
+        found += [around.beside(start)[end] for start, end in itertools.pairwise(walk)]
+        made.kinds.update({key: around.kinds[key] for key in bridge})
+        made.path_nodes.update(bridge)
+    found = found or [Edge(a, b, "path")]
     made.edges.update(dict.fromkeys(found))
     made.path_edges.update(found)
 

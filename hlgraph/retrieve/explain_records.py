@@ -57,11 +57,19 @@ class HopTrace:
 
 @dataclass(frozen=True, slots=True)
 class PathTrace:
-    """Nodes in the order of a walk; ``joined_by``: for each two neighbours the names of what they have in common."""
+    """Nodes in the order of a walk.
+
+    Attributes
+    ----------
+    joined_by : for each step the names of what both ends have in common (``a ~ b``: two entities that are synonyms); empty
+        where the ends are neighbours in the graph, or where nothing joins them
+    jumps : the places, from 1, of the nodes that nothing joins with the node before: the walk jumped there
+    """
 
     nodes: tuple[NodeTrace, ...]
     score: float
     joined_by: tuple[tuple[str, ...], ...] = ()
+    jumps: tuple[int, ...] = ()
     part: str = ""
 
 

@@ -20,6 +20,7 @@ from hlgraph.trace import Call, pretty
 if TYPE_CHECKING:
     from hlgraph.retrieve.request import Explanation
 
+_MOST_PATHS = 20
 _LEGEND = (
     ("k-question", "question"),
     ("k-entity", "entity"),
@@ -29,6 +30,7 @@ _LEGEND = (
     ("k-source", "source"),
     ("k-seed", "seed: a search found it"),
     ("k-walk", "on a path to the evidence"),
+    ("k-jump", "a jump of a path: nothing joins its ends"),
     ("k-number", "number of the evidence"),
 )
 
@@ -96,9 +98,9 @@ def _results(explanation: Explanation) -> Iterator[str]:
         return
     yield "<ol>"
     for item in explanation.results:
-        seed = f"seed {item.node.seed_rank}" if item.node.seed_rank else "not among the seeds"
-        paths = f", on {_numbers(item.paths)}" if item.paths else ""
-        yield f'<li>{_named(item.node)} <span class="soft">{item.node.score or 0.0:.4g}, {seed}{paths}</span></li>'
+        paths = f"on {_numbers(item.paths)}" if item.paths else ""
+        words = ", ".join(filter(None, (f"{item.node.score or 0.0:.4g}", explanation.seed_words(item.node), paths)))
+        yield f'<li>{_named(item.node)} <span class="soft">{words}</span></li>'
     yield "</ol>"
 
 
@@ -114,14 +116,16 @@ def _paths(paths: Sequence[PathTrace]) -> Iterator[str]:
     if not paths:
         return
     yield "<h2>Paths</h2>\n<ol>"
-    for path in paths:
+    for path in paths[:_MOST_PATHS]:
         parts = [_named(path.nodes[0])] if path.nodes else []
-        for node, joint in zip(path.nodes[1:], path.joined_by, strict=True):
-            names = ", ".join(joint)
+        for at, (node, joint) in enumerate(zip(path.nodes[1:], path.joined_by, strict=True), 1):
+            names = "a jump" if at in path.jumps else ", ".join(joint)
             parts.append(f'<span class="soft">&mdash; <bdi>{escaped(names)}</bdi> &rarr;</span> {_named(node)}')
         part = f" ({path.part})" if path.part else ""
         yield f'<li>{" ".join(parts)} <span class="soft">{path.score:.4g}{escaped(part)}</span></li>'
     yield "</ol>"
+    if len(paths) > _MOST_PATHS:
+        yield f'<p class="soft">... and {len(paths) - _MOST_PATHS} more</p>'
 
 
 def _seeds(explanation: Explanation) -> Iterator[str]:
@@ -171,7 +175,7 @@ def _cell(value: object) -> str:
 def _calls(calls: Sequence[Call]) -> Iterator[str]:
     yield "<h2>Queries</h2>"
     for number, call in enumerate(calls, 1):
-        rows = "" if call.rows < 0 else f", {call.rows:,} rows"
+        rows = "" if call.rows is None else f", {call.rows:,} rows"
         title = f"{number}. {call.store} {call.name} ({call.step}): {call.milliseconds:.1f} ms{rows}"
         yield f"<details><summary>{escaped(title)}</summary><pre>{escaped(call_text(call))}</pre></details>"
 

@@ -153,7 +153,7 @@ def wrapped(text: str, column: Column) -> tuple[str, ...]:
     Examples
     --------
     >>> wrapped("The Aldane Bridge over the Orne opened in 1931 and stands to this day", COLUMNS[1])
-    ('The Aldane Bridge over', 'the Orne opened in…')
+    ('The Aldane Bridge', 'over the Orne opened…')
     """
     room = int((column.width - 2 * _PADDING) / _CHARACTER)
     lines: list[str] = []

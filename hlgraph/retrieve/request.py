@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypedDict
+from typing import Literal, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
-from hlgraph.retrieve.explain_records import EvidenceGraph, HopTrace, PathTrace, ResultTrace, SeedTrace, StoreCost
+from hlgraph.retrieve.explain_records import (
+    EvidenceGraph,
+    HopTrace,
+    NodeTrace,
+    PathTrace,
+    ResultTrace,
+    SeedTrace,
+    StoreCost,
+)
 from hlgraph.trace import Call
-from hlgraph.where import Where, parse
+from hlgraph.where import Where
 
 Unit = Literal["statement", "chunk"]
 Mode = Literal["vector", "text", "hybrid"]
 MAX_K = 10_000
-
-
-class SearchOptions(TypedDict, total=False):
-    """What a search takes beside question, strategy and k.
-
-    All as in :class:`SearchRequest`; ``where``: a filter, or its text.
-    """
-
-    unit: Unit | None
-    mode: Mode
-    where: Where | str | None
-    diversity: float | None
-    tabular: bool
-    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +65,13 @@ class SearchRequest:
         if self.diversity is not None and not 0 <= self.diversity <= 1:
             raise InputError(f"diversity is {self.diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
 
-    @classmethod
-    def of(cls, question: str, corpus: str, *, k: int, options: SearchOptions) -> Self:
-        """A request from keyword arguments. Raises TypeError for one that there is not, WhereError for a filter that is none."""
-        unknown = sorted(options.keys() - SearchOptions.__optional_keys__)
-        if unknown:
-            raise TypeError(f"search() got an unexpected keyword argument {unknown[0]!r}")
-        where = options.get("where")
-        admitted = parse(where) if isinstance(where, str) else where
-        return cls(
-            question,
-            corpus,
-            k,
-            options.get("unit"),
-            options.get("mode", "vector"),
-            admitted,
-            diversity=options.get("diversity"),
-            tabular=options.get("tabular", False),
-            explain=options.get("explain", False),
-        )
+
+class SearchOptions(TypedDict, total=False):
+    """What else the search of the SDK takes by name: fields of :class:`SearchRequest` that few callers need."""
+
+    diversity: float | None
+    tabular: bool
+    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +93,11 @@ class Explanation:
 
     Attributes
     ----------
-    question : as it was asked
     strategy, unit, mode, parameters : what was asked for
     steps : what was done, in order, with counts and times
     round_trips : calls to a store, counted as the strategy makes them; ``stores`` counts what went over the wire
     milliseconds : from the request to the evidence
+    question : as it was asked
     seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
     results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
     calls : every question to a store with its parameters and cost, in the order in which they ended
@@ -123,7 +105,6 @@ class Explanation:
     graph : the nodes and edges of the picture
     """
 
-    question: str
     strategy: str
     unit: str
     mode: str
@@ -131,6 +112,7 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    question: str = ""
     seeds: tuple[SeedTrace, ...] = ()
     hops: tuple[HopTrace, ...] = ()
     paths: tuple[PathTrace, ...] = ()
@@ -138,6 +120,12 @@ class Explanation:
     calls: tuple[Call, ...] = ()
     stores: tuple[StoreCost, ...] = ()
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+
+    def seed_words(self, node: NodeTrace) -> str:
+        """Whether a node was a seed, in words; empty where no node of its kind was one."""
+        if node.seed_rank is not None:
+            return f"seed {node.seed_rank}"
+        return "not among the seeds" if any(item.kind is node.kind for item in self.seeds) else ""
 
     def to_html(self) -> str:
         """The evidence subgraph and the explanation as one page of HTML: no network, no script needed, light or dark.

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import fields, replace
+from typing import Concatenate, ParamSpec
 
 from hlgraph import trace
 from hlgraph.errors import UnknownNameError
 from hlgraph.models.seams import Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
-from hlgraph.retrieve.explain import costs, explain
+from hlgraph.retrieve.explain import costs, explained
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
@@ -24,6 +27,7 @@ from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 _WIDER = 5
+P = ParamSpec("P")
 
 
 def retriever_named(name: str) -> Retriever:
@@ -35,6 +39,20 @@ def retriever_named(name: str) -> Retriever:
     return STRATEGIES[name]()
 
 
+def _heard(
+    work: Callable[Concatenate[SearchRequest, P], SearchResult],
+) -> Callable[Concatenate[SearchRequest, P], SearchResult]:
+    """Listen to the stores during a search that is to be explained."""
+
+    @functools.wraps(work)
+    def listening(request: SearchRequest, /, *args: P.args, **kwargs: P.kwargs) -> SearchResult:
+        with trace.listening() if request.explain else contextlib.nullcontext():
+            return work(request, *args, **kwargs)
+
+    return listening
+
+
+@_heard
 def search(
     request: SearchRequest, strategy: str | Retriever, *, stores: Stores, embedder: Embedder, reranker: Reranker
 ) -> SearchResult:
@@ -50,60 +68,48 @@ def search(
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
-    with trace.listening() if request.explain else contextlib.nullcontext() as heard:
-        start = time.perf_counter()
-        retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
-        with trace.step("find corpus"):
-            corpus = _checked(request, stores)
-        session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
-        unit = request.unit or retriever.unit
-        name = strategy if isinstance(strategy, str) else _name(strategy)
-        evidence = _found(session, retriever, unit, name=name)
-        parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
-        plain = Explanation(
-            request.question,
-            name,
-            unit,
-            request.mode,
-            parameters,
-            tuple(session.steps),
-            session.round_trips,
-            round((time.perf_counter() - start) * 1000, 3),
-        )
-        calls = tuple(heard.calls) if heard is not None else ()
-    if session.notes is None:
-        return SearchResult(evidence, plain)
-    more = explain(session, session.notes, evidence=evidence)
-    return SearchResult(evidence, replace(plain, **more._asdict(), calls=calls, stores=costs(calls)))
-
-
-def _found(session: Session, retriever: Retriever, unit: Unit, *, name: str) -> tuple[Evidence, ...]:
-    k = session.request.k
+    start = time.perf_counter()
+    retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
+    corpus = _checked(request, stores)
+    unit = request.unit or retriever.unit
+    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
     is_folded = unit == "chunk" and retriever.unit == "statement"
-    wanted = k * _WIDER if is_folded else k
+    wanted = request.k * _WIDER if is_folded else request.k
+    name = strategy if isinstance(strategy, str) else _name(strategy)
     tau = tau_of(session, name)
     while True:
-        if session.notes is not None:
-            session.notes.clear()
+        session.forget_notes()
         ranked = retriever.rank(session, wanted)
         evidence = _evidence(session, ranked, unit, tau=tau)
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
-        if len(evidence) >= k or len(ranked.hits) < wanted or wanted >= 100 * k:
-            _note_evidence(session, ranked, evidence[:k])
-            shown = evidence[:k]
-            return tuple(with_labels(session, shown) if session.request.tabular else shown)
+        if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
+            break
         wanted = 4 * max(wanted, len(ranked.hits))
+    shown = evidence[: request.k]
+    if request.tabular:
+        shown = with_labels(session, shown)
+    parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
+    milliseconds = round((time.perf_counter() - start) * 1000, 3)
+    steps = tuple(session.steps)
+    explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
+    return _explained(session, ranked, SearchResult(tuple(shown), explain))
 
 
-def _note_evidence(session: Session, ranked: Ranked, evidence: list[Evidence]) -> None:
-    """For the explanation: how many ranked nodes became evidence, and why others did not."""
-    if session.notes is not None:
-        dropped = dict(session.notes.dropped)
-        rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
-        pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
-        kind = Kind.STATEMENT if evidence and evidence[0].statement_id else Kind.CHUNK
-        best = [Hit(item.statement_id or item.chunk_id, item.score) for item in evidence]
-        session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "evidence"))
+def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
+    """With the whole explanation, where one is asked for."""
+    if session.notes is None:
+        return result
+    dropped, evidence = dict(session.notes.dropped), result.evidence
+    rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
+    pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
+    kind = Kind.STATEMENT if evidence and evidence[0].statement_id else Kind.CHUNK
+    best = [Hit(item.statement_id or item.chunk_id, item.score) for item in evidence]
+    session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "returned"))
+    calls = trace.heard()  # before the explanation asks for names
+    parts = explained(session, session.notes, evidence=evidence)
+    question = session.request.question
+    whole = replace(result.explain, question=question, calls=calls, stores=costs(calls), **parts._asdict())
+    return replace(result, explain=whole)
 
 
 def _name(retriever: Retriever) -> str:
@@ -111,7 +117,8 @@ def _name(retriever: Retriever) -> str:
 
 
 def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
-    found = stores.graph.stats(request.corpus, has_counts=False)
+    with trace.step("find corpus"):
+        found = stores.graph.stats(request.corpus, has_counts=False)
     if not found:
         known = [item.corpus for item in stores.graph.stats(has_counts=False)]
         there = f"there are: {', '.join(known)}" if known else "the store is empty; ingest something first"

@@ -71,6 +71,11 @@ class Session:
         """Whether notes are kept: what is worked out for them alone need not be, otherwise."""
         return self.notes is not None
 
+    def forget_notes(self) -> None:
+        """The strategy runs anew, with wider bounds."""
+        if self.notes is not None:
+            self.notes.clear()
+
     def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
         """For the explanation: where the walk begins. :meth:`seeds` notes what it finds by itself.
 

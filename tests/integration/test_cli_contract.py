@@ -29,7 +29,7 @@ from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
-DATA = {"metadata", "why", "details", "parameters", "errors"}
+DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out"}
 OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
     *("by_hops", "by_type", "by_subset"),
 }
@@ -160,7 +160,11 @@ def test_search(place: Path) -> None:
     assert {item["page"] is None for item in wide["evidence"]} == {True, False}
     assert [len(silent("search", QUESTION, "--k", 3)["evidence"])] == [3]
     assert all(item["statement_id"] is None for item in chunks["evidence"])
-    matches_snapshot("search", wide, chunks)
+    told = silent("search", QUESTION, "--strategy", "chunk_entity", "--explain", "--picture", place / "bridge.html")
+    assert told["explain"]["paths"]
+    assert (place / "bridge.html").read_text().startswith("<!doctype html>")
+    assert not wide["explain"]["calls"]
+    matches_snapshot("search", wide, chunks, told)
     none = silent("search", QUESTION, "--where", "year = 1")
     assert none["evidence"] == []
     assert none["explain"].keys() == wide["explain"].keys()
@@ -344,6 +348,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
             "InputError",
             "extraction by a chat model needs one; name it in HLGRAPH_CHAT",
         ),
+        (("search", QUESTION, "--picture", "nowhere/x.html"), "InputError", "name a file in a folder that is there"),
         (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local, precomputed or chat"),
         (("ingest", "x", "--extract", "precomputed"), "InputError", "--extractions"),
         (("ingest", "x", "--map", "text"), "InputError", "text=body"),

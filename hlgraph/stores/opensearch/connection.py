@@ -189,7 +189,7 @@ class Connection:
         line = request_text(method, path, parameters=parameters)
         with traced("opensearch", f"{method} {path}", text=line, language="json", params=lambda: _told(body)) as call:
             found, call.round_trips = self._patiently(method, path, data=data, parameters=parameters)
-            call.bytes = len(found.body.encode()) if is_listening() else -1
+            call.bytes = len(found.body.encode()) if is_listening() else None
             return found
 
     def _patiently(
