@@ -1,0 +1,403 @@
+"""Nodes that are close to a question and close to each other: search under a bound on the diameter (TopoRAG).
+
+What the bound is on. TopoRAG's Eq. 1 asks for ``diam(G[S]) <= D`` with the subgraph ``G[S]`` that the chosen nodes
+induce; its Lemmas 1 and 2 are proved with the distance ``d_G`` in the whole graph. The two differ: a path of G may leave
+S, so ``d_G(u, w) <= d_G[S](u, w)``, and S may be within D of itself in G while G[S] is not even connected. What each step
+guarantees:
+
+- Lemma 1 (all of C within D/2 of a center: ``d_G <= D`` between any two) guarantees the bound in G, not in G[S].
+- Lemma 2 (farther than D in G from every chosen node: reject) is right for both, since distances in G[S] are not shorter.
+- Alg. 1 and the check after a replacement guarantee what they measure.
+
+Here ``Distance.INDUCED`` (the default) enforces Eq. 1 as it is written, by an explicit check of every node that is taken;
+it implies the bound in G. ``Distance.GRAPH`` enforces the bound of the lemmas. Where only a part of a graph is given,
+distances in the part are not shorter than in the whole, so both bounds hold in the whole graph too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.distances import articulation_nodes, checked_edges, checked_nodes, hops_from, hops_to_any
+from hlgraph.algorithms.feasible import InGraph, Induced, Measure
+from hlgraph.errors import InputError
+from hlgraph.subgraph import Csr
+
+
+class Distance(StrEnum):
+    """Between chosen nodes: by paths inside the chosen set (Eq. 1), or by any path of the graph (Lemmas 1 and 2)."""
+
+    INDUCED = "induced"
+    GRAPH = "graph"
+
+
+@dataclass(frozen=True, slots=True)
+class DiameterBounds:
+    """What is searched for, and how widely.
+
+    Attributes
+    ----------
+    k : how many nodes (default 20; the paper varies it and names no default)
+    max_diameter : D, in hops (default 2; the paper: 2 to 3)
+    candidates : how many nodes the guided traversal visits (default 200; the paper does not say)
+    centers : R, how many centers prune the candidates (default 1, the paper does not say); 0: no pruning
+    starts : begin anew from so many nodes, the most similar ones, and keep the best set (default 1, as in the paper)
+    distance : what the bound is on
+
+    Raises
+    ------
+    InputError
+        A number is too small.
+    """
+
+    k: int = 20
+    max_diameter: int = 2
+    candidates: int = 200
+    centers: int = 1
+    starts: int = 1
+    distance: Distance = Distance.INDUCED
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("k", "max_diameter", "candidates", "starts"):
+            check.positive(name, getattr(self, name))
+        check.not_negative("centers", self.centers)
+
+
+class Selection(NamedTuple):
+    """Nodes within the bound.
+
+    Attributes
+    ----------
+    nodes : shape (at most k,), the most similar first, ties by index
+    diameter : of the nodes, by the distance asked for
+    is_complete : False when fewer than k nodes were found that keep the bound; what there is keeps it too
+    visited : candidates that were looked at
+    pruned : candidates that a center sorted out (Alg. 2)
+    rejected : candidates farther than D from all chosen nodes (Lemma 2)
+    replaced : chosen nodes that made room for a more similar one
+    """
+
+    nodes: NDArray[np.intp]
+    diameter: int
+    is_complete: bool
+    visited: int = 0
+    pruned: int = 0
+    rejected: int = 0
+    replaced: int = 0
+
+
+def post_filter(
+    adjacency: Csr, similarities: NDArray[np.floating], candidates: NDArray[np.integer], *, bounds: DiameterBounds
+) -> Selection:
+    """Algorithm 1: from the nearest nodes take those that widen the diameter least, as long as it keeps the bound.
+
+    ``v* = argmin_v diam(G[S + v])``, ties by similarity, then by index; where ``v*`` breaks the bound every other node
+    does, so the paper's removal of one after another ends the search. O(k^2 c (k + D)) time for c candidates.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; weights do not count
+    similarities : shape (n,), of each node to the question
+    candidates : nodes that a search gave (the paper's k'), in any order
+
+    Raises
+    ------
+    InputError
+        Shapes differ, a similarity is not finite, or a candidate is no node.
+
+    References
+    ----------
+    TopoRAG, section 3.3, Algorithm 1.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
+    >>> found = post_filter(line, np.array([.9, .1, .2, .3, .8]), np.arange(5), bounds=DiameterBounds(k=3))
+    >>> found.nodes.tolist(), found.diameter, found.is_complete
+    ([0, 2, 1], 2, True)
+    """
+    edges, scores = _checked(adjacency, similarities)
+    pool = _by_similarity(np.unique(checked_nodes("candidates", candidates, edges)), scores)
+    measure = _measure(edges, pool, bounds)
+    found: list[Selection] = []
+    for start in range(min(bounds.starts, len(pool))):
+        members = _grown(measure, [start], range(len(pool)), bounds=bounds, is_widening_least=True)
+        found.append(_selection(members, pool, measure, bounds))
+    return _best(found, scores, len(pool))
+
+
+def in_filter(
+    adjacency: Csr,
+    similarities: NDArray[np.floating],
+    entries: NDArray[np.integer],
+    *,
+    bounds: DiameterBounds,
+    rng: np.random.Generator | None = None,
+) -> Selection:
+    """The bound as a part of the search: traverse, prune by radius, take, replace.
+
+    1. :func:`guided_traversal` from the entries gives the candidates.
+    2. :func:`prune_by_radius` leaves those near the centers.
+    3. Take the most similar nodes of these that keep the bound, from the first center on, until there are k; go on with
+       the pruned ones where they are too few: the radius is sufficient, not necessary.
+    4. For each candidate that is left, the most similar first: leave it out if it is farther than D from all chosen nodes
+       (Lemma 2); else put it in the place of the least similar node that is no articulation node, if it is more similar
+       and the bound, checked explicitly, still holds.
+
+    O(candidates (n + degree)) time for 1, O(centers m D) for 2 with m edges, and O(k^2 c D) for 3 and O(c (k^3 + m) D) at
+    worst for 4.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; weights do not count
+    similarities : shape (n,), of each node to the question
+    entries : where the traversal begins
+    rng : draws the centers; None: the most similar nodes are the centers, so equal input gives equal output
+
+    Raises
+    ------
+    InputError
+        Shapes differ, a similarity is not finite, or an entry is no node.
+
+    References
+    ----------
+    TopoRAG, section 3.3 and appendix B.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
+    >>> found = in_filter(line, np.array([.1, .3, .2, .9, .8]), np.array([0]), bounds=DiameterBounds(k=3))
+    >>> found.nodes.tolist(), found.diameter, found.visited
+    ([3, 4, 2], 2, 5)
+    """
+    edges, scores = _checked(adjacency, similarities)
+    visited = guided_traversal(edges, scores, entries, limit=bounds.candidates)
+    pool = _by_similarity(visited, scores)
+    measure = _measure(edges, pool, bounds)
+    found: list[Selection] = []
+    for start in range(min(bounds.starts, len(pool))):
+        first = start if rng is None or not bounds.centers else int(rng.integers(len(pool)))
+        near = list(range(len(pool)))
+        if bounds.centers:
+            near = _pruned(edges, pool, first, bounds=bounds, rng=rng)
+        members = _grown(measure, [first], near, bounds=bounds)
+        members = _grown(measure, members, range(len(pool)), bounds=bounds)
+        members, rejected, replaced = _replaced(edges, scores[pool], members, pool=pool, measure=measure)
+        made = _selection(members, pool, measure, bounds)
+        found.append(made._replace(pruned=len(pool) - len(near), rejected=rejected, replaced=replaced))
+    return _best(found, scores, len(pool))
+
+
+def guided_traversal(
+    adjacency: Csr, similarities: NDArray[np.floating], entries: NDArray[np.integer], *, limit: int
+) -> NDArray[np.intp]:
+    """Nodes in the order of a best-first walk: always on to the most similar node that was seen, ties by index.
+
+    O(limit (n + degree)) time.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric
+    similarities : shape (n,), finite
+    entries : the nodes that are seen first
+    limit : visit at most so many
+
+    Raises
+    ------
+    InputError
+        An entry is no node of the graph, or the limit is below 1.
+
+    References
+    ----------
+    TopoRAG, appendix B (the traversal that gives the candidates).
+    """
+    check.positive("limit", limit)
+    seen = np.full(adjacency.shape[0], -np.inf)
+    is_open = np.ones(adjacency.shape[0], dtype=bool)
+    first = checked_nodes("entries", entries, adjacency)
+    seen[first] = similarities[first]
+    order: list[int] = []
+    while len(order) < limit and len(seen):
+        node = int(seen.argmax())
+        if seen[node] == -np.inf:
+            break
+        order.append(node)
+        is_open[node] = False
+        seen[node] = -np.inf
+        others = adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]]
+        others = others[is_open[others]]
+        seen[others] = similarities[others]
+    return np.array(order, dtype=np.intp)
+
+
+def prune_by_radius(
+    adjacency: Csr,
+    candidates: NDArray[np.integer],
+    *,
+    max_diameter: int,
+    centers: int,
+    rng: np.random.Generator | None = None,
+) -> NDArray[np.intp]:
+    """Algorithm 2: center after center, remove the candidates farther than D/2 from it, in hops of the whole graph.
+
+    A center is drawn from what the ones before have left; without ``rng`` it is the first of these. All that is left is
+    within D/2 of every center, so within D of each other in the whole graph (Lemma 1). For odd D, D/2 hops are those
+    of D - 1. O(centers m D) time for m edges.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric
+    candidates : shape (c,), the order is kept
+    max_diameter : D
+    centers : R, 1 or more
+
+    Raises
+    ------
+    InputError
+        A candidate is no node of the graph, or a number is below 1.
+
+    References
+    ----------
+    TopoRAG, Algorithm 2 and Lemma 1.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
+    >>> prune_by_radius(line, np.array([1, 4, 0, 2]), max_diameter=2, centers=1)
+    array([1, 0, 2])
+    """
+    check.positive("max_diameter", max_diameter)
+    check.positive("centers", centers)
+    left = checked_nodes("candidates", candidates, adjacency)
+    used: list[int] = []
+    for _ in range(centers):
+        fresh = left[~np.isin(left, used)]
+        if not len(fresh):
+            break
+        center = int(fresh[0] if rng is None else rng.choice(fresh))
+        used.append(center)
+        radius = max_diameter // 2
+        left = left[hops_from(adjacency, np.array([center]), max_hops=radius)[0, left] <= radius]
+    return left
+
+
+def _pruned(
+    edges: Csr, pool: NDArray[np.intp], first: int, *, bounds: DiameterBounds, rng: np.random.Generator | None
+) -> list[int]:
+    """Places in the pool that Algorithm 2 leaves when its first center is at this place."""
+    near = prune_by_radius(
+        edges, np.roll(pool, -first), max_diameter=bounds.max_diameter, centers=1
+    )  # rolled, so that the first center stands first
+    if bounds.centers > 1:
+        rest = near[near != pool[first]] if rng is None else near
+        more = prune_by_radius(
+            edges, rest, max_diameter=bounds.max_diameter, centers=bounds.centers - 1, rng=rng
+        )
+        near = np.append(more, pool[first])
+    return np.flatnonzero(np.isin(pool, near)).tolist()
+
+
+def _grown(
+    measure: Measure,
+    members: list[int],
+    allowed: range | list[int],
+    *,
+    bounds: DiameterBounds,
+    is_widening_least: bool = False,
+) -> list[int]:
+    """The set with nodes added until there are k or none fits: the most similar, or those that widen it least."""
+    taken = list(members)
+    rest = np.array([place for place in allowed if place not in set(taken)], dtype=np.intp)
+    while len(taken) < bounds.k and len(rest):
+        widths = measure.with_each(taken, rest)
+        at = int(widths.argmin() if is_widening_least else (widths <= bounds.max_diameter).argmax())
+        if widths[at] > bounds.max_diameter:
+            break
+        taken.append(int(rest[at]))
+        rest = np.delete(rest, at)
+    return taken
+
+
+def _replaced(
+    edges: Csr, scores: NDArray[np.float64], members: list[int], *, pool: NDArray[np.intp], measure: Measure
+) -> tuple[list[int], int, int]:
+    """One pass of replacements over the pool, the most similar candidates first; how many were rejected and replaced."""
+    taken = list(members)
+    rejected = replaced = 0
+    reach, worst = _reach(edges, pool, taken, measure), _least_needed(measure, taken, scores)
+    for place in range(len(pool)):
+        # The pool is in the order of similarity: from here on no candidate is better than the worst that may go.
+        if worst < 0 or scores[place] <= scores[taken[worst]]:
+            break
+        if place in taken:
+            continue
+        if not reach[place]:
+            rejected += 1
+            continue
+        other = [*taken[:worst], *taken[worst + 1 :], place]
+        if measure.of(other) <= measure.max_diameter:
+            taken = other
+            replaced += 1
+            reach, worst = _reach(edges, pool, taken, measure), _least_needed(measure, taken, scores)
+    return taken, rejected, replaced
+
+
+def _reach(edges: Csr, pool: NDArray[np.intp], members: list[int], measure: Measure) -> NDArray[np.bool_]:
+    """Which candidates Lemma 2 lets pass."""
+    limit = measure.max_diameter
+    return hops_to_any(edges, pool[members], max_hops=limit)[pool] <= limit
+
+
+def _least_needed(measure: Measure, members: list[int], scores: NDArray[np.float64]) -> int:
+    """Where in the set the least similar node stands that is no articulation node of it; -1 for a single node."""
+    if len(members) < 2:
+        return -1
+    is_free = ~articulation_nodes(measure.edges_of(members))
+    order = sorted(np.flatnonzero(is_free).tolist(), key=lambda at: (scores[members[at]], -members[at]))
+    return int(order[0])
+
+
+def _checked(adjacency: Csr, similarities: NDArray[np.floating]) -> tuple[Csr, NDArray[np.float64]]:
+    edges = checked_edges(adjacency)
+    scores = np.asarray(similarities, dtype=np.float64)
+    if scores.shape != (edges.shape[0],):
+        raise InputError(f"similarities have the shape {scores.shape}, the graph has {edges.shape[0]} nodes; give one each")
+    check.finite("similarities", scores)
+    return edges, scores
+
+
+def _by_similarity(nodes: NDArray[np.intp], scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    return nodes[np.lexsort((nodes, -scores[nodes]))]
+
+
+def _measure(edges: Csr, pool: NDArray[np.intp], bounds: DiameterBounds) -> Measure:
+    inside = np.asarray(edges[pool][:, pool].todense()) > 0
+    np.fill_diagonal(inside, val=False)
+    if bounds.distance is Distance.INDUCED:
+        return Induced(inside, bounds.max_diameter)
+    return InGraph(inside, bounds.max_diameter, hops_from(edges, pool, max_hops=bounds.max_diameter)[:, pool])
+
+
+def _selection(
+    members: list[int], pool: NDArray[np.intp], measure: Measure, bounds: DiameterBounds
+) -> Selection:
+    places = sorted(members)  # the pool is in the order of similarity
+    return Selection(pool[places], measure.of(places), len(places) == bounds.k)
+
+
+def _best(found: list[Selection], scores: NDArray[np.float64], visited: int) -> Selection:
+    """The largest set, then that of the highest sum of similarities, then the one found first."""
+    if not found:
+        return Selection(np.empty(0, dtype=np.intp), 0, is_complete=False, visited=visited)
+    order = sorted(range(len(found)), key=lambda at: (-len(found[at].nodes), -float(scores[found[at].nodes].sum()), at))
+    return found[order[0]]._replace(visited=visited)
