@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.distances import articulation_nodes, checked_edges, checked_nodes, hops_from, hops_to_any
-from hlgraph.algorithms.feasible import InGraph, Induced, Measure
+from hlgraph.algorithms.feasible import Induced, InGraph, Measure
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
@@ -93,8 +93,15 @@ class Selection(NamedTuple):
     replaced: int = 0
 
 
+class Pruned(NamedTuple):
+    """The candidates that all centers leave, in the order given, and the centers, in the order in which they were used."""
+
+    nodes: NDArray[np.intp]
+    centers: NDArray[np.intp]
+
+
 def post_filter(
-    adjacency: Csr, similarities: NDArray[np.floating], candidates: NDArray[np.integer], *, bounds: DiameterBounds
+    adjacency: Csr, similarities: NDArray[np.floating], *, candidates: NDArray[np.integer], bounds: DiameterBounds
 ) -> Selection:
     """Algorithm 1: from the nearest nodes take those that widen the diameter least, as long as it keeps the bound.
 
@@ -120,16 +127,16 @@ def post_filter(
     --------
     >>> import scipy.sparse as sp
     >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> found = post_filter(line, np.array([.9, .1, .2, .3, .8]), np.arange(5), bounds=DiameterBounds(k=3))
+    >>> found = post_filter(line, np.array([.9, .1, .2, .3, .8]), candidates=np.arange(5), bounds=DiameterBounds(k=3))
     >>> found.nodes.tolist(), found.diameter, found.is_complete
     ([0, 2, 1], 2, True)
     """
     edges, scores = _checked(adjacency, similarities)
-    pool = _by_similarity(np.unique(checked_nodes("candidates", candidates, edges)), scores)
+    pool = _by_similarity(np.unique(checked_nodes("candidates", candidates, size=edges.shape[0])), scores)
     measure = _measure(edges, pool, bounds)
     found: list[Selection] = []
     for start in range(min(bounds.starts, len(pool))):
-        members = _grown(measure, [start], range(len(pool)), bounds=bounds, is_widening_least=True)
+        members = _grown(measure, [start], list(range(len(pool))), bounds=bounds, is_widening_least=True)
         found.append(_selection(members, pool, measure, bounds))
     return _best(found, scores, len(pool))
 
@@ -137,8 +144,8 @@ def post_filter(
 def in_filter(
     adjacency: Csr,
     similarities: NDArray[np.floating],
-    entries: NDArray[np.integer],
     *,
+    entries: NDArray[np.integer],
     bounds: DiameterBounds,
     rng: np.random.Generator | None = None,
 ) -> Selection:
@@ -175,22 +182,26 @@ def in_filter(
     --------
     >>> import scipy.sparse as sp
     >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> found = in_filter(line, np.array([.1, .3, .2, .9, .8]), np.array([0]), bounds=DiameterBounds(k=3))
+    >>> found = in_filter(line, np.array([.1, .3, .2, .9, .8]), entries=np.array([0]), bounds=DiameterBounds(k=3))
     >>> found.nodes.tolist(), found.diameter, found.visited
     ([3, 4, 2], 2, 5)
     """
     edges, scores = _checked(adjacency, similarities)
-    visited = guided_traversal(edges, scores, entries, limit=bounds.candidates)
+    visited = guided_traversal(edges, scores, entries=entries, limit=bounds.candidates)
     pool = _by_similarity(visited, scores)
     measure = _measure(edges, pool, bounds)
     found: list[Selection] = []
+    everywhere = list(range(len(pool)))
     for start in range(min(bounds.starts, len(pool))):
-        first = start if rng is None or not bounds.centers else int(rng.integers(len(pool)))
-        near = list(range(len(pool)))
+        first, near = start, everywhere
         if bounds.centers:
-            near = _pruned(edges, pool, first, bounds=bounds, rng=rng)
+            left = prune_by_radius(
+                edges, np.roll(pool, -start), max_diameter=bounds.max_diameter, centers=bounds.centers, rng=rng
+            )
+            first = int(np.flatnonzero(pool == left.centers[0])[0])
+            near = np.flatnonzero(np.isin(pool, left.nodes)).tolist()
         members = _grown(measure, [first], near, bounds=bounds)
-        members = _grown(measure, members, range(len(pool)), bounds=bounds)
+        members = _grown(measure, members, everywhere, bounds=bounds)
         members, rejected, replaced = _replaced(edges, scores[pool], members, pool=pool, measure=measure)
         made = _selection(members, pool, measure, bounds)
         found.append(made._replace(pruned=len(pool) - len(near), rejected=rejected, replaced=replaced))
@@ -198,7 +209,7 @@ def in_filter(
 
 
 def guided_traversal(
-    adjacency: Csr, similarities: NDArray[np.floating], entries: NDArray[np.integer], *, limit: int
+    adjacency: Csr, similarities: NDArray[np.floating], *, entries: NDArray[np.integer], limit: int
 ) -> NDArray[np.intp]:
     """Nodes in the order of a best-first walk: always on to the most similar node that was seen, ties by index.
 
@@ -223,7 +234,7 @@ def guided_traversal(
     check.positive("limit", limit)
     seen = np.full(adjacency.shape[0], -np.inf)
     is_open = np.ones(adjacency.shape[0], dtype=bool)
-    first = checked_nodes("entries", entries, adjacency)
+    first = checked_nodes("entries", entries, size=adjacency.shape[0])
     seen[first] = similarities[first]
     order: list[int] = []
     while len(order) < limit and len(seen):
@@ -246,17 +257,17 @@ def prune_by_radius(
     max_diameter: int,
     centers: int,
     rng: np.random.Generator | None = None,
-) -> NDArray[np.intp]:
+) -> Pruned:
     """Algorithm 2: center after center, remove the candidates farther than D/2 from it, in hops of the whole graph.
 
     A center is drawn from what the ones before have left; without ``rng`` it is the first of these. All that is left is
-    within D/2 of every center, so within D of each other in the whole graph (Lemma 1). For odd D, D/2 hops are those
-    of D - 1. O(centers m D) time for m edges.
+    within D/2 of every center, the centers among them, so within D of each other in the whole graph (Lemma 1). For odd D,
+    D/2 hops are those of D - 1. O(centers m D) time for m edges.
 
     Parameters
     ----------
     adjacency : CSR of shape (n, n), symmetric
-    candidates : shape (c,), the order is kept
+    candidates : shape (c,)
     max_diameter : D
     centers : R, 1 or more
 
@@ -273,12 +284,12 @@ def prune_by_radius(
     --------
     >>> import scipy.sparse as sp
     >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> prune_by_radius(line, np.array([1, 4, 0, 2]), max_diameter=2, centers=1)
+    >>> prune_by_radius(line, np.array([1, 4, 0, 2]), max_diameter=2, centers=1).nodes
     array([1, 0, 2])
     """
     check.positive("max_diameter", max_diameter)
     check.positive("centers", centers)
-    left = checked_nodes("candidates", candidates, adjacency)
+    left = checked_nodes("candidates", candidates, size=adjacency.shape[0])
     used: list[int] = []
     for _ in range(centers):
         fresh = left[~np.isin(left, used)]
@@ -288,29 +299,13 @@ def prune_by_radius(
         used.append(center)
         radius = max_diameter // 2
         left = left[hops_from(adjacency, np.array([center]), max_hops=radius)[0, left] <= radius]
-    return left
-
-
-def _pruned(
-    edges: Csr, pool: NDArray[np.intp], first: int, *, bounds: DiameterBounds, rng: np.random.Generator | None
-) -> list[int]:
-    """Places in the pool that Algorithm 2 leaves when its first center is at this place."""
-    near = prune_by_radius(
-        edges, np.roll(pool, -first), max_diameter=bounds.max_diameter, centers=1
-    )  # rolled, so that the first center stands first
-    if bounds.centers > 1:
-        rest = near[near != pool[first]] if rng is None else near
-        more = prune_by_radius(
-            edges, rest, max_diameter=bounds.max_diameter, centers=bounds.centers - 1, rng=rng
-        )
-        near = np.append(more, pool[first])
-    return np.flatnonzero(np.isin(pool, near)).tolist()
+    return Pruned(left, np.array(used, dtype=np.intp))
 
 
 def _grown(
     measure: Measure,
     members: list[int],
-    allowed: range | list[int],
+    allowed: list[int],
     *,
     bounds: DiameterBounds,
     is_widening_least: bool = False,
@@ -371,7 +366,9 @@ def _checked(adjacency: Csr, similarities: NDArray[np.floating]) -> tuple[Csr, N
     edges = checked_edges(adjacency)
     scores = np.asarray(similarities, dtype=np.float64)
     if scores.shape != (edges.shape[0],):
-        raise InputError(f"similarities have the shape {scores.shape}, the graph has {edges.shape[0]} nodes; give one each")
+        raise InputError(
+            f"similarities have the shape {scores.shape}, the graph has {edges.shape[0]} nodes; give one each"
+        )
     check.finite("similarities", scores)
     return edges, scores
 
@@ -385,12 +382,10 @@ def _measure(edges: Csr, pool: NDArray[np.intp], bounds: DiameterBounds) -> Meas
     np.fill_diagonal(inside, val=False)
     if bounds.distance is Distance.INDUCED:
         return Induced(inside, bounds.max_diameter)
-    return InGraph(inside, bounds.max_diameter, hops_from(edges, pool, max_hops=bounds.max_diameter)[:, pool])
+    return InGraph(inside, bounds.max_diameter, hops=hops_from(edges, pool, max_hops=bounds.max_diameter)[:, pool])
 
 
-def _selection(
-    members: list[int], pool: NDArray[np.intp], measure: Measure, bounds: DiameterBounds
-) -> Selection:
+def _selection(members: list[int], pool: NDArray[np.intp], measure: Measure, bounds: DiameterBounds) -> Selection:
     places = sorted(members)  # the pool is in the order of similarity
     return Selection(pool[places], measure.of(places), len(places) == bounds.k)
 

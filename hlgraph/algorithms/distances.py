@@ -42,7 +42,7 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
     """
     edges = checked_edges(adjacency)
     check.not_negative("max_hops", max_hops)
-    wanted = checked_nodes("starts", starts, edges)
+    wanted = checked_nodes("starts", starts, size=edges.shape[0])
     found = np.full((len(wanted), edges.shape[0]), max_hops + 1, dtype=np.int16)
     for at in range(0, len(wanted), _BLOCK):
         block = found[at : at + _BLOCK]
@@ -70,7 +70,7 @@ def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) 
     edges = checked_edges(adjacency)
     check.not_negative("max_hops", max_hops)
     found = np.full(edges.shape[0], max_hops + 1, dtype=np.int16)
-    found[checked_nodes("targets", targets, edges)] = 0
+    found[checked_nodes("targets", targets, size=edges.shape[0])] = 0
     for hops in range(1, max_hops + 1):
         is_new = (edges @ (found < hops).astype(np.float32) > 0) & (found > max_hops)
         if not is_new.any():
@@ -170,10 +170,9 @@ def checked_edges(adjacency: Csr) -> Csr:
     return edges
 
 
-def checked_nodes(name: str, nodes: NDArray[np.integer], adjacency: Csr) -> NDArray[np.intp]:
-    """The same nodes as indices. Raises InputError when one is none of the graph."""
+def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArray[np.intp]:
+    """The same nodes as indices. Raises InputError when one is none of a graph of this size."""
     found = np.asarray(nodes, dtype=np.intp)
-    size = adjacency.shape[0]
     is_wrong = (found < 0) | (found >= size)
     if is_wrong.any():
         raise InputError(f"{name}: {found[is_wrong][0]} is no node of a graph of {size}; give indices from 0")

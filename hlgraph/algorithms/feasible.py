@@ -56,7 +56,7 @@ class Induced:
             return np.zeros(len(candidates), dtype=np.int16)
         far = self.max_diameter + 1
         hops = hops_within(self.edges_of(members), max_hops=self.max_diameter)
-        touching = self._inside[np.ix_(candidates, members)].astype(np.float32)
+        touching = self._inside[np.ix_(candidates, np.array(members, dtype=np.intp))].astype(np.float32)
         near = np.full(touching.shape, far, dtype=np.int16)
         for count in range(self.max_diameter, 0, -1):  # from far to near, so that the nearest is what stays
             near[touching @ (hops < count).astype(np.float32) > 0] = count
@@ -65,7 +65,8 @@ class Induced:
         left, right = np.nonzero(np.triu(hops > 2))
         between = np.minimum(hops[left, right], near[:, left] + near[:, right]).max(axis=1, initial=0)
         kept = int(np.minimum(hops, 2).max())
-        return np.minimum(np.maximum(np.maximum(widths, between), kept), far).astype(np.int16)
+        found: NDArray[np.int16] = np.minimum(np.maximum(np.maximum(widths, between), kept), far).astype(np.int16)
+        return found
 
 
 class InGraph:
@@ -78,7 +79,7 @@ class InGraph:
     hops : shape (c, c): distances in the graph, ``max_diameter + 1`` for all that is farther
     """
 
-    def __init__(self, inside: NDArray[np.bool_], max_diameter: int, hops: NDArray[np.int16]) -> None:
+    def __init__(self, inside: NDArray[np.bool_], max_diameter: int, *, hops: NDArray[np.int16]) -> None:
         self.max_diameter = max_diameter
         self._inside = inside
         self._hops = hops
@@ -93,8 +94,9 @@ class InGraph:
 
     def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
         """See the protocol. O(c s) time for c candidates and s members."""
-        farthest = self._hops[np.ix_(candidates, members)].max(axis=1, initial=0)
-        return np.maximum(farthest, self.of(members)).astype(np.int16)
+        farthest = self._hops[np.ix_(candidates, np.array(members, dtype=np.intp))].max(axis=1, initial=0)
+        found: NDArray[np.int16] = np.maximum(farthest, self.of(members)).astype(np.int16)
+        return found
 
 
 def _widest(hops: NDArray[np.int16]) -> int:

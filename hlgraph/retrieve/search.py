@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from hlgraph.errors import UnknownNameError
 from hlgraph.models.seams import Embedder, Reranker
-from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
+from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
@@ -59,7 +59,7 @@ def search(
             break
         wanted *= 4
     name = strategy if isinstance(strategy, str) else _name(strategy)
-    parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
+    parameters = {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)}
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
@@ -68,6 +68,13 @@ def search(
 
 def _name(retriever: Retriever) -> str:
     return next((name for name, made in STRATEGIES.items() if isinstance(retriever, made)), type(retriever).__name__)
+
+
+def _shown(value: object) -> Scalar:
+    """A parameter as an explanation has it: parts of a strategy by their fingerprint, empty where there is none."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return str(getattr(value, "fingerprint", value or ""))
 
 
 def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:

@@ -184,6 +184,9 @@ class Session:
     @contextlib.contextmanager
     def asking(self, question: str) -> Iterator[Session]:
         """The same retrieval with another question: it sees the same, what it reads and its round trips count here."""
+        if question == self.request.question:
+            yield self
+            return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
         other._vector, other._cosines, other.round_trips = None, {}, 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
@@ -142,6 +143,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk": ChunkRetriever,
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,
+    "diameter": DiameterRetriever,
     "statement": StatementRetriever,
     "topic": TopicRetriever,
 }
