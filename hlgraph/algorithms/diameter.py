@@ -157,7 +157,7 @@ def in_filter(
        the pruned ones where they are too few: the radius is sufficient, not necessary.
     4. For each candidate that is left, the most similar first: leave it out if it is farther than D from all chosen nodes
        (Lemma 2); else put it in the place of the least similar node that is no articulation node, if it is more similar
-       and the bound, checked explicitly, still holds.
+       and the bound, checked explicitly, still holds. What then fits where there are fewer than k is taken.
 
     O(candidates (n + degree)) time for 1, O(centers m D) for 2 with m edges, and O(k^2 c D) for 3 and O(c (k^3 + m) D) at
     worst for 4.
@@ -203,6 +203,7 @@ def in_filter(
         members = _grown(measure, [first], near, bounds=bounds)
         members = _grown(measure, members, everywhere, bounds=bounds)
         members, rejected, replaced = _replaced(edges, scores[pool], members, pool=pool, measure=measure)
+        members = _grown(measure, members, everywhere, bounds=bounds)
         made = _selection(members, pool, measure, bounds)
         found.append(made._replace(pruned=len(pool) - len(near), rejected=rejected, replaced=replaced))
     return _best(found, scores, len(pool))
@@ -329,28 +330,33 @@ def _replaced(
     """One pass of replacements over the pool, the most similar candidates first; how many were rejected and replaced."""
     taken = list(members)
     rejected = replaced = 0
-    reach, worst = _reach(edges, pool, taken, measure), _least_needed(measure, taken, scores)
-    for place in range(len(pool)):
-        # The pool is in the order of similarity: from here on no candidate is better than the worst that may go.
-        if worst < 0 or scores[place] <= scores[taken[worst]]:
+    following = 0
+    while following < len(pool):
+        worst = _least_needed(measure, taken, scores)
+        if worst < 0:
             break
-        if place in taken:
-            continue
-        if not reach[place]:
-            rejected += 1
-            continue
-        other = [*taken[:worst], *taken[worst + 1 :], place]
-        if measure.of(other) <= measure.max_diameter:
-            taken = other
+        # The pool is in the order of similarity: what follows the worst that may go is no better than it.
+        others = [place for place in range(following, taken[worst]) if place not in taken]
+        others = [place for place in others if scores[place] > scores[taken[worst]]]
+        kept = [*taken[:worst], *taken[worst + 1 :]]
+        near = hops_to_any(edges, pool[taken], max_hops=measure.max_diameter)[pool[others]] <= measure.max_diameter
+        place = _first_that_fits(measure, kept, np.array(others, dtype=np.intp)[near])
+        following = len(pool) if place < 0 else place + 1
+        rejected += sum(1 for other, is_near in zip(others, near, strict=True) if not is_near and other < following)
+        if place >= 0:
+            taken = [*kept, place]
             replaced += 1
-            reach, worst = _reach(edges, pool, taken, measure), _least_needed(measure, taken, scores)
     return taken, rejected, replaced
 
 
-def _reach(edges: Csr, pool: NDArray[np.intp], members: list[int], measure: Measure) -> NDArray[np.bool_]:
-    """Which candidates Lemma 2 lets pass."""
-    limit = measure.max_diameter
-    return hops_to_any(edges, pool[members], max_hops=limit)[pool] <= limit
+def _first_that_fits(measure: Measure, members: list[int], candidates: NDArray[np.intp]) -> int:
+    """The first candidate that the members, one of which has gone, take in within the bound; -1 if there is none."""
+    if measure.of(members) <= measure.max_diameter:
+        fitting = np.flatnonzero(measure.with_each(members, candidates) <= measure.max_diameter)
+        return int(candidates[fitting[0]]) if len(fitting) else -1
+    # Without the one that went the way between two others is too long, but a candidate may shorten it again.
+    each = (int(place) for place in candidates)
+    return next((place for place in each if measure.of([*members, place]) <= measure.max_diameter), -1)
 
 
 def _least_needed(measure: Measure, members: list[int], scores: NDArray[np.float64]) -> int:

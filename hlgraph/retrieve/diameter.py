@@ -94,7 +94,6 @@ class DiameterRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        chosen: list[dict[str, float]] = []
         found: dict[str, None] = {}
         questions = self._subqueries(session)
         wanted = self.entries if self.search == "in_filter" else self.candidates
@@ -106,8 +105,11 @@ class DiameterRetriever:
                 found.update(dict.fromkeys(hit.id for hit in asked.seeds(Kind.CHUNK, max(self.chunks, k))))
                 vectors.append(asked.vector())
         graph = self._entities(session, sorted({item for some in seeds for item in some}))
-        for some, vector in zip(seeds, vectors, strict=True):
-            chosen.append(self._choose(session, graph, seeds=some, vector=vector))
+        cosines = graph.vectors @ np.stack(vectors).T if len(graph.ids) else np.empty((0, len(questions)))
+        chosen = [
+            self._choose(session, graph, seeds=some, cosines=cosines[:, at].astype(np.float64))
+            for at, some in enumerate(seeds)
+        ]
         support = self._support(session, chosen)
         ranked = rerank(session, Kind.CHUNK, ids=list(dict.fromkeys([*found, *support])))
         return self._with_support(ranked, support)
@@ -133,18 +135,18 @@ class DiameterRetriever:
         made = project(pulled, ProjectionShape.ENTITY_ENTITY)
         ids = pulled.ids[made.nodes]
         held, vectors = session.vectors(Kind.ENTITY, ids.tolist())
-        keep = np.flatnonzero(np.isin(ids, held))
+        if len(held) == len(ids):
+            return _Entities(ids, made.adjacency, vectors)
+        keep = np.searchsorted(ids, held)  # the embedding of a new entity may come after the entity
         return _Entities(ids[keep], made.adjacency[keep][:, keep], vectors)
 
     def _choose(
-        self, session: Session, graph: _Entities, *, seeds: Sequence[str], vector: NDArray[np.float32]
+        self, session: Session, graph: _Entities, *, seeds: Sequence[str], cosines: NDArray[np.float64]
     ) -> dict[str, float]:
         """Entities within the bound and their cosines to the sub-query."""
         with session.step(f"diameter {self.search}") as step:
-            if not len(graph.ids):
-                return {}
-            cosines = (graph.vectors @ vector).astype(np.float64)
-            at = np.flatnonzero(np.isin(graph.ids, seeds))
+            held = {str(item): place for place, item in enumerate(graph.ids)}
+            at = np.array([held[item] for item in seeds if item in held], dtype=np.intp)
             bounds = DiameterBounds(
                 self.entities, self.max_diameter, self.candidates, self.centers, distance=Distance(self.distance)
             )

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hlgraph import pipeline
+from hlgraph.algorithms.diameter import Distance
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import WhereError
 from hlgraph.extract.seam import ChunkInput
@@ -35,7 +36,10 @@ from hlgraph.records import (
     Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.request import Mode, Unit
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.subqueries import NameSplitter
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
@@ -99,6 +103,12 @@ _FILTERS = st.recursive(
     max_leaves=4,
 )
 
+# Strategies that walk in other ways than with their defaults.
+_VARIANTS = (
+    DiameterRetriever(search="post_filter", distance=Distance.GRAPH, max_diameter=3),
+    DiameterRetriever(entities=2, entries=1, candidates=3, linked=1, splitter=NameSplitter()),
+)
+
 _Corpus = list[tuple[str, dict[str, MetadataValue], dict[str, MetadataValue]]]
 
 
@@ -108,7 +118,9 @@ def _documents(corpus: _Corpus, *, is_new: bool) -> list[Document]:
     ]
 
 
-def _ask(stores: Stores, strategy: str, unit: Unit, mode: Mode, *, where: Where | None) -> dict[str, tuple[str, float]]:
+def _ask(
+    stores: Stores, strategy: str | Retriever, unit: Unit, mode: Mode, *, where: Where | None
+) -> dict[str, tuple[str, float]]:
     """The evidence by id: its source and its score. ``k`` is more than there is."""
     request = SearchRequest(_QUESTION, "c", 200, unit, mode, where)
     found = search(request, strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
@@ -201,7 +213,7 @@ def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[s
     statements, chunks = (
         _of(list(stores.graph.find(kind, Scope("c"))), admitted) for kind in (Kind.STATEMENT, Kind.CHUNK)
     )
-    for strategy, unit, mode in itertools.product(sorted(STRATEGIES), get_args(Unit), get_args(Mode)):
+    for strategy, unit, mode in itertools.product((*sorted(STRATEGIES), *_VARIANTS), get_args(Unit), get_args(Mode)):
         found = _ask(stores, strategy, unit, mode, where=where)
         assert {source for source, _ in found.values()} <= admitted
         if mode != "text":  # nothing starves: there is more than enough k for all
