@@ -41,9 +41,9 @@ class DiameterRetriever:
        to q that were found; see :mod:`hlgraph.algorithms.diameter`.
 
     Then the chunks: those that mention an entity of S_q, by ``support_q(c) = sum_e max(0, cos(e, q)) / log2(1 + n_e)`` over
-    the entities e of S_q in c, ``n_e`` the chunks of e; support(c) is the most over the sub-queries of support_q(c) over
-    the highest support_q. The best ``linked`` chunks by support and the best ``chunks`` of the search for each sub-query
-    (the paper's k_c) are scored: ``rerank(question, c) + support_weight * support(c)``.
+    the entities e of S_q in c, ``n_e`` the chunks of e that were reached; support(c) is the most over the sub-queries of
+    support_q(c) over the highest support_q. The best ``linked`` chunks by support and the best ``chunks`` of the search for
+    each sub-query (the paper's k_c) are scored: ``rerank(question, c) + support_weight * support(c)``.
 
     The paper gives the set of chunks to a model, without an order; the order is ours. It is silent on k, k', R and k_c,
     too; the defaults here are stated below. Its sub-queries are written by a model: see ``splitter``.
@@ -55,12 +55,13 @@ class DiameterRetriever:
     max_diameter : D (default 2; the paper: 2 to 3)
     distance : what D bounds: ``induced`` (default), paths inside the chosen entities, or ``graph``, any path
     candidates : k' of ``post_filter``, how many entities ``in_filter`` visits (default 200)
-    entries : where ``in_filter`` begins (default 10)
+    entries : where ``in_filter`` begins (default 5)
     centers : R (default 1; 0: no pruning)
     chunks : k_c (default 50; k of the request where that is more)
     linked : how many chunks of the entities go on (default 100)
     support_weight : how much the support counts beside the reranker (default 0.1; 0: the reranker alone)
-    fan_out, node_cap : bounds of the pulls (default 50 neighbours of a node, 5,000 nodes)
+    fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
+    statements : on the way to its chunks, an entity in more statements than this is followed to so many only (default 40)
     splitter : makes the sub-queries (default: the question is its only one)
     """
 
@@ -70,13 +71,14 @@ class DiameterRetriever:
     max_diameter: int = 2
     distance: Distance = Distance.INDUCED
     candidates: int = 200
-    entries: int = 10
+    entries: int = 5
     centers: int = 1
     chunks: int = 50
     linked: int = 100
     support_weight: float = 0.1
-    fan_out: int = 50
+    fan_out: int = 20
     node_cap: int = 5_000
+    statements: int = 40
     splitter: Splitter | None = None
 
     def __post_init__(self) -> None:
@@ -163,9 +165,7 @@ class DiameterRetriever:
         entities = sorted({item for some in chosen for item in some})
         if not entities:
             return {}
-        shape = PullShape(
-            _FROM_ENTITY, _FROM_ENTITY_KINDS, hops=2, fan_out=2 * self.fan_out, node_cap=2 * self.node_cap
-        )
+        shape = PullShape(_FROM_ENTITY, _FROM_ENTITY_KINDS, hops=2, fan_out=self.statements, node_cap=2 * self.node_cap)
         graph = session.pull(entities, shape)
         mentions, in_chunk = incidence(graph)
         held = ((mentions.T @ in_chunk) > 0).astype(np.float64)  # entity x chunk
