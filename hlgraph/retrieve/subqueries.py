@@ -83,7 +83,7 @@ class NameSplitter:
 
 @dataclass(frozen=True, slots=True)
 class ChatSplitter:
-    """The sub-queries that a chat model writes; one call a question.
+    """The sub-queries that a chat model writes; one call a question, also where a search asks again and looks wider.
 
     A reply without a usable line leaves the question whole. Errors of the model are raised as it raises them.
 
@@ -95,6 +95,7 @@ class ChatSplitter:
 
     model: ChatModel
     usage: Usage | None = field(default=None, compare=False)
+    _last: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def fingerprint(self) -> str:
@@ -103,15 +104,20 @@ class ChatSplitter:
 
     def split(self, question: str) -> tuple[str, ...]:
         """See the protocol."""
+        held = self._last.get(question)
+        if held is not None:
+            return held
         prompt = read_prompt(_PROMPT)
         user = prompt.filled({"question": delimited("question", question)})
         completion = self.model.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
         if self.usage is not None:
             self.usage.add(completion)
         lines = [_BULLET.sub("", line).strip() for line in _THOUGHTS.sub("", completion.text).splitlines()]
-        return _distinct([line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST]) or (
-            question,
-        )
+        usable = [line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST]
+        found = _distinct(usable) or (question,)
+        self._last.clear()
+        self._last[question] = found
+        return found
 
 
 def names(question: str) -> list[str]:
