@@ -16,7 +16,10 @@ Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.
 StrategyName = Annotated[
     str,
     typer.Option(
-        "--strategy", "-s", metavar="NAME", help="One of: chunk, chunk_rerank, chunk_entity, statement, topic."
+        "--strategy",
+        "-s",
+        metavar="NAME",
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, statement, topic.",
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]

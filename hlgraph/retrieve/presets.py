@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlgraph.errors import UnknownNameError
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever_named
 from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
+from hlgraph.retrieve.subqueries import NameSplitter
 
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     "paper": {},
-    "tuned": {"path": PathRetriever(passage_weight_first=0.02, has_words=True, is_exact=False)},
     "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
+    # A small embedder sees one of the names of a question at a time: with a search for each of them the set of entities
+    # lies around all.
+    "tuned": {
+        "diameter": DiameterRetriever(splitter=NameSplitter()),
+        "path": PathRetriever(passage_weight_first=0.02, has_words=True, is_exact=False),
+    },
 }
 
 

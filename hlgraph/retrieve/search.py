@@ -14,7 +14,7 @@ from typing import Concatenate, ParamSpec
 from hlgraph import trace
 from hlgraph.errors import UnknownNameError
 from hlgraph.models.seams import Embedder, Reranker
-from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
+from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.explain import costs, explained
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.postprocess import diverse, tau_of, with_labels
@@ -88,7 +88,7 @@ def search(
     shown = evidence[: request.k]
     if request.tabular:
         shown = with_labels(session, shown)
-    parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
+    parameters = {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)}
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
@@ -114,6 +114,13 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
 
 def _name(retriever: Retriever) -> str:
     return next((name for name, made in STRATEGIES.items() if isinstance(retriever, made)), type(retriever).__name__)
+
+
+def _shown(value: object) -> Scalar:
+    """A parameter as an explanation has it: parts of a strategy by their fingerprint, empty where there is none."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return str(getattr(value, "fingerprint", value or ""))
 
 
 def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -128,17 +129,26 @@ class Session:
         while True:
             hits = self._search(kind, wanted, mode=mode or self.request.mode)
             self._load(kind, [hit.id for hit in hits])
-            there = [hit for hit in hits if self._read[kind, hit.id] is not None]
+            there = self._visible(kind, [hit for hit in hits if self._read[kind, hit.id] is not None])
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
                 self.note_seeds(kind, there[:k], origin=mode or self.request.mode)
                 return there[:k]
             wanted *= 4
 
+    def _visible(self, kind: Kind, hits: list[Hit]) -> list[Hit]:
+        """Entities belong to no source, so the search cannot filter them: those that an admitted source mentions."""
+        if kind is not Kind.ENTITY or self.request.where is None or not hits:
+            return hits
+        shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
+        inside = set(self.pull([hit.id for hit in hits], shape).ids.tolist())
+        return [hit for hit in hits if hit.id in inside]
+
     def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None
         with self.step(f"search {kind}") as step:
-            query = VectorQuery(kind, self.request.corpus, k, vector, text, self.request.where, self._corpus.pending)
+            where = None if kind is Kind.ENTITY else self.request.where
+            query = VectorQuery(kind, self.request.corpus, k, vector, text, where, self._corpus.pending)
             hits = self._stores.vectors.search(query)
             self.round_trips += 1
             step.count = len(hits)
@@ -217,3 +227,17 @@ class Session:
             with trace.step(f"read {kind}"):
                 found = {item.id: item for item in self._stores.graph.records(kind, missing)}
             self._read.update({(kind, item): found.get(item) for item in missing})
+
+    @contextlib.contextmanager
+    def asking(self, question: str) -> Iterator[Session]:
+        """The same retrieval with another question: it sees the same, what it reads and its round trips count here."""
+        if question == self.request.question:
+            yield self
+            return
+        other = copy.copy(self)
+        other.request = replace(self.request, question=question)
+        other._vector, other._cosines, other.round_trips = None, {}, 0
+        try:
+            yield other
+        finally:
+            self.round_trips += other.round_trips

@@ -10,6 +10,7 @@ import numpy as np
 
 from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
@@ -161,6 +162,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk": ChunkRetriever,
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,
+    "diameter": DiameterRetriever,
     "path": PathRetriever,
     "statement": StatementRetriever,
     "topic": TopicRetriever,

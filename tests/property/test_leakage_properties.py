@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hlgraph import pipeline
+from hlgraph.algorithms.diameter import Distance
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import WhereError
 from hlgraph.extract.seam import ChunkInput
@@ -39,9 +40,11 @@ from hlgraph.records import (
     Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.subqueries import NameSplitter
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
@@ -115,6 +118,11 @@ _PARTS: st.SearchStrategy[Where] = st.sampled_from([0, 1]).flatmap(
 _ASKED = st.tuples(st.sampled_from(get_args(Mode)), st.sampled_from([1, 2, 5, 200]), st.sampled_from([0, 0.005, 0.5]))
 # These give all that there is where k is more. Strategies that walk from a few seeds need not.
 _COMPLETE = ("chunk", "chunk_entity", "chunk_rerank", "statement", "topic")
+# Strategies that walk in other ways than with their defaults.
+_VARIANTS = (
+    DiameterRetriever(search="post_filter", distance=Distance.GRAPH, max_diameter=3),
+    DiameterRetriever(entities=2, entries=1, candidates=3, linked=1, splitter=NameSplitter()),
+)
 
 _Corpus = list[tuple[str, dict[str, MetadataValue], dict[str, MetadataValue]]]
 
@@ -282,7 +290,7 @@ def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[s
     statements, chunks = (
         _of(list(stores.graph.find(kind, Scope("c"))), admitted) for kind in (Kind.STATEMENT, Kind.CHUNK)
     )
-    for strategy, unit, mode in itertools.product(sorted(STRATEGIES), get_args(Unit), get_args(Mode)):
+    for strategy, unit, mode in itertools.product((*sorted(STRATEGIES), *_VARIANTS), get_args(Unit), get_args(Mode)):
         asked = _Asked(strategy, unit, mode)
         found = _ask(stores, asked, where)
         assert {item.source.id for item in found} <= admitted
@@ -297,7 +305,7 @@ def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[s
 def _check_hops(stores: Stores, where: Where, visible: frozenset[str], asked: tuple[Mode, int, float]) -> None:
     """Every strategy there is, with stores that give nothing that the filter hides, at whatever k and threshold."""
     mode, k, diversity = asked
-    for strategy, unit in itertools.product(sorted(STRATEGIES), get_args(Unit)):
+    for strategy, unit in itertools.product((*sorted(STRATEGIES), *_VARIANTS), get_args(Unit)):
         watched, parts = _watched(stores, visible)
         found = _ask(watched, _Asked(strategy, unit, mode, k, diversity), where)
         assert {item.source.id for item in found} <= visible

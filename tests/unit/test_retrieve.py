@@ -41,6 +41,8 @@ _EVERY = [
     pytest.param(strategy, unit, mode, id=f"{strategy}-{unit}-{mode}")
     for strategy, unit, mode in itertools.product(sorted(STRATEGIES), _UNITS, _MODES)
 ]
+# Strategies that walk: the most round trips, and how many of them are left out where nothing new is to be read.
+_GRAPH_TRIPS = {"path": (12, 0), "diameter": (14, 1)}
 _SENTENCE = re.compile(r"[^\s.#][^.#]*\.")
 
 
@@ -274,8 +276,9 @@ def test_round_trips_depend_on_neither_k_nor_the_corpus(stores: Stores, strategy
         _ask(stores, question, strategy, unit, mode, k, corpus=corpus).explain.round_trips
         for corpus, k in (("small", 5), ("small", 50), ("large", 5), ("large", 50))
     }
-    assert len(counts) == 1
-    assert counts.pop() <= 12
+    most, may_vary = _GRAPH_TRIPS.get(strategy, (10, 0))
+    assert max(counts) <= most
+    assert max(counts) - min(counts) <= may_vary
 
 
 def test_an_explanation_says_what_was_done(stores: Stores) -> None:
