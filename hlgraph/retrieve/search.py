@@ -7,7 +7,7 @@ import time
 from dataclasses import fields
 
 from hlgraph.errors import UnknownNameError
-from hlgraph.models.seams import Embedder, Reranker
+from hlgraph.models.seams import ChatModel, Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, Why
@@ -30,13 +30,20 @@ def retriever_named(name: str) -> Retriever:
 
 
 def search(
-    request: SearchRequest, strategy: str | Retriever, *, stores: Stores, embedder: Embedder, reranker: Reranker
+    request: SearchRequest,
+    strategy: str | Retriever,
+    *,
+    stores: Stores,
+    embedder: Embedder,
+    reranker: Reranker,
+    chat: ChatModel | None = None,
 ) -> SearchResult:
     """Evidence for a question.
 
     Parameters
     ----------
     strategy : a name of ``STRATEGIES``, or a retriever with parameters of one's own
+    chat : does what a strategy gives to a chat model (such as naming keywords); without it that is done by rules
 
     Raises
     ------
@@ -48,7 +55,7 @@ def search(
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
     unit = request.unit or retriever.unit
-    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
+    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=chat)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
     while True:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.index.embed import check_fingerprint, check_model
-from hlgraph.models.seams import Embedder, Reranker, question_vector
+from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.request import SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
@@ -38,10 +38,18 @@ class Session:
     """What strategies use instead of the stores: every read goes through the scope of the request and is counted."""
 
     def __init__(
-        self, request: SearchRequest, stores: Stores, *, embedder: Embedder, reranker: Reranker, corpus: CorpusStats
+        self,
+        request: SearchRequest,
+        stores: Stores,
+        *,
+        embedder: Embedder,
+        reranker: Reranker,
+        corpus: CorpusStats,
+        chat: ChatModel | None = None,
     ) -> None:
         self.request = request
         self.reranker = reranker
+        self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
@@ -80,14 +88,15 @@ class Session:
         """
         wanted = k
         while True:
-            hits = self._search(kind, wanted)
+            hits = self.search(kind, wanted)
             self._load(kind, [hit.id for hit in hits])
             there = [hit for hit in hits if self._read[kind, hit.id] is not None]
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
                 return there[:k]
             wanted *= 4
 
-    def _search(self, kind: Kind, k: int) -> list[Hit]:
+    def search(self, kind: Kind, k: int) -> list[Hit]:
+        """The ``k`` best rows of a kind, unchecked: for those who pull them next, which leaves out what vanished."""
         mode = self.request.mode
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None

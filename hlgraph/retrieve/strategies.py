@@ -13,6 +13,8 @@ from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.topic_graph import TopicGraphRetriever
 from hlgraph.stores.protocols import PullShape
 
 
@@ -143,5 +145,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,
     "statement": StatementRetriever,
+    "statement_graph": StatementGraphRetriever,
     "topic": TopicRetriever,
+    "topic_graph": TopicGraphRetriever,
 }
