@@ -96,7 +96,11 @@ def evaluate(
         int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)
     ] = None,
     preset: Annotated[
-        str, typer.Option(metavar="NAME", help="Parameters: paper (those of the papers) or plain (no reranker).")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Parameters: paper (those of the papers), plain (no reranker) or tuned (for a small embedder).",
+        ),
     ] = "paper",
     json: Json = False,
 ) -> None:

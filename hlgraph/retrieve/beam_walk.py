@@ -35,17 +35,18 @@ def question_keywords(session: Session) -> dict[Keyword, str]:
 
 
 def pull_around(
-    session: Session, region: Region, *, kind: Kind, k: int, entities: Sequence[str]
+    session: Session, region: Region, *, kind: Kind, k: int, entities: Sequence[str], steps: int = 1
 ) -> tuple[list[str], Subgraph]:
-    """The ``k`` best statements or topics by a search, and a pull of three steps around them and around the entities.
+    """The ``k`` best statements or topics by a search, and a pull around them and around the entities.
 
-    Three steps lead from a keyword to its statements, on to their entities, and to the neighbours of those statements. Rows
-    whose record vanished (see :meth:`Session.seeds`) are not pulled: others take their place.
+    Three hops lead from a keyword to its statements, on to their entities, and to the neighbours of those statements: one
+    step of a beam; two more for each other step. Rows whose record vanished (see :meth:`Session.seeds`) are not pulled:
+    others take their place.
     """
     wanted = k
     while True:
         hits = [hit.id for hit in session.search(kind, wanted)]
-        graph = region.pull([*entities, *hits], hops=3, has_topics=kind is Kind.TOPIC)
+        graph = region.pull([*entities, *hits], hops=1 + 2 * steps, has_topics=kind is Kind.TOPIC)
         there = [hit for hit, at in zip(hits, graph.index(hits).tolist(), strict=True) if at >= 0]
         if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
             return there[:k], graph
@@ -72,31 +73,41 @@ def keyword_statements(
     return best
 
 
+def steps_of_pulls(pulls: int, max_depth: int) -> list[int]:
+    """How many steps of a beam each pull is for: one, and the last one for all that are left.
+
+    Examples
+    --------
+    >>> steps_of_pulls(2, 3), steps_of_pulls(3, 3), steps_of_pulls(5, 3), steps_of_pulls(1, 2)
+    ([1, 2], [1, 1, 1], [1, 1, 1], [2])
+    """
+    single = min(pulls, max_depth) - 1
+    return [1] * single + [max_depth - single]
+
+
 class EntityWalk(Frontier):
     """Statements that share an entity, scored by the attention-weighted embedding of the path (HLG, Eq. 5-7).
 
     Parameters
     ----------
-    pulls : so often the store is asked for neighbours, the pull that made the region included; steps after that stay
-        among the statements that are known then
+    pulls : so often the store is asked for neighbours; the last time for those of all the steps that are left, nearer ones
+        first, within the cap of :meth:`Region.pull`. The first pull is that of the seeds
+    max_depth : steps of the beam
     """
 
     def __init__(self, session: Session, region: Region, *, pulls: int, max_depth: int) -> None:
         self.session = session
         self.region = region
-        self._pulls = pulls
-        self._left = max_depth
-        self._is_first = True
+        self._steps = steps_of_pulls(pulls, max_depth)[1:]
+        self._known = steps_of_pulls(pulls, max_depth)[0]
 
     def expand(self, nodes: Nodes) -> Children:
         """See :class:`Frontier`."""
-        self._left -= 1
-        if not self._is_first and self._pulls > 1:
-            self._pulls -= 1
-            # With the entities of what is found, where another step will need them without a pull.
-            hops = 3 if self._left and self._pulls == 1 else 2
-            self.region.pull([self.region.ids[node] for node in nodes.tolist()], hops=hops)
-        self._is_first = False
+        if not self._known:
+            self._known = self._steps.pop(0)
+            hops = 2 * self._known
+            self.region.pull([self.region.ids[node] for node in nodes.tolist()], hops=hops, is_far=self._known > 1)
+        self._known -= 1
         return self.region.children(nodes)
 
     def score(self, candidates: Candidates) -> NDArray[np.floating]:

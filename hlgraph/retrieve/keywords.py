@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,7 +129,7 @@ def parse_keywords(reply: str) -> list[str]:
     text = _THOUGHTS.sub("", reply).replace("```", "\n")
     labels = list(_PART.finditer(text))
     parts = {"keyword": "" if labels else text, "synonym": ""}
-    for label, following in zip(labels, [*labels[1:], None], strict=True):
+    for label, following in zip_longest(labels, labels[1:]):
         name = label["name"].lower().rstrip("s")
         parts[name] += "\n" + text[label.end() : following.start() if following else len(text)]
     found: dict[str, str] = {}

@@ -16,6 +16,7 @@ from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import Csr, Subgraph
 
 _NODE_CAP = 10_000
+_FAR_NODE_CAP = 3_000
 
 
 class Region:
@@ -45,15 +46,18 @@ class Region:
         self._vectors = np.empty((0, 0), dtype=np.float32)
         self._has_vector = np.empty(0, dtype=np.bool_)
 
-    def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False) -> Subgraph:
-        """Add what is around these nodes; ``has_topics``: topics lead to their statements, too."""
+    def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False, is_far: bool = False) -> Subgraph:
+        """Add what is around these nodes, at most 10,000 nodes.
+
+        ``has_topics``: topics lead to their statements, too. ``is_far``: at most 3,000 nodes, nearer ones first, for a pull of
+        several steps at once.
+        """
         relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
         if has_topics:
             relationships.add(Relationship.ABOUT)
             kinds.add(Kind.TOPIC)
-        shape = PullShape(
-            frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=_NODE_CAP
-        )
+        cap = _FAR_NODE_CAP if is_far else _NODE_CAP
+        shape = PullShape(frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=cap)
         graph = self._session.pull(seeds, shape)
         statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
         place = np.zeros(len(graph), dtype=np.intp)

@@ -10,7 +10,15 @@ import numpy as np
 from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions
 from hlgraph.records import Kind
-from hlgraph.retrieve.beam_walk import EntityWalk, keyword_statements, pull_around, question_keywords, rank_pool, walk
+from hlgraph.retrieve.beam_walk import (
+    EntityWalk,
+    keyword_statements,
+    pull_around,
+    question_keywords,
+    rank_pool,
+    steps_of_pulls,
+    walk,
+)
 from hlgraph.retrieve.region import Region
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, check_counts
@@ -32,8 +40,8 @@ class StatementGraphRetriever:
     must_improve : a path grows only while its score (Eq. 7) does
     neighbours : followed from one statement, see :class:`Region`
     fan_out : statements of one entity that are followed at all
-    pulls : so often the store is asked for neighbours; steps after that stay among the statements known then. Two are
-        enough to find what three find, and keep a search of depth 3 within six round trips to each store
+    pulls : so often the store is asked for neighbours, the last time for those of all the steps that are left; two keep a
+        search of depth 3 within six round trips to each store, see :class:`EntityWalk`
     path_weight : how much the best path of a statement counts beside the statement itself, from 0 (paper) to 1
 
     References
@@ -63,7 +71,8 @@ class StatementGraphRetriever:
         region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
         entities = sorted(set(keywords.values()))
         k = max(self.vector_seeds, k)
-        hits, _ = pull_around(session, region, kind=Kind.STATEMENT, k=k, entities=entities)
+        steps = steps_of_pulls(self.pulls, self.max_depth)[0]
+        hits, _ = pull_around(session, region, kind=Kind.STATEMENT, k=k, entities=entities, steps=steps)
         by_vector = region.numbers(hits)
         by_keyword = keyword_statements(session, region, keywords=keywords, k=self.keyword_seeds, beside=by_vector)
         seeds = np.union1d(by_vector, by_keyword)

@@ -70,8 +70,9 @@ class TopicGraphRetriever:
         seeds = np.union1d(by_topic, by_keyword)
         near = np.unique(region.children(seeds).nodes)
         first = region.closest(near, self.beam_width)
-        region.pull([region.ids[node] for node in first.tolist()], hops=2)
-        around = np.union1d(near, region.children(first).nodes)
+        region.pull([region.ids[node] for node in first.tolist()], hops=4, is_far=True)
+        second = region.children(first).nodes
+        around = np.union1d(np.union1d(near, second), region.children(np.unique(second)).nodes)
         allowed = np.zeros(len(region.ids), dtype=np.bool_)
         allowed[region.closest(np.setdiff1d(around, seeds), self.candidates)] = True
         allowed[seeds] = True
