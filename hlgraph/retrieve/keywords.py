@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -50,19 +50,29 @@ def names_in(question: str) -> list[Keyword]:
     >>> [keyword.text for keyword in names_in("the Aldane Bridge is steel")]
     ['Aldane', 'Bridge', 'Aldane Bridge', 'Bridge is steel', 'Aldane Bridge is steel', 'steel']
     """
-    words = [(match.start(), match.end()) for match in _WORD.finditer(question)]
+    words = [
+        (match.start(), match.end(), _is_capital(match[0]), _is_small(match[0])) for match in _WORD.finditer(question)
+    ]
     quoted = [match.span("inside") for match in _QUOTED.finditer(question)]
     found: dict[Keyword, tuple[bool, int, int]] = {}
-    for first, (start, _) in enumerate(words):
+    for first, (start, _, is_capital, is_small) in enumerate(words):
+        if is_small and not is_capital:
+            continue
+        has_capital, are_capitals, are_small = False, True, True
         for last in range(first, min(first + _LONGEST_RUN, len(words))):
-            end = words[last][1]
-            run = [question[a:b] for a, b in words[first : last + 1]]
-            is_held = all(_is_capital(word) for word in run) or any(a <= start and end <= b for a, b in quoted)
-            if (len(run) > _LONGEST and not is_held) or not _may_name(run):
-                continue
-            place = (not any(_is_capital(word) for word in run), len(run), start)
-            for stop in _ends(question, start, end):
-                found.setdefault(Keyword(question[start:stop], start, stop), place)
+            _, end, is_capital, is_small = words[last]
+            has_capital, are_capitals, are_small = (
+                has_capital or is_capital,
+                are_capitals and is_capital,
+                are_small and is_small,
+            )
+            count = last - first + 1
+            is_held = count <= _LONGEST or are_capitals or any(a <= start and end <= b for a, b in quoted)
+            # "The Who": capitals may make a name of function words, but one alone is too often the start of a question.
+            is_name = not are_small or (are_capitals and count > 1)
+            if is_held and is_name and (is_capital or not is_small):
+                for stop in _ends(question, start, end):
+                    found.setdefault(Keyword(question[start:stop], start, stop), (not has_capital, count, start))
     return sorted(found, key=lambda keyword: (found[keyword], keyword.end))[:_MOST]
 
 
@@ -70,11 +80,8 @@ def _is_capital(word: str) -> bool:
     return word[0].isupper() or word[0].isdigit()
 
 
-def _may_name(run: Sequence[str]) -> bool:
-    small = [word.lower() in STOP_WORDS for word in run]
-    edges = any(is_small and word[0].islower() for word, is_small in ((run[0], small[0]), (run[-1], small[-1])))
-    # "The Who" and "Us": capitals may make a name of function words, but one alone is too often the start of a question.
-    return not edges and (not all(small) or (len(run) > 1 and all(word[0].isupper() for word in run)))
+def _is_small(word: str) -> bool:
+    return word.lower() in STOP_WORDS
 
 
 def _ends(question: str, start: int, end: int) -> Iterable[int]:
