@@ -50,38 +50,29 @@ def names_in(question: str) -> list[Keyword]:
     >>> [keyword.text for keyword in names_in("the Aldane Bridge is steel")]
     ['Aldane', 'Bridge', 'Aldane Bridge', 'Bridge is steel', 'Aldane Bridge is steel', 'steel']
     """
-    words = [
-        (match.start(), match.end(), _is_capital(match[0]), _is_small(match[0])) for match in _WORD.finditer(question)
-    ]
+    words = list(_WORD.finditer(question))
+    capital = [_is_capital(word[0]) for word in words]
+    small = [word[0].lower() in STOP_WORDS for word in words]
+    edges = [at for at in range(len(words)) if capital[at] or not small[at]]
     quoted = [match.span("inside") for match in _QUOTED.finditer(question)]
     found: dict[Keyword, tuple[bool, int, int]] = {}
-    for first, (start, _, is_capital, is_small) in enumerate(words):
-        if is_small and not is_capital:
-            continue
-        has_capital, are_capitals, are_small = False, True, True
-        for last in range(first, min(first + _LONGEST_RUN, len(words))):
-            _, end, is_capital, is_small = words[last]
-            has_capital, are_capitals, are_small = (
-                has_capital or is_capital,
-                are_capitals and is_capital,
-                are_small and is_small,
-            )
+    for place, first in enumerate(edges):
+        for last in edges[place : place + _LONGEST_RUN]:
             count = last - first + 1
-            is_held = count <= _LONGEST or are_capitals or any(a <= start and end <= b for a, b in quoted)
+            start, end = words[first].start(), words[last].end()
+            are_capitals = all(capital[first : last + 1])
+            is_quoted = any(a <= start and end <= b for a, b in quoted)
             # "The Who": capitals may make a name of function words, but one alone is too often the start of a question.
-            is_name = not are_small or (are_capitals and count > 1)
-            if is_held and is_name and (is_capital or not is_small):
+            is_name = not all(small[first : last + 1]) or (are_capitals and count > 1)
+            if is_name and (count <= _LONGEST or (count <= _LONGEST_RUN and (are_capitals or is_quoted))):
+                order = (not any(capital[first : last + 1]), count, start)
                 for stop in _ends(question, start, end):
-                    found.setdefault(Keyword(question[start:stop], start, stop), (not has_capital, count, start))
+                    found.setdefault(Keyword(question[start:stop], start, stop), order)
     return sorted(found, key=lambda keyword: (found[keyword], keyword.end))[:_MOST]
 
 
 def _is_capital(word: str) -> bool:
     return word[0].isupper() or word[0].isdigit()
-
-
-def _is_small(word: str) -> bool:
-    return word.lower() in STOP_WORDS
 
 
 def _ends(question: str, start: int, end: int) -> Iterable[int]:
