@@ -13,7 +13,10 @@ Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.
 StrategyName = Annotated[
     str,
     typer.Option(
-        "--strategy", "-s", metavar="NAME", help="One of: chunk, chunk_rerank, chunk_entity, statement, topic."
+        "--strategy",
+        "-s",
+        metavar="NAME",
+        help="One of: chunk, chunk_rerank, chunk_entity, statement, statement_graph, topic, topic_graph.",
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]

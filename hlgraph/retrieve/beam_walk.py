@@ -158,6 +158,8 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
         for each in result.steps:
             details = each._asdict()
             depth = details.pop("depth")
+            if not each.kept:
+                del details["best"]  # there is none
             step.details |= {f"depth {depth} {name.replace('_', ' ')}": value for name, value in details.items()}
     return result
 
@@ -184,7 +186,8 @@ def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamRes
 
     ``score = (1 - path_weight) rerank(s) + path_weight max rerank(P)`` over the kept paths P that hold the statement. The
     papers have ``path_weight`` 0: then a statement that only bridges two others, and says little of the question itself, is
-    found by the beam and lost by the reranker.
+    found by the beam and lost by the reranker. ``why`` names the best path of each statement, by embedding where paths do
+    not weigh: its score, its length, the ids on it; and whether the statement was a seed or was found by the beam.
     """
     pool = np.union1d(seeds, result.visited)
     ranked = rerank(session, Kind.STATEMENT, ids=[region.ids[node] for node in pool.tolist()])
@@ -205,6 +208,13 @@ def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamRes
         score, path = best[hit.id]
         hits.append(Hit(hit.id, (1 - path_weight) * hit.score + path_weight * score))
         found = "seed" if hit.id in is_seed else "beam"
-        why[hit.id] = {**ranked.why[hit.id], "path": score, "path_length": float(len(path)), "found": found}
+        ids = " ".join(region.ids[node] for node in path)
+        why[hit.id] = {
+            **ranked.why[hit.id],
+            "path": score,
+            "path_length": float(len(path)),
+            "path_ids": ids,
+            "found": found,
+        }
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     return Ranked(Kind.STATEMENT, hits, why)

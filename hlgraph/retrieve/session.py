@@ -88,7 +88,7 @@ class Session:
         """
         wanted = k
         while True:
-            hits = self.search(kind, wanted)
+            hits = self._search(kind, wanted)
             self._load(kind, [hit.id for hit in hits])
             there = [hit for hit in hits if self._read[kind, hit.id] is not None]
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
@@ -97,6 +97,9 @@ class Session:
 
     def search(self, kind: Kind, k: int) -> list[Hit]:
         """The ``k`` best rows of a kind, unchecked: for those who pull them next, which leaves out what vanished."""
+        return self._search(kind, k)
+
+    def _search(self, kind: Kind, k: int) -> list[Hit]:
         mode = self.request.mode
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None

@@ -193,6 +193,9 @@ def test_a_path_leads_from_the_bridge_to_the_poet(stores: Stores) -> None:
         "beam",
         4,
     )
+    path = str(why["Tessing lies on the river Orne."]["path_ids"]).split()
+    assert statements(stores, path)[0] == "The Aldane Bridge opened in 1931."
+    assert statements(stores, path)[-1] == "Tessing lies on the river Orne."
     details = {step.name: step.details for step in session.steps}["beam"]
     assert [details[f"depth {depth} kept"] for depth in range(4)] == [1, 1, 1, 1]
     assert details["depth 2 revisits"] == 1
@@ -212,6 +215,7 @@ def test_a_path_grows_only_while_it_says_more_of_the_question(stores: Stores) ->
     assert max(float(why["path_length"]) for why in found.why.values()) == 1
     details = {step.name: step.details for step in session.steps}["beam"]
     assert details["depth 1 not better"] == 1
+    assert "depth 1 best" not in details
 
 
 def test_a_filter_breaks_the_path(stores: Stores) -> None:
