@@ -59,7 +59,8 @@ def keyword_statements(
     """The ``k`` statements that mention most keywords; ties by cosine to the question, then by id (HLG, Eq. 2 and 3).
 
     A keyword inside a longer one that is an entity too does not count: who asks for the Aldane Bridge asks for no bridge.
-    ``beside``: other seeds, whose embeddings are read in the same round trip.
+    Of a keyword that more statements mention than ``fan_out`` of the region, so many are looked at. ``beside``: other seeds,
+    whose embeddings are read in the same round trip.
     """
     there = longest(keyword for keyword, entity in keywords.items() if region.has_entity(entity))
     with session.step("keyword statements") as step:

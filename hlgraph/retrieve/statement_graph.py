@@ -29,8 +29,9 @@ from hlgraph.retrieve.session import Session
 class StatementGraphRetriever:
     """Statements found by keywords and by vectors, and by a beam over the entities that they share (HLG SGRAG).
 
-    The paper's Eq. 8 has one beam a seed; here one beam begins at all of them, or the candidates would be thousands. Its
-    other defaults are kept; what it leaves open is the last five parameters.
+    The paper's Eq. 8 has one beam a seed, which would leave thousands of candidates to the reranker; here there is one, which
+    begins at the best ``beam_width`` of all seeds. The other defaults are the paper's; what it leaves open is in the last
+    four parameters.
 
     Attributes
     ----------
