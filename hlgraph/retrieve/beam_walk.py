@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,14 @@ from hlgraph.subgraph import Subgraph
 _WIDEST = 100_000
 
 
+class Around(NamedTuple):
+    """What is pulled around: hits of a kind, so many of the best, so many hops far."""
+
+    kind: Kind
+    width: int
+    hops: int
+
+
 def question_keywords(session: Session) -> dict[Keyword, str]:
     """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name.
 
@@ -34,23 +43,23 @@ def question_keywords(session: Session) -> dict[Keyword, str]:
     return {keyword: entity_id(session.request.corpus, keyword.text) for keyword in found}
 
 
-def pull_around(
-    session: Session, region: Region, *, kind: Kind, k: int, entities: Sequence[str], steps: int = 1
+def search_and_pull(
+    session: Session, region: Region, *, around: Around, k: int, entities: Sequence[str]
 ) -> tuple[list[str], Subgraph]:
-    """The ``k`` best statements or topics by a search, and a pull around them and around the entities.
+    """The ``k`` best statements or topics by a search, and a pull around the best of them and around the entities.
 
-    Three hops lead from a keyword to its statements, on to their entities, and to the neighbours of those statements: one
-    step of a beam; two more for each other step. Rows whose record vanished (see :meth:`Session.seeds`) are not pulled:
-    others take their place.
+    Rows whose record vanished (see :meth:`Session.seeds`) are not pulled: others take their place. Those behind the best
+    ``around.width`` are not looked for in the graph unless one of the best is gone.
     """
-    wanted = k
+    wanted, width = k, around.width
     while True:
-        hits = [hit.id for hit in session.search(kind, wanted)]
-        graph = region.pull([*entities, *hits], hops=1 + 2 * steps, has_topics=kind is Kind.TOPIC)
-        there = [hit for hit, at in zip(hits, graph.index(hits).tolist(), strict=True) if at >= 0]
-        if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
-            return there[:k], graph
-        wanted *= 4
+        hits = [hit.id for hit in session.search(around.kind, wanted)]
+        near, rest = hits[:width], hits[width:k]
+        graph = region.pull([*entities, *near], hops=around.hops, has_topics=around.kind is Kind.TOPIC)
+        there = [hit for hit, at in zip(near, graph.index(near).tolist(), strict=True) if at >= 0]
+        if len(there) == len(near) or len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
+            return [*there, *rest][:k], graph
+        wanted = width = wanted * 4
 
 
 def keyword_statements(

@@ -16,7 +16,7 @@ from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import Csr, Subgraph
 
 _NODE_CAP = 10_000
-_FAR_NODE_CAP = 3_000
+_FAR_NODE_CAP = 1_500
 
 
 class Region:
@@ -49,7 +49,7 @@ class Region:
     def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False, is_far: bool = False) -> Subgraph:
         """Add what is around these nodes, at most 10,000 nodes.
 
-        ``has_topics``: topics lead to their statements, too. ``is_far``: at most 3,000 nodes, nearer ones first, for a pull of
+        ``has_topics``: topics lead to their statements, too. ``is_far``: at most 1,500 nodes, nearer ones first, for a pull of
         several steps at once.
         """
         relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
@@ -62,17 +62,21 @@ class Region:
         statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
         place = np.zeros(len(graph), dtype=np.intp)
         keys = graph.ids[statements].tolist()
-        self.ids.extend(_number(keys, self._numbers))
+        self.add(keys)
         place[statements] = [self._numbers[key] for key in keys]
         keys = graph.ids[entities].tolist()
         _number(keys, self._entities)
         place[entities] = [self._entities[key] for key in keys]
         edges = graph.edges[Relationship.MENTIONS].tocoo()
         self._pairs.append((place[edges.row], place[edges.col]))
+        return graph
+
+    def add(self, ids: Sequence[str]) -> None:
+        """Give statements a number; what joins them is not known before they are pulled."""
+        self.ids.extend(_number(ids, self._numbers))
         self._mentions = None
         self._rank = np.empty(len(self.ids), dtype=np.intp)
         self._rank[sorted(range(len(self.ids)), key=self.ids.__getitem__)] = np.arange(len(self.ids))
-        return graph
 
     def numbers(self, ids: Sequence[str]) -> Nodes:
         """The numbers of these statements; those that are not here are left out."""

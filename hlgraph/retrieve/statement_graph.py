@@ -11,11 +11,12 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions
 from hlgraph.records import Kind
 from hlgraph.retrieve.beam_walk import (
+    Around,
     EntityWalk,
     keyword_statements,
-    pull_around,
     question_keywords,
     rank_pool,
+    search_and_pull,
     steps_of_pulls,
     walk,
 )
@@ -57,7 +58,7 @@ class StatementGraphRetriever:
     max_depth: int = 3
     must_improve: bool = True
     neighbours: int = 20
-    fan_out: int = 50
+    fan_out: int = 25
     pulls: int = 2
     path_weight: float = 0.0
 
@@ -72,8 +73,13 @@ class StatementGraphRetriever:
         region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
         entities = sorted(set(keywords.values()))
         k = max(self.vector_seeds, k)
-        steps = steps_of_pulls(self.pulls, self.max_depth)[0]
-        hits, _ = pull_around(session, region, kind=Kind.STATEMENT, k=k, entities=entities, steps=steps)
+        # The beam begins at the statements closest to the question. In a search by vector those are its first hits, and only
+        # where they are few, or were found otherwise, does it need the neighbours of statements found by keyword, too.
+        has_closest = session.request.mode == "vector" and k >= self.beam_width
+        hops = 2 * steps_of_pulls(self.pulls, self.max_depth)[0] + (0 if has_closest else 1)
+        around = Around(Kind.STATEMENT, self.beam_width if has_closest else k, hops)
+        hits, _ = search_and_pull(session, region, around=around, k=k, entities=entities)
+        region.add(hits)
         by_vector = region.numbers(hits)
         by_keyword = keyword_statements(session, region, keywords=keywords, k=self.keyword_seeds, beside=by_vector)
         seeds = np.union1d(by_vector, by_keyword)

@@ -10,7 +10,15 @@ import numpy as np
 from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions
 from hlgraph.records import Kind, Statement
-from hlgraph.retrieve.beam_walk import GuidedWalk, keyword_statements, pull_around, question_keywords, rank_pool, walk
+from hlgraph.retrieve.beam_walk import (
+    Around,
+    GuidedWalk,
+    keyword_statements,
+    question_keywords,
+    rank_pool,
+    search_and_pull,
+    walk,
+)
 from hlgraph.retrieve.region import Region
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, check_counts
@@ -21,9 +29,9 @@ from hlgraph.retrieve.session import Session
 class TopicGraphRetriever:
     """Statements of topics and of keywords, and those that a beam guided by the reranker finds from them (HLG TGRAG).
 
-    A reranker needs texts, and to read them at each step would be two round trips a step: so the neighbourhood of the
-    seeds is pulled first, twice, the statements in it that are closest to the question are read at once, and the beam
-    walks among them. At each depth the best ``rescored`` paths by their embedding are scored by the reranker.
+    A reranker needs texts, and to read them at each step would be two round trips a step: so two steps around the best
+    ``beam_width`` seeds are pulled first, the statements there that are closest to the question are read at once, and the
+    beam walks among them. At each depth the best ``rescored`` paths by their embedding are scored by the reranker.
 
     Attributes
     ----------
@@ -50,7 +58,7 @@ class TopicGraphRetriever:
     rescored: int = 100
     candidates: int = 300
     neighbours: int = 20
-    fan_out: int = 50
+    fan_out: int = 25
     path_weight: float = 0.0
 
     def __post_init__(self) -> None:
@@ -63,18 +71,18 @@ class TopicGraphRetriever:
         keywords = question_keywords(session)
         region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
         entities = sorted(set(keywords.values()))
-        topics, graph = pull_around(session, region, kind=Kind.TOPIC, k=self.topics, entities=entities)
+        around = Around(Kind.TOPIC, self.topics, hops=1)
+        topics, graph = search_and_pull(session, region, around=around, k=self.topics, entities=entities)
         about = region.about(topics, pulled=graph)
         by_keyword = keyword_statements(session, region, keywords=keywords, k=self.keyword_seeds, beside=about)
         by_topic = region.closest(about, max(self.statements, k))
         seeds = np.union1d(by_topic, by_keyword)
-        near = np.unique(region.children(seeds).nodes)
-        first = region.closest(near, self.beam_width)
+        first = region.closest(seeds, self.beam_width)
         region.pull([region.ids[node] for node in first.tolist()], hops=4, is_far=True)
-        second = region.children(first).nodes
-        around = np.union1d(np.union1d(near, second), region.children(np.unique(second)).nodes)
+        near = np.unique(region.children(seeds).nodes)
+        near = np.union1d(near, region.children(near).nodes)
         allowed = np.zeros(len(region.ids), dtype=np.bool_)
-        allowed[region.closest(np.setdiff1d(around, seeds), self.candidates)] = True
+        allowed[region.closest(np.setdiff1d(near, seeds), self.candidates)] = True
         allowed[seeds] = True
         # All texts at once; the reranker finds them in the session.
         session.records(Kind.STATEMENT, [region.ids[node] for node in np.flatnonzero(allowed)], made=Statement)
