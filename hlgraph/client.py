@@ -209,8 +209,8 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest, search
 
         request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
-        embedder = self._embedder()
-        return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=self._reranker())
+        embedder, reranker, chat = self._embedder(), self._reranker(), self._chat()
+        return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=reranker, chat=chat)
 
     def answer(
         self,

@@ -64,24 +64,24 @@ def _scores(
     candidates: Candidates, vectors: NDArray[np.float32], question: NDArray[np.float32], *, has_attention: bool
 ) -> NDArray[np.float64]:
     used, at = np.unique(np.concatenate((candidates.prefixes.ravel(), candidates.nodes)), return_inverse=True)
-    matrix = vectors[used].astype(np.float64)
-    asked = question.astype(np.float64)
-    asked /= np.linalg.norm(asked) or 1.0
-    dots = matrix @ asked
-    squares = np.einsum("nd,nd->n", matrix, matrix)
+    if not len(used):
+        return np.empty(0)
+    matrix = vectors[used]
+    asked = question / (np.linalg.norm(question) or np.float32(1.0))
+    dots = (matrix @ asked).astype(np.float64)
+    squares = np.vecdot(matrix, matrix).astype(np.float64)
     lengths = np.sqrt(squares)
     weights = np.exp(dots / np.where(lengths > 0, lengths, 1.0)) if has_attention else np.ones(len(used))
     prefixes = at[: candidates.prefixes.size].reshape(candidates.prefixes.shape)
     last = at[candidates.prefixes.size :]
     # |u + w e|^2 = |u|^2 + 2 w u.e + w^2 |e|^2 for the weighted sum u of a parent and the last node e.
-    parents = np.einsum("bl,bld->bd", weights[prefixes], matrix[prefixes])
-    unique, column = np.unique(last, return_inverse=True)
-    across = (parents @ matrix[unique].T)[candidates.owner, column]
+    parents = np.einsum("bl,bld->bd", weights[prefixes].astype(np.float32), matrix[prefixes])
+    across = (parents @ matrix.T)[candidates.owner, last].astype(np.float64)
     w = weights[last]
-    square = np.einsum("bd,bd->b", parents, parents)[candidates.owner] + 2 * w * across + w**2 * squares[last]
+    square = np.vecdot(parents, parents).astype(np.float64)[candidates.owner] + 2 * w * across + w**2 * squares[last]
     length = np.sqrt(np.maximum(square, 0.0))
-    along = (parents @ asked)[candidates.owner] + w * dots[last]
+    along = (parents @ asked).astype(np.float64)[candidates.owner] + w * dots[last]
     scores: NDArray[np.float64] = np.clip(
-        np.divide(along, length, out=np.zeros_like(along), where=length > 1e-9), -1, 1
+        np.divide(along, length, out=np.zeros_like(along), where=length > 1e-6), -1, 1
     )
     return scores

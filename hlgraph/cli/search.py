@@ -19,7 +19,7 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, diameter, statement, topic.",
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, path, statement, statement_graph, topic, topic_graph.",
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]

@@ -13,7 +13,7 @@ from typing import Concatenate, ParamSpec
 
 from hlgraph import trace
 from hlgraph.errors import UnknownNameError
-from hlgraph.models.seams import Embedder, Reranker
+from hlgraph.models.seams import ChatModel, Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.explain import costs, explained
 from hlgraph.retrieve.explain_notes import Hop
@@ -54,13 +54,20 @@ def _heard(
 
 @_heard
 def search(
-    request: SearchRequest, strategy: str | Retriever, *, stores: Stores, embedder: Embedder, reranker: Reranker
+    request: SearchRequest,
+    strategy: str | Retriever,
+    *,
+    stores: Stores,
+    embedder: Embedder,
+    reranker: Reranker,
+    chat: ChatModel | None = None,
 ) -> SearchResult:
     """Evidence for a question.
 
     Parameters
     ----------
     strategy : a name of ``STRATEGIES``, or a retriever with parameters of one's own
+    chat : does what a strategy gives to a chat model (such as naming keywords); without it that is done by rules
 
     Raises
     ------
@@ -72,7 +79,7 @@ def search(
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
     unit = request.unit or retriever.unit
-    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus)
+    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=chat)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
     name = strategy if isinstance(strategy, str) else _name(strategy)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hlgraph import trace
 from hlgraph.index.embed import check_fingerprint, check_model
-from hlgraph.models.seams import Embedder, Reranker, question_vector
+from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain_notes import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
@@ -41,10 +41,18 @@ class Session:
     """What strategies use instead of the stores: every read goes through the scope of the request and is counted."""
 
     def __init__(
-        self, request: SearchRequest, stores: Stores, *, embedder: Embedder, reranker: Reranker, corpus: CorpusStats
+        self,
+        request: SearchRequest,
+        stores: Stores,
+        *,
+        embedder: Embedder,
+        reranker: Reranker,
+        corpus: CorpusStats,
+        chat: ChatModel | None = None,
     ) -> None:
         self.request = request
         self.reranker = reranker
+        self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
@@ -142,6 +150,10 @@ class Session:
         shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
         inside = set(self.pull([hit.id for hit in hits], shape).ids.tolist())
         return [hit for hit in hits if hit.id in inside]
+
+    def search(self, kind: Kind, k: int) -> list[Hit]:
+        """The ``k`` best rows of a kind, unchecked: for those who pull them next, which leaves out what vanished."""
+        return self._search(kind, k, mode=self.request.mode)
 
     def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         vector = self.vector() if mode != "text" else None

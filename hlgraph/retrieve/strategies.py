@@ -16,6 +16,8 @@ from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.topic_graph import TopicGraphRetriever
 from hlgraph.stores.protocols import PullShape
 
 
@@ -165,5 +167,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "diameter": DiameterRetriever,
     "path": PathRetriever,
     "statement": StatementRetriever,
+    "statement_graph": StatementGraphRetriever,
     "topic": TopicRetriever,
+    "topic_graph": TopicGraphRetriever,
 }
