@@ -20,6 +20,8 @@ from hlgraph.stores.ranking import check_query
 
 _log = logging.getLogger(__name__)
 _KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY)
+PLUGIN = "gds.version"
+"""The function that is there where the plugin is."""
 _ALL = 1 << 31
 _RUNS = 8
 """So many different weights of seeds are worth a run each, where GDS does not know weights of seeds."""
@@ -89,7 +91,7 @@ class GdsRanker:
         if scope.where is not None or scope.sources is not None:
             return "the filter is applied on every hop, which a projection of the whole corpus cannot"
         if self._has_gds is None:
-            self._has_gds = bool(self._server.ask("admin/find_plugin_functions"))
+            self._has_gds = bool(self._server.ask("admin/find_plugin_functions", function=PLUGIN))
             if not self._has_gds:
                 self._warn("the Graph Data Science plugin (GDS) is not installed; install it to rank on the server")
         return "" if self._has_gds else "the server has no Graph Data Science plugin (GDS)"
