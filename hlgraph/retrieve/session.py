@@ -16,7 +16,7 @@ from hlgraph.models.seams import Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.request import SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.stores.ranking import PulledRanker
+from hlgraph.stores.ranking import PulledRanker, ranked_by
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
@@ -147,6 +147,7 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
+            step.details["by"] = ranked_by(ranker, self.scope)
         return hits
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.algorithms.walk import Precision, Space, Walk, exact_pagerank, local_pagerank, precision_for, prepare
 from hlgraph.errors import InputError
 from hlgraph.records import Hit
-from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope
+from hlgraph.stores.protocols import GraphStore, PullShape, Ranker, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 
 
@@ -111,6 +111,22 @@ def check_query(query: RankQuery) -> None:
     check.positive("tolerance", query.tolerance)
     if query.epsilon is not None:
         check.positive("epsilon", query.epsilon)
+
+
+@runtime_checkable
+class HasServer(Protocol):
+    """A ranker that leaves its work to a server, and does it in process where the server cannot."""
+
+    def why_in_process(self, scope: Scope) -> str:
+        """Why the server does not rank in this scope; empty when it does."""
+
+
+def ranked_by(ranker: Ranker, scope: Scope) -> str:
+    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why the server does not."""
+    if not isinstance(ranker, HasServer):
+        return "process"
+    why = ranker.why_in_process(scope)
+    return f"process: {why}" if why else "server"
 
 
 class PulledRanker:

@@ -26,7 +26,7 @@ from hlgraph.stores.neo4j.ranker import GdsRanker
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker
+from hlgraph.stores.ranking import PulledRanker, ranked_by
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -106,6 +106,7 @@ def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping:
         assert sum(hit.score for hit in expected) == pytest.approx(1.0)
         assert both.servers.ranker.why_in_process(Scope(CORPUS)) == ""
         _same(expected, both.servers.ranker.rank(query, scope=Scope(CORPUS)))
+        assert ranked_by(both.servers.ranker, Scope(CORPUS)) == "server"
         _same(expected, both.pulled().rank(query, scope=Scope(CORPUS)))
 
 
@@ -216,6 +217,10 @@ def test_what_the_server_lacks_is_said_once_and_the_pull_takes_over(
             monkeypatch.setattr("hlgraph.stores.neo4j.gds._SHARE", 1e-12)
         for _ in range(2):
             _same(expected, ranker.rank(query, scope=Scope(CORPUS)))
+        by = ranked_by(ranker, Scope(CORPUS))
+    assert by.startswith("process: ")
+    assert ("GDS" if lack == "plugin" else "heap") in by
+    assert ranked_by(both.pulled(), Scope(CORPUS)) == "process"
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
     assert ("GDS" if lack == "plugin" else "heap") in said[0]

@@ -16,7 +16,10 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.ids import entity_id, source_id
+from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, Relationship
+from hlgraph.retrieve.request import SearchRequest
+from hlgraph.retrieve.session import Session
 from hlgraph.stores.embedded.ranker import EmbeddedRanker
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
@@ -197,3 +200,15 @@ def test_memory_is_bounded_by_edges(stores: Stores) -> None:
     for shape in _SHAPES:
         assert ranker.rank(RankQuery(shape, {_MARA: 1.0}), scope=Scope(CORPUS))
         assert len(ranker._held) == 1
+
+
+def test_an_explanation_names_who_ranked(stores: Stores) -> None:
+    session = Session(
+        SearchRequest("Who?", CORPUS),
+        stores,
+        embedder=WordEmbedder(),
+        reranker=LexicalReranker(),
+        corpus=stores.graph.stats(CORPUS, has_counts=False)[0],
+    )
+    assert session.rank(RankQuery(ProjectionShape.ENTITY_PASSAGE, {_MARA: 1.0}))
+    assert session.steps[-1].details["by"] == "process"

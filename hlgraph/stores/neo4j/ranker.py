@@ -60,6 +60,7 @@ class GdsRanker:
         self._fallback = fallback
         self._has_gds: bool | None = None
         self._takes_weights: bool | None = None
+        self._failed: dict[str, str] = {}
         self._warned: set[str] = set()
         self._guard = threading.Lock()
 
@@ -78,16 +79,22 @@ class GdsRanker:
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See the protocol."""
         check_query(query)
-        why_not = self.why_in_process(scope)
-        if not why_not:
+        if not self._why_never(scope):
             try:
-                return self._rank(query, scope.corpus)
+                hits = self._rank(query, scope.corpus)
             except StoreUnavailableError as error:
+                self._failed[scope.corpus] = str(error)
                 self._warn(str(error))
+            else:
+                self._failed.pop(scope.corpus, None)
+                return hits
         return self._fallback.rank(query, scope=scope)
 
     def why_in_process(self, scope: Scope) -> str:
-        """Why the server does not rank in this scope; empty when it does."""
+        """Why the server does not rank in this scope, or did not the last time; empty when it does."""
+        return self._why_never(scope) or self._failed.get(scope.corpus, "")
+
+    def _why_never(self, scope: Scope) -> str:
         if scope.where is not None or scope.sources is not None:
             return "the filter is applied on every hop, which a projection of the whole corpus cannot"
         if self._has_gds is None:
