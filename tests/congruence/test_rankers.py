@@ -217,6 +217,9 @@ def test_what_the_server_lacks_is_said_once_and_the_pull_takes_over(
             monkeypatch.setattr("hlgraph.stores.neo4j.gds._SHARE", 1e-12)
         for _ in range(2):
             _same(expected, ranker.rank(query, scope=Scope(CORPUS)))
+        before = both.server.round_trips
+        ranker.rank(query, scope=Scope(CORPUS))
+        assert both.server.round_trips - before <= 2  # what was refused once is not measured again
         by = ranked_by(ranker, Scope(CORPUS))
     assert by.startswith("process: ")
     assert ("GDS" if lack == "plugin" else "heap") in by

@@ -106,6 +106,7 @@ class GraphDataScience:
         self._server = server
         self._made: set[str] = set()
         self._seen: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._guard = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -187,7 +188,10 @@ class GraphDataScience:
         self._seen.add(name)
 
     def _make(self, name: str, projection: AnyProjection) -> None:
-        self._check_memory(projection)
+        if name not in self._refused:
+            self._check_memory(name, projection)
+        if name in self._refused:
+            raise StoreUnavailableError(self._refused[name])
         with self._unless_made(name):
             if isinstance(projection, ShapeProjection):
                 self._server.ask(_SHAPES[projection.shape], name=name, corpus=projection.corpus)
@@ -205,12 +209,13 @@ class GraphDataScience:
             if name not in {str(row["name"]) for row in self._list(name)}:
                 raise
 
-    def _check_memory(self, projection: AnyProjection) -> None:
+    def _check_memory(self, name: str, projection: AnyProjection) -> None:
+        """Refuse a projection that is too large; it stays too large for this version of the corpus."""
         need = self.estimate(projection)
         heap = whole(self._server.ask("admin/read_heap")[0], "heap")
         most = need.projection + max(need.page_rank, need.leiden)
         if most > _SHARE * heap:
-            raise StoreUnavailableError(
+            self._refused[name] = (
                 f"{self._server.url}: a projection of corpus {projection.corpus!r} may take {most >> 20} MiB, more than "
                 f"{_SHARE:.0%} of the server's heap ({heap >> 20} MiB); raise server.memory.heap.max_size, or rank in process"
             )

@@ -27,8 +27,6 @@ _RUNS = 8
 """So many different weights of seeds are worth a run each, where GDS does not know weights of seeds."""
 _FINER = 1e-6
 """GDS compares its tolerance with each node's change, a query names the sum: of no more than a million nodes worth of it."""
-
-
 _Shares = dict[Kind, dict[str, float]]
 
 
