@@ -19,9 +19,8 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import igraph
 import numpy as np
 import scipy.sparse as sp
 from evaluation_sets import open_set, origin_line
@@ -87,8 +86,14 @@ def queries(graph: Graph, *, has_passages: bool) -> list[NDArray[np.float64]]:
     return found
 
 
-def plain_igraph(graph: Graph) -> igraph.Graph:
-    """The same graph for igraph."""
+def plain_igraph(graph: Graph) -> Any:
+    """The same graph for igraph.
+
+    Its threads wait busily for each other, which makes it slow on a machine that does other things too: so it gets one.
+    """
+    os.environ["OMP_NUM_THREADS"] = "1"  # read when the library is loaded
+    import igraph
+
     upper = sp.triu(graph.adjacency).tocoo()
     made = igraph.Graph(len(graph.ids), np.stack([upper.row, upper.col], axis=1).tolist())
     made.es["weight"] = upper.data.astype(float).tolist()

@@ -183,7 +183,7 @@ def test_a_projection_that_somebody_dropped_is_made_again(both: Rankers) -> None
 def test_processes_share_a_projection_and_a_ranking_asks_three_times(both: Rankers) -> None:
     projection = ShapeProjection(CORPUS, ProjectionShape.STATEMENT_ENTITY_CHUNK)
     shape = ProjectionShape.STATEMENT_ENTITY_CHUNK
-    query = RankQuery(shape, _seeds(both, shape, random.Random(9)))
+    query = RankQuery(shape, dict.fromkeys(_seeds(both, shape, random.Random(9)), 1.0))
     with GraphDataScience(both.server) as first, GdsRanker(both.server, fallback=both.pulled()) as second:
         name = first.project(projection)
         second.rank(query, scope=Scope(CORPUS))
