@@ -54,6 +54,13 @@ INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
 }
 
 
+NODE_KINDS: Mapping[ProjectionShape, frozenset[Kind]] = {
+    **{shape: ingredients.kinds for shape, ingredients in INGREDIENTS.items()},
+    ProjectionShape.ENTITY_PASSAGE: frozenset({Kind.CHUNK, Kind.ENTITY}),
+}
+"""The kinds of the nodes of a shape."""
+
+
 class Projected(NamedTuple):
     """A graph of one shape.
 

@@ -19,7 +19,7 @@ from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain_notes import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.stores.ranking import PulledRanker
+from hlgraph.stores.ranking import PulledRanker, ranked_by
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
@@ -215,6 +215,7 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
+            step.details["by"] = ranked_by(ranker, self.scope)
         return hits
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:

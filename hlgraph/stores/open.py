@@ -11,7 +11,7 @@ from hlgraph.errors import SettingsError, UnknownNameError
 from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import CypherReader
-from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Ranker, Stores, VectorStore
 
 
 class Finding(NamedTuple):
@@ -44,6 +44,7 @@ class Opened(NamedTuple):
 
 class _Graph(NamedTuple):
     store: GraphStore
+    ranker: contextlib.AbstractContextManager[Ranker]
     check: Callable[[], list[Finding]]
     target: MigrationTarget
     cypher: CypherReader
@@ -78,12 +79,16 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.neo4j.doctor import check
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
+    from hlgraph.stores.neo4j.ranker import GdsRanker
     from hlgraph.stores.neo4j.reading import Neo4jReader
     from hlgraph.stores.neo4j.server import Server
+    from hlgraph.stores.ranking import PulledRanker
 
     server = Server(settings.store, settings.neo4j)
+    graph = Neo4jGraphStore(server)
     return _Graph(
-        Neo4jGraphStore(server),
+        graph,
+        GdsRanker(server, fallback=PulledRanker(graph)),
         lambda: [Finding(*item) for item in check(server)],
         Neo4jTarget(server),
         Neo4jReader(server),
@@ -143,7 +148,8 @@ def open_stores(target: str | Settings) -> Opened:
     graph = _GRAPHS[scheme](settings)
     vectors = _VECTORS[_scheme(settings.vectors, tuple(_VECTORS))](settings)
     closing = contextlib.ExitStack()
-    stores = Stores(closing.enter_context(graph.store), closing.enter_context(vectors.store))
+    pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
+    stores = Stores(*pair, closing.enter_context(graph.ranker))
     return Opened(
         stores,
         closing,

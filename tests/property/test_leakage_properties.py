@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hlgraph import pipeline
 from hlgraph.algorithms.diameter import Distance
+from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import WhereError
 from hlgraph.extract.seam import ChunkInput
@@ -46,7 +47,8 @@ from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.subqueries import NameSplitter
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
+from hlgraph.stores.ranking import PulledRanker
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, check_fields, matches, source_values
@@ -269,12 +271,27 @@ def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, o
         assert (filtered.ids.tolist(), filtered.kinds.tolist()) == (alone.ids.tolist(), alone.kinds.tolist())
         if admitted:
             assert _edges(filtered) == _edges(alone)
+            _check_rankings(stores, fresh.stores, where, seeds)
         if _is_known(where, stores):
             _check_searches(stores, fresh.stores, where, admitted)
     finally:
         opened.closing.close()
         fresh.closing.close()
         shutil.rmtree(folder)
+
+
+def _check_rankings(stores: Stores, alone: Stores, where: Where, seeds: list[str]) -> None:
+    """PageRank under a filter is PageRank in the corpus of what is admitted: on the same nodes, with the same scores."""
+    for shape, epsilon in itertools.product(ProjectionShape, (None, 1e-3)):
+        query = RankQuery(shape, dict.fromkeys(seeds, 1.0), epsilon=epsilon)
+        expected = _ranked(alone.ranker, query, None)
+        for ranker in (stores.ranker, PulledRanker(stores.graph, hops=9)):
+            assert _ranked(ranker, query, where) == pytest.approx(expected, abs=3e-6)
+
+
+def _ranked(ranker: Ranker | None, query: RankQuery, where: Where | None) -> dict[str, float]:
+    assert ranker
+    return {hit.id: hit.score for hit in ranker.rank(query, scope=Scope("c", where))}
 
 
 def _is_known(where: Where, stores: Stores) -> bool:

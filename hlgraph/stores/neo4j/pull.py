@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
 def nothing(shape: PullShape) -> Subgraph:
     """The subgraph of a corpus that is not there."""
-    edges = {item: _matrix([], 0) for item in sorted(shape.relationships) if item in STORED}
+    edges = {item: _matrix([], [], [], size=0) for item in sorted(shape.relationships) if item in STORED}
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
 
 
@@ -64,7 +64,7 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     rows = transaction.rows(
         "retrieve/find_seeds", corpus=corpus, nodes=dict.fromkeys(PLURAL.values(), wanted), **admitted.params()
     )
-    found = [(str(row["id"]), Kind(str(row["kind"]))) for row in rows if Kind(str(row["kind"])) in shape.kinds]
+    found = [(name, kind) for name, kind in _nodes(rows) if kind in shape.kinds]
     is_cut = len(found) > shape.node_cap
     frontier = found[: shape.node_cap]
     reached = dict(frontier)
@@ -79,7 +79,7 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
             fan_out=shape.fan_out,
             **scope,
         )
-        found = [(str(row["id"]), Kind(str(row["kind"]))) for row in rows]
+        found = _nodes(rows)
         room = shape.node_cap - len(reached)
         is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in rows)
         frontier = found[:room]
@@ -87,6 +87,15 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     made = _subgraph(transaction, reached, shape=shape, scope=scope, version=version, is_cut=is_cut)
     versions = {row["name"]: row["version"] for row in transaction.rows("persist/read_corpora")}
     return made if versions.get(corpus) == version else None
+
+
+def _nodes(rows: Iterable[Row]) -> list[tuple[str, Kind]]:
+    """Ids and kinds by ascending id. A kind is one row: a row a node would cost several times as much to read."""
+    return sorted((str(name), Kind(str(row["kind"]))) for row in rows for name in _list(row["ids"]))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _names(relationships: Iterable[Relationship]) -> list[str]:
@@ -109,17 +118,16 @@ def _subgraph(
     if ids and (scope["relationships"] or scope["counted"]):
         params = {name: value for name, value in scope.items() if name != "has_scope"}
         rows = transaction.rows("retrieve/induce_edges", nodes=_by_kind(reached.items()), places=places, **params)
-    edges: dict[Relationship, list[tuple[int, int, float]]] = {
-        item: [] for item in sorted(shape.relationships) if item in STORED
-    }
+    matrices = {item: _matrix([], [], [], size=len(ids)) for item in sorted(shape.relationships) if item in STORED}
     for row in rows:
-        edges[Relationship(str(row["relationship"]))].append((row["start"], row["stop"], row["weight"]))  # type: ignore[arg-type]
+        ends = _list(row["starts"]), _list(row["stops"])
+        matrices[Relationship(str(row["relationship"]))] = _matrix(*ends, _list(row["weights"]), size=len(ids))
     kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
-    matrices = {item: _matrix(found, len(ids)) for item, found in edges.items()}
     return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
 
 
-def _matrix(edges: Sequence[tuple[int, int, float]], size: int) -> Csr:
-    table = np.array(edges, dtype=np.float64).reshape(-1, 3)
-    ends = table[:, :2].astype(np.int64)
-    return sp.csr_array((table[:, 2].astype(np.float32), (ends[:, 0], ends[:, 1])), shape=(size, size))
+def _matrix(starts: list[object], stops: list[object], weights: list[object], *, size: int) -> Csr:
+    """A matrix of edges; weights are 1 where none are given."""
+    ends = (np.array(item, dtype=np.int64) for item in (starts, stops))
+    values = np.array(weights or [1.0] * len(starts), dtype=np.float32)
+    return sp.csr_array((values, tuple(ends)), shape=(size, size))
