@@ -23,6 +23,24 @@ StrategyName = Annotated[
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
+Diversity = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TAU",
+        help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
+        "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
+        show_default=False,
+    ),
+]
+Tabular = Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False),
+]
 
 
 def search(
@@ -37,28 +55,10 @@ def search(
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
-    diversity: Annotated[
-        float | None,
-        typer.Option(
-            metavar="TAU",
-            help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
-            "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
-            show_default=False,
-        ),
-    ] = None,
-    tabular: Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")] = False,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."
-        ),
-    ] = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False
-        ),
-    ] = None,
+    diversity: Diversity = None,
+    tabular: Tabular = False,
+    explain: Explain = False,
+    picture: Picture = None,
     json: Json = False,
 ) -> None:
     """Find evidence for a question.
