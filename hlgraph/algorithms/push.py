@@ -93,7 +93,7 @@ def local_pagerank(
     >>> local_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5, epsilon=1e-4).scores.round(3)
     array([0.583, 0.333, 0.083])
     """
-    shares = seed_shares(walk, seeds, weights, damping)
+    shares = seed_shares(walk, seeds, weights=weights, damping=damping)
     check.positive("epsilon", epsilon)
     space = space or Space(walk)
     if space.walk is not walk:
@@ -101,7 +101,7 @@ def local_pagerank(
     classes = walk.twins.of[seeds]
     alone = float(shares[walk.degrees[classes] == 0].sum())
     found = _push(walk, classes, shares, damping, (epsilon * (1 - damping * alone), space))
-    return _spread(walk, found, space, (seeds.astype(np.intp), own_shares(walk, seeds, shares, damping)))
+    return _spread(walk, found, space, (seeds.astype(np.intp), own_shares(walk, seeds, shares=shares, damping=damping)))
 
 
 def _spread(walk: Walk, found: _Pushed, space: Space, own: tuple[NDArray[np.intp], NDArray[np.float64]]) -> Local:

@@ -32,8 +32,8 @@ _DTYPES: Mapping[Precision, type[np.float32] | type[np.float64]] = {"single": np
 class Walk:
     """A graph with what every ranking on it needs; made by :func:`prepare`, never changed.
 
-    The walk goes over classes of twins, nodes with the same neighbours: a third of the graphs of entities and chunks, and of
-    their edges more, needs no work. Directed: every node is a class.
+    The walk goes over classes of twins, nodes with the same neighbours: names that one statement alone mentions are such,
+    some third of the nodes of a graph of entities and chunks. Directed: every node is a class.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Walk:
         return len(self.twins.of)
 
     def spread(
-        self, scores: NDArray[np.float64], seeds: NDArray[np.integer], own: NDArray[np.float64]
+        self, scores: NDArray[np.float64], seeds: NDArray[np.integer], *, own: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """From the scores of classes to those of nodes; ``own`` is what each seed gets from nowhere else.
 
@@ -166,7 +166,7 @@ def exact_pagerank(
     >>> exact_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5).scores.round(3)
     array([0.583, 0.333, 0.083])
     """
-    shares = seed_shares(walk, seeds, weights, damping)
+    shares = seed_shares(walk, seeds, weights=weights, damping=damping)
     check.positive("tolerance", tolerance)
     if not walk.bears(tolerance, damping):
         raise InputError(
@@ -179,7 +179,7 @@ def exact_pagerank(
         found = _iterate(walk, restart, damping, goal=tolerance / 2, most=max_iterations)
     else:
         found = _conjugate(walk, restart, damping, goal=tolerance, most=max_iterations)
-    scores = walk.spread(found.scores, seeds, own_shares(walk, seeds, shares, damping))
+    scores = walk.spread(found.scores, seeds, own=own_shares(walk, seeds, shares=shares, damping=damping))
     return found._replace(scores=scores / scores.sum())
 
 
@@ -240,7 +240,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
 
 
 def own_shares(
-    walk: Walk, seeds: NDArray[np.integer], shares: NDArray[np.float64], damping: float
+    walk: Walk, seeds: NDArray[np.integer], *, shares: NDArray[np.float64], damping: float
 ) -> NDArray[np.float64]:
     """What each seed gets from nowhere else; see :meth:`Walk.spread`."""
     own: NDArray[np.float64] = (1 - damping) * shares / (1 + damping * walk.twins.loops[walk.twins.of[seeds]])
@@ -248,7 +248,7 @@ def own_shares(
 
 
 def seed_shares(
-    walk: Walk, seeds: NDArray[np.integer], weights: NDArray[np.floating], damping: float
+    walk: Walk, seeds: NDArray[np.integer], *, weights: NDArray[np.floating], damping: float
 ) -> NDArray[np.float64]:
     """The weights over their sum, checked."""
     check.same_length(seeds=seeds, weights=weights)
