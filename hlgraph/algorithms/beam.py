@@ -1,0 +1,343 @@
+"""One beam search for every strategy that grows paths: it asks for children and for scores, and is told them.
+
+The search is a generator. It yields one request a batch and is sent the reply, so that it reads no store and computes no
+embedding itself: the same search walks an adjacency in memory or a store that is asked once a depth.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.frontier import (
+    Candidates,
+    Children,
+    Expand,
+    Keys,
+    Nodes,
+    Reply,
+    Request,
+    Rescore,
+    Score,
+    Scores,
+)
+from hlgraph.algorithms.topk import top_k
+from hlgraph.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class BeamOptions:
+    """How far and how wide to search; the defaults are those of HLG.
+
+    Attributes
+    ----------
+    beam_width : so many paths are kept at each depth
+    max_depth : so many times the beam is expanded; a path has at most ``max_depth + 1`` nodes
+    seed_width : so many of the seeds are expanded; None: ``beam_width``. HLG begins at every seed, PropRAG at the best 4
+    jump_points : the best so many seeds may follow any node, joined to it or not (PropRAG: 3)
+    rescored : only the best so many children of a depth, by their first score, are scored again, exactly, and may be kept;
+        None: the first score is exact
+    must_improve : a child that scores no better than its parent is not kept (HLG); the search ends when none is
+    is_nested : fill the beam place by place: place ``i`` takes the best child left of the paths in places 0 to ``i``.
+        A wider beam then holds all that a narrower one holds. False: the best children of all
+    """
+
+    beam_width: int = 50
+    max_depth: int = 3
+    seed_width: int | None = None
+    jump_points: int = 0
+    rescored: int | None = None
+    must_improve: bool = False
+    is_nested: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be searched with."""
+        for name in ("beam_width", "seed_width", "rescored"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} is {value}; it must be at least 1")
+        check.not_negative("max_depth", self.max_depth)
+        check.not_negative("jump_points", self.jump_points)
+
+
+class BeamPath(NamedTuple):
+    """A path that was kept, and its score."""
+
+    nodes: tuple[int, ...]
+    score: float
+
+
+class BeamStep(NamedTuple):
+    """What happened at one depth.
+
+    ``children = revisits + duplicates + scored`` and ``scored = not_rescored + not_better + beam_full + kept``.
+
+    Attributes
+    ----------
+    depth : 0 for the seeds
+    expanded : paths that were continued
+    children : continuations that were found
+    revisits : pruned, for the node is in the path already
+    duplicates : pruned, for another path of this depth has the same nodes
+    scored : children that were scored
+    not_rescored : pruned, for they were not among the best that are scored exactly
+    not_better : pruned, for they score no better than their parent
+    beam_full : pruned, for the beam was full
+    kept : paths of the new beam
+    best : the best score of the new beam; NaN when it is empty
+    """
+
+    depth: int
+    expanded: int
+    children: int
+    revisits: int
+    duplicates: int
+    scored: int
+    not_rescored: int
+    not_better: int
+    beam_full: int
+    kept: int
+    best: float
+
+
+class BeamResult(NamedTuple):
+    """All paths that were ever kept, best first (ties by the ids of their nodes, in order), and one step a depth."""
+
+    paths: tuple[BeamPath, ...]
+    steps: tuple[BeamStep, ...]
+
+    @property
+    def visited(self) -> Nodes:
+        """The nodes of the paths, ascending."""
+        return np.unique(np.array([node for path in self.paths for node in path.nodes], dtype=np.intp))
+
+
+class _Beam(NamedTuple):
+    """Kept paths in the order of their places: nodes (b, l), scores (b,), places (b,)."""
+
+    paths: Nodes
+    scores: Scores
+    places: Nodes
+
+
+def beam_search(
+    seeds: Nodes, *, options: BeamOptions = BeamOptions(), keys: Keys | None = None
+) -> Generator[Request, Reply, BeamResult]:
+    """The best paths from the seeds, of every length up to ``max_depth + 1``.
+
+    At each depth all children of the beam are scored in one batch and the best ``beam_width`` become the next beam. No
+    path has a node twice, and of several paths with the same nodes only the one of the best placed parent is looked at, and
+    continued from its last node; as all paths of a depth have one length, a set of nodes is so looked at once in the whole
+    search.
+
+    Which score is of which kind: with ``rescored`` every kept path of two or more nodes has its exact score, however few
+    children there were, and a path of one node has the score of :class:`Score`, which must be exact for one node (the
+    embedding of a text and that of the concatenation of one text are the same). No result mixes the two kinds.
+
+    When a wider beam is never worse: a wider beam may keep a path that crowds out the parent of the best path, so with
+    ``is_nested=False`` the best score is sure not to fall with the width only where ``max_depth <= 1``. With ``is_nested`` it
+    never falls, whatever the depth. Both hold if a score depends on its path alone (not on the other candidates) and
+    ``rescored`` is None.
+
+    Time: O(c log c + w log w) a depth for c children and w paths, besides what the replies cost.
+
+    Parameters
+    ----------
+    seeds : shape (n,): nodes to begin at, numbers of the caller's choice, 0 or more; one twice counts once
+    options : see :class:`BeamOptions`
+    keys : shape (n,): ids of the seeds, by which ties break; None: their numbers
+
+    Returns
+    -------
+    BeamResult
+        As the value of the generator; :func:`hlgraph.algorithms.frontier.run` drives it.
+
+    Raises
+    ------
+    InputError
+        A seed is negative, a reply has the wrong length or kind, or a score is NaN.
+
+    References
+    ----------
+    HLG, section 4.1, Eq. 5-8 (``must_improve``); PropRAG, section 5.3 (``rescored``, ``jump_points``; its length 3 is
+    ``max_depth=2``). ``is_nested``: Lemons et al., Beam Search: Faster and Monotonic, 2022.
+
+    Examples
+    --------
+    >>> search = beam_search(np.array([0, 1]), options=BeamOptions(beam_width=1, max_depth=1))
+    >>> next(search).candidates.nodes  # scores of the seeds?
+    array([0, 1])
+    >>> search.send(np.array([0.2, 0.4])).nodes  # what follows the best?
+    array([1])
+    >>> search.send(Children(np.array([0, 0]), np.array([2, 3]))).candidates.paths
+    array([[1, 2],
+           [1, 3]])
+    >>> try:
+    ...     search.send(np.array([0.5, 0.3]))
+    ... except StopIteration as stop:
+    ...     print([(path.nodes, path.score) for path in stop.value.paths])
+    [((1, 2), 0.5), ((1,), 0.4)]
+    """
+    names = _names(seeds, keys)
+    nodes = np.array(sorted(names, key=lambda node: names[node]), dtype=np.intp)
+    none = np.zeros(len(nodes), dtype=np.intp)
+    scores = _checked((yield Score(Candidates(np.zeros((1, 0), dtype=np.intp), none, nodes))), len(nodes))
+    by_score = top_k(scores, len(nodes))
+    jumps = nodes[by_score[: options.jump_points]]
+    kept = by_score[: options.seed_width or options.beam_width]
+    # Seeds that do not depend on the width are there for every place.
+    places = np.arange(len(kept)) if options.seed_width is None else np.zeros(len(kept), dtype=np.intp)
+    beam = _Beam(nodes[kept, np.newaxis], scores[kept], places)
+    full = len(nodes) - len(kept)
+    steps = [BeamStep(0, 0, len(nodes), 0, 0, len(nodes), 0, 0, full, len(kept), _best(beam))]
+    found = [beam]
+    while len(steps) <= options.max_depth and len(beam.scores):
+        beam, step = yield from _deepen(beam, jumps, names=names, options=options, depth=len(steps))
+        found.append(beam)
+        steps.append(step)
+    paths = [
+        BeamPath(tuple(path), score)
+        for each in found
+        for path, score in zip(each.paths.tolist(), each.scores.tolist(), strict=True)
+    ]
+    paths.sort(key=lambda path: (-path.score, [names[node] for node in path.nodes]))
+    return BeamResult(tuple(paths), tuple(steps))
+
+
+def _deepen(
+    beam: _Beam, jumps: Nodes, *, names: dict[int, str | int], options: BeamOptions, depth: int
+) -> Generator[Request, Reply, tuple[_Beam, BeamStep]]:
+    """The next beam. ``names`` learns the keys of the new nodes."""
+    asked = np.unique(beam.paths[:, -1])
+    reply = yield Expand(asked)
+    if not isinstance(reply, Children):
+        raise InputError("the reply to Expand is not Children; send the nodes that may follow")
+    _learn(reply, len(asked), names)
+    owner, nodes = _continuations(beam, reply, asked=asked, jumps=jumps)
+    children = len(nodes)
+    is_new = ~(beam.paths[owner] == nodes[:, np.newaxis]).any(axis=1)
+    owner, nodes = owner[is_new], nodes[is_new]
+    revisits = children - len(nodes)
+    rank = _ranks(nodes, names)
+    order = np.lexsort((rank, owner))
+    first = order[np.sort(_first_of_each_set(Candidates(beam.paths, owner[order], nodes[order])))]
+    candidates, rank = Candidates(beam.paths, owner[first], nodes[first]), rank[first]
+    scored = len(candidates)
+    # Ties break by the ids of the whole path: those of the parent first.
+    by_name = sorted(range(len(beam.paths)), key=lambda at: [names[node] for node in beam.paths[at].tolist()])
+    place = np.empty(len(by_name), dtype=np.intp)
+    place[by_name] = np.arange(len(by_name))
+    ties = place[candidates.owner] * (int(rank.max(initial=0)) + 1) + rank
+    scores = np.empty(0)
+    if scored:
+        scores = _checked((yield Score(candidates)), scored)
+        if options.rescored is not None:
+            best = top_k(scores, options.rescored, tie_break=ties)
+            candidates, ties = candidates.take(best), ties[best]
+            scores = _checked((yield Rescore(candidates)), len(best))
+    exact = len(candidates)
+    if options.must_improve:
+        better = np.flatnonzero(scores > beam.scores[candidates.owner])
+        candidates, ties, scores = candidates.take(better), ties[better], scores[better]
+    allowed = len(candidates)
+    kept, places = _select(scores, ties, beam.places[candidates.owner], options)
+    following = _Beam(candidates.take(kept).paths, scores[kept], places)
+    step = BeamStep(
+        depth, len(beam.scores), children, revisits, children - revisits - scored, scored, scored - exact,
+        exact - allowed, allowed - len(kept), len(kept), _best(following),
+    )  # fmt: skip
+    return following, step
+
+
+def _names(seeds: Nodes, keys: Keys | None) -> dict[int, str | int]:
+    if keys is not None:
+        check.same_length(seeds=seeds, keys=keys)
+    if len(seeds) and seeds.min() < 0:
+        raise InputError(f"a seed is {int(seeds.min())}; number nodes from 0")
+    return dict(zip(seeds.tolist(), (seeds if keys is None else keys).tolist(), strict=True))
+
+
+def _learn(reply: Children, asked: int, names: dict[int, str | int]) -> None:
+    check.same_length(owner=reply.owner, nodes=reply.nodes)
+    if len(reply.owner) and not 0 <= reply.owner.min() <= reply.owner.max() < asked:
+        raise InputError(f"Children.owner names a node that was not asked for; it must be from 0 to {asked - 1}")
+    if reply.keys is not None:
+        check.same_length(nodes=reply.nodes, keys=reply.keys)
+    nodes, first = np.unique(reply.nodes, return_index=True)
+    keys = nodes if reply.keys is None else reply.keys[first]
+    names.update(zip(nodes.tolist(), keys.tolist(), strict=True))
+
+
+def _continuations(beam: _Beam, reply: Children, *, asked: Nodes, jumps: Nodes) -> tuple[Nodes, Nodes]:
+    """Path and next node, each pair once."""
+    order = np.argsort(reply.owner, kind="stable")
+    starts = np.searchsorted(reply.owner[order], np.arange(len(asked) + 1))
+    last = np.searchsorted(asked, beam.paths[:, -1])
+    counts = np.diff(starts)[last]
+    owner = np.repeat(np.arange(len(last)), counts)
+    before = np.cumsum(counts) - counts
+    nodes = reply.nodes[order][np.arange(len(owner)) + np.repeat(starts[last] - before, counts)]
+    owner = np.concatenate((owner, np.repeat(np.arange(len(last)), len(jumps)))).astype(np.int64)
+    nodes = np.concatenate((nodes, np.tile(jumps, len(last)))).astype(np.int64)
+    span = int(nodes.max(initial=0)) + 1
+    pairs = np.unique(owner * span + nodes)
+    return pairs // span, pairs % span
+
+
+def _ranks(nodes: Nodes, names: dict[int, str | int]) -> Nodes:
+    """The place of each node in the order of keys."""
+    unique, inverse = np.unique(nodes, return_inverse=True)
+    order = np.argsort(np.array([names[node] for node in unique.tolist()]), kind="stable")
+    rank = np.empty(len(unique), dtype=np.intp)
+    rank[order] = np.arange(len(unique))
+    return rank[inverse]
+
+
+def _first_of_each_set(candidates: Candidates) -> Nodes:
+    """Indices of the paths that no earlier one has the same nodes as."""
+    paths = candidates.paths
+    small = np.sort(np.unique(paths, return_inverse=True)[1].reshape(paths.shape), axis=1)
+    code = np.zeros(len(paths), dtype=np.int64)
+    for column in small.T:
+        # Numbered anew for each column: the code of a set stays far from the bounds of 64 bits, however long the path.
+        code = np.unique(code * (int(small.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    return np.unique(code, return_index=True)[1]
+
+
+def _select(scores: Scores, ties: Nodes, parents: Nodes, options: BeamOptions) -> tuple[Nodes, Nodes]:
+    """The children that are kept, and the places that they take; ``parents``: the places of their parents."""
+    if not options.is_nested:
+        best = top_k(scores, options.beam_width, tie_break=ties)
+        return best, np.arange(len(best))
+    order = np.lexsort((ties, -scores))
+    waiting: dict[int, list[int]] = {}
+    for at, parent in enumerate(parents[order].tolist()):
+        waiting.setdefault(parent, []).append(at)
+    open_: list[int] = []
+    taken: list[tuple[int, int]] = []
+    for place in range(options.beam_width):
+        for at in waiting.get(place, ()):
+            heapq.heappush(open_, at)
+        if open_:
+            taken.append((int(order[heapq.heappop(open_)]), place))
+    kept = np.array(taken, dtype=np.intp).reshape(-1, 2)
+    return kept[:, 0], kept[:, 1]
+
+
+def _checked(reply: Reply, count: int) -> Scores:
+    if isinstance(reply, Children):
+        raise InputError("the reply to Score or Rescore is Children; send one score a path")
+    scores = np.asarray(reply, dtype=np.float64)
+    if scores.shape != (count,):
+        raise InputError(f"there are {scores.shape} scores for {count} paths; send one a path")
+    check.not_nan("scores", scores)
+    return scores
+
+
+def _best(beam: _Beam) -> float:
+    return float(beam.scores.max()) if len(beam.scores) else float("nan")

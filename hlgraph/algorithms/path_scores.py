@@ -1,0 +1,87 @@
+"""Scores of paths from the embeddings of their nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.frontier import Candidates
+
+
+def attention_scores(
+    candidates: Candidates, *, vectors: NDArray[np.float32], question: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Cosine between a question and the attention-weighted embedding of each path.
+
+    ``e(P) = sum_i a_i e_i`` with ``a_i = exp(cos(q, e_i)) / sum_j exp(cos(q, e_j))``, and the score is ``cos(q, e(P))``. The
+    sum below the weights is the same for all nodes of a path and leaves the cosine as it is, so it is not computed. The
+    order of the nodes does not matter. What is common to the children of one path is computed once: O(b n d + m) for m
+    children, n distinct last nodes and b parents.
+
+    Parameters
+    ----------
+    candidates : m paths
+    vectors : shape (n, d): the embedding of a node in the row of its number, of any length
+    question : shape (d,)
+
+    Returns
+    -------
+    NDArray
+        Shape (m,), from -1 to 1; 0 where the path or the question has the length 0.
+
+    References
+    ----------
+    HLG, Eq. 6 and 7.
+
+    Examples
+    --------
+    >>> pair = Candidates(np.array([[0]]), np.array([0]), np.array([1]))
+    >>> attention_scores(pair, vectors=np.eye(2, dtype=np.float32), question=np.array([1, 0], dtype=np.float32)).round(3)
+    array([0.939])
+    """
+    return _scores(candidates, vectors, question, has_attention=True)
+
+
+def mean_scores(
+    candidates: Candidates, *, vectors: NDArray[np.float32], question: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Cosine between a question and the mean of the embeddings of each path; otherwise as :func:`attention_scores`.
+
+    References
+    ----------
+    PropRAG, section 5.3 (the first score of a path).
+
+    Examples
+    --------
+    >>> pair = Candidates(np.array([[0]]), np.array([0]), np.array([1]))
+    >>> mean_scores(pair, vectors=np.eye(2, dtype=np.float32), question=np.array([1, 0], dtype=np.float32)).round(3)
+    array([0.707])
+    """
+    return _scores(candidates, vectors, question, has_attention=False)
+
+
+def _scores(
+    candidates: Candidates, vectors: NDArray[np.float32], question: NDArray[np.float32], *, has_attention: bool
+) -> NDArray[np.float64]:
+    used, at = np.unique(np.concatenate((candidates.prefixes.ravel(), candidates.nodes)), return_inverse=True)
+    if not len(used):
+        return np.empty(0)
+    matrix = vectors[used]
+    asked = question / (np.linalg.norm(question) or np.float32(1.0))
+    dots = (matrix @ asked).astype(np.float64)
+    squares = np.vecdot(matrix, matrix).astype(np.float64)
+    lengths = np.sqrt(squares)
+    weights = np.exp(dots / np.where(lengths > 0, lengths, 1.0)) if has_attention else np.ones(len(used))
+    prefixes = at[: candidates.prefixes.size].reshape(candidates.prefixes.shape)
+    last = at[candidates.prefixes.size :]
+    # |u + w e|^2 = |u|^2 + 2 w u.e + w^2 |e|^2 for the weighted sum u of a parent and the last node e.
+    parents = np.einsum("bl,bld->bd", weights[prefixes].astype(np.float32), matrix[prefixes])
+    across = (parents @ matrix.T)[candidates.owner, last].astype(np.float64)
+    w = weights[last]
+    square = np.vecdot(parents, parents).astype(np.float64)[candidates.owner] + 2 * w * across + w**2 * squares[last]
+    length = np.sqrt(np.maximum(square, 0.0))
+    along = (parents @ asked).astype(np.float64)[candidates.owner] + w * dots[last]
+    scores: NDArray[np.float64] = np.clip(
+        np.divide(along, length, out=np.zeros_like(along), where=length > 1e-6), -1, 1
+    )
+    return scores

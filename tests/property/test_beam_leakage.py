@@ -1,0 +1,151 @@
+"""No node of a source that a filter hides is ever read by a beam: not as a seed, not at any hop, not to be ranked."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from hlgraph import pipeline
+from hlgraph.chunk import WholeChunker
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.records import (
+    Document,
+    Extraction,
+    Hit,
+    Kind,
+    Mention,
+    MetadataValue,
+    Proposition,
+    Record,
+    Relationship,
+    Source,
+)
+from hlgraph.retrieve import SearchRequest, search
+from hlgraph.retrieve.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.topic_graph import TopicGraphRetriever
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, VectorQuery, VectorStore
+from hlgraph.subgraph import Subgraph
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.where import And, Compare, In, Not, Op, Or, Where, matches, source_values
+
+_EMBEDDER = WordEmbedder()
+_NAMES = ("Mara", "Ivo", "Orne", "Tessing", "Aldane")
+_RETRIEVERS = (
+    StatementGraphRetriever(vector_seeds=2, keyword_seeds=2, must_improve=False, path_weight=0.5),
+    StatementGraphRetriever(vector_seeds=1, keyword_seeds=1, must_improve=False, pulls=3, fan_out=2, neighbours=1),
+    TopicGraphRetriever(topics=1, statements=1, keyword_seeds=1, path_weight=0.5),
+)
+
+
+class _Names:
+    """Sentences as propositions, the known names in them as mentions, the title as the topic."""
+
+    fingerprint = "names/1"
+    problems: tuple[str, ...] = ()
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        return [Extraction(tuple(self._sentences(chunk)), (chunk.title,)) for chunk in chunks]
+
+    def _sentences(self, chunk: ChunkInput) -> Iterator[Proposition]:
+        for match in re.finditer(r"[^.]+\.", chunk.text):
+            mentions = tuple(Mention(name) for name in _NAMES if name in match[0])
+            yield Proposition(match[0].strip(), *match.span(), (chunk.title,), mentions)
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        return f"{chunk.title}|{chunk.text}"
+
+
+class _Watched:
+    """The graph and the vectors of a store; notes the ids of what they gave."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._graph: GraphStore = stores.graph
+        self._vectors: VectorStore = stores.vectors
+        self.seen: set[str] = set()
+        self.stats = stores.graph.stats
+
+    def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
+        found = self._graph.pull(seeds, shape, scope=scope)
+        self.seen.update(found.ids.tolist())
+        return found
+
+    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
+        self.seen.update(ids)
+        return self._graph.records(kind, ids)
+
+    def search(self, query: VectorQuery) -> list[Hit]:
+        found = self._vectors.search(query)
+        self.seen.update(hit.id for hit in found)
+        return found
+
+    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> object:
+        self.seen.update(ids)
+        return self._vectors.vectors(kind, corpus, ids=ids)
+
+
+_SENTENCES = st.builds(
+    "{} {} {}.".format, st.sampled_from(_NAMES), st.sampled_from(["met", "left"]), st.sampled_from(_NAMES)
+)
+_TEXTS = st.lists(_SENTENCES, min_size=1, max_size=3, unique=True).map(" ".join)
+_VALUES: st.SearchStrategy[MetadataValue] = st.sampled_from([1, 2, "a"]) | st.just((1, "a"))
+_METADATA = st.dictionaries(st.sampled_from(["year", "tags"]), _VALUES, max_size=2)
+_CORPUS = st.lists(st.tuples(_TEXTS, _METADATA), min_size=2, max_size=8)
+_LEAVES: st.SearchStrategy[Where] = st.builds(
+    Compare, st.sampled_from(["year", "tags"]), st.sampled_from([Op.EQ, Op.NE]), st.sampled_from([1, 2, "a"])
+) | st.builds(In, st.just("uri"), st.lists(st.sampled_from([f"doc:{at}" for at in range(8)]), max_size=5).map(tuple))
+_FILTERS = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.builds(Not, inner) | st.builds(And, st.tuples(inner, inner)) | st.builds(Or, st.tuples(inner, inner))
+    ),
+    max_leaves=3,
+)
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+)
+@given(corpus=_CORPUS, where=_FILTERS)
+def test_no_hop_sees_what_a_filter_hides(corpus: list[tuple[str, dict[str, MetadataValue]]], where: Where) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="hlgraph-"))
+    opened = open_stores(f"hlgraph://{folder}/s")
+    try:
+        documents = [
+            Document(f"doc:{at}", text, f"Title {at}", {"year": 0, "tags": 0} | metadata)
+            for at, (text, metadata) in enumerate(corpus)
+        ]
+        steps = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
+        pipeline.ingest(documents, "c", stores=opened.stores, steps=steps)
+        graph = opened.stores.graph
+        sources = [item for item in graph.find(Kind.SOURCE, Scope("c")) if isinstance(item, Source)]
+        admitted = {item.id for item in sources if matches(where, source_values(item))}
+        within = Scope("c", sources=tuple(sorted(admitted)))
+        kinds = (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
+        allowed = {item.id for kind in kinds for item in graph.find(kind, within)} if admitted else set()
+        mentions = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}))
+        allowed |= set(graph.pull(sorted(allowed), mentions, scope=within).ids.tolist()) if admitted else set()
+        for retriever in _RETRIEVERS:
+            watched = _Watched(opened.stores)
+            found = search(
+                SearchRequest("Who met Mara and left Orne? See title 1.", "c", 1, where=where),
+                retriever,
+                stores=Stores(watched, watched),  # type: ignore[arg-type]
+                embedder=_EMBEDDER,
+                reranker=LexicalReranker(),
+            )
+            assert watched.seen <= allowed
+            assert bool(found.evidence) is bool(admitted)
+    finally:
+        opened.closing.close()
+        shutil.rmtree(folder)
