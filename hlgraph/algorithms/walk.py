@@ -1,4 +1,4 @@
-"""Personalised PageRank on a graph that is made ready once: exactly, or around the seeds only.
+"""Personalised PageRank on a graph that is made ready once; :mod:`hlgraph.algorithms.push` is the approximate kind.
 
 The definition is that of :func:`hlgraph.algorithms.ppr.personalised_pagerank`. What a walk does at a node without edges is
 put in another way here, with the same result: it ends there, and in the end all scores are divided by their sum.
@@ -7,8 +7,8 @@ put in another way here, with the same result: it ends there, and in the end all
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.ppr import Ranking
+from hlgraph.algorithms.twins import Twins, find_twins
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
@@ -31,21 +32,39 @@ _DTYPES: Mapping[Precision, type[np.float32] | type[np.float64]] = {"single": np
 class Walk:
     """A graph with what every ranking on it needs; made by :func:`prepare`, never changed.
 
+    The walk goes over classes of twins, nodes with the same neighbours: names that one statement alone mentions are such,
+    some third of the nodes of a graph of entities and chunks. Directed: every node is a class.
+
     Attributes
     ----------
-    steps : CSR of shape (n, n). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``. Directed: ``A[i, j] / degree[i]``
-    degrees : shape (n,), float64, the sum of the weights of a node's edges (directed: of those that leave it)
-    roots : shape (n,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
+    steps : CSR of shape (c, c). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``. Directed: ``A[i, j] / degree[i]``
+    degrees : shape (c,), float64, the sum of the weights of a class's edges (directed: of those that leave it)
+    roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
+    twins : the classes
     is_directed : whether edges lead one way only
     """
 
     steps: Csr
     degrees: NDArray[np.float64]
     roots: NDArray[np.floating]
+    twins: Twins
     is_directed: bool
 
     def __len__(self) -> int:
-        return len(self.degrees)
+        return len(self.twins.of)
+
+    def spread(
+        self, scores: NDArray[np.float64], seeds: NDArray[np.integer], *, own: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """From the scores of classes to those of nodes; ``own`` is what each seed gets from nowhere else.
+
+        Twins share the score of their class but for what they were given themselves. That difference sums to 0 in a class,
+        so it never leaves it: of it stays ``1 / (1 + d w / degree)``, where ``w`` is the weight between two twins.
+        """
+        held = np.bincount(self.twins.of[seeds], own, minlength=len(scores))
+        found: NDArray[np.float64] = ((scores - held) / self.twins.sizes)[self.twins.of]
+        np.add.at(found, seeds, own)
+        return np.maximum(found, 0, out=found)
 
     def bears(self, tolerance: float, damping: float) -> bool:
         """Whether the precision is fine enough for scores that are exact to ``tolerance``."""
@@ -86,6 +105,8 @@ def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision =
     held.eliminate_zeros()
     if not is_directed and held.nnz and abs(held - held.T).max() > 1e-6 * held.data.max():
         raise InputError("the adjacency is not symmetric; add its transpose, or set is_directed")
+    twins = _each_alone(held.shape[0]) if is_directed else find_twins(held)
+    held = held if is_directed else twins.merged(held)
     degrees = np.asarray(held.sum(axis=1), dtype=np.float64).ravel()
     rows = np.repeat(np.arange(len(degrees)), np.diff(held.indptr))
     roots = np.ones(len(degrees)) if is_directed else np.sqrt(degrees)
@@ -95,7 +116,12 @@ def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision =
     steps = sp.csr_array(
         (shares.astype(dtype), held.indices.astype(index), held.indptr.astype(index)), shape=held.shape
     )
-    return Walk(steps, degrees, roots.astype(dtype), is_directed)
+    return Walk(steps, degrees, roots.astype(dtype), twins, is_directed)
+
+
+def _each_alone(size: int) -> Twins:
+    nodes = np.arange(size)
+    return Twins(nodes, np.ones(size), np.zeros(size), nodes, np.arange(size + 1))
 
 
 def exact_pagerank(
@@ -140,24 +166,25 @@ def exact_pagerank(
     >>> exact_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5).scores.round(3)
     array([0.583, 0.333, 0.083])
     """
-    shares = _shares(walk, seeds, weights, damping)
+    shares = seed_shares(walk, seeds, weights=weights, damping=damping)
     check.positive("tolerance", tolerance)
     if not walk.bears(tolerance, damping):
         raise InputError(
             f"tolerance {tolerance} at damping {damping} is finer than single precision; prepare the walk with double"
         )
-    restart = np.bincount(seeds, shares, minlength=len(walk)).astype(np.float64)
-    if len(walk) <= _DENSE:
+    restart = np.bincount(walk.twins.of[seeds], shares, minlength=len(walk.degrees)).astype(np.float64)
+    if len(walk.degrees) <= _DENSE:
         found = Ranking(_solve(walk, restart, damping), 1, has_converged=True)
     elif walk.is_directed:
         found = _iterate(walk, restart, damping, goal=tolerance / 2, most=max_iterations)
     else:
         found = _conjugate(walk, restart, damping, goal=tolerance, most=max_iterations)
-    return found._replace(scores=found.scores / found.scores.sum())
+    scores = walk.spread(found.scores, seeds, own=own_shares(walk, seeds, shares=shares, damping=damping))
+    return found._replace(scores=scores / scores.sum())
 
 
 def _solve(walk: Walk, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
-    system = np.eye(len(walk)) - damping * walk.steps.toarray().T.astype(np.float64)
+    system = np.eye(len(walk.degrees)) - damping * walk.steps.toarray().T.astype(np.float64)
     roots = walk.roots.astype(np.float64)
     scaled = np.divide(restart, roots, out=restart.copy(), where=roots > 0)
     found = np.linalg.solve(system, (1 - damping) * scaled)
@@ -186,7 +213,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
     # Isolated seeds are known, and the sum of all scores with them; their rows of the matrix are empty.
     goal *= (1 - damping) * (1 - damping * alone)
     number = roots.dtype.type
-    scaled = np.divide(restart, roots, out=np.zeros(len(walk)), where=~is_alone)
+    scaled = np.divide(restart, roots, out=np.zeros(len(roots)), where=~is_alone)
     rest = ((1 - damping) * scaled).astype(roots.dtype)
     found = np.zeros_like(rest)
     along = rest.copy()
@@ -212,146 +239,16 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
     return Ranking(scores, iteration, has_converged)
 
 
-@dataclass(slots=True)
-class Space:
-    """Work space of :func:`local_pagerank` for one graph, so that no ranking clears arrays of its size; one call at a time."""
-
-    size: int
-    rest: NDArray[np.float64] = field(init=False)
-    given: NDArray[np.float64] = field(init=False)
-    place: NDArray[np.intp] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Three arrays of shape (size,); the first two are all 0 between calls."""
-        self.rest = np.zeros(self.size)
-        self.given = np.zeros(self.size)
-        self.place = np.zeros(self.size, dtype=np.intp)
-
-    def distinct(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Each node once, in time linear in ``nodes``."""
-        order = np.arange(len(nodes))
-        self.place[nodes] = order
-        found: NDArray[np.intp] = nodes[self.place[nodes] == order]
-        return found
+def own_shares(
+    walk: Walk, seeds: NDArray[np.integer], *, shares: NDArray[np.float64], damping: float
+) -> NDArray[np.float64]:
+    """What each seed gets from nowhere else; see :meth:`Walk.spread`."""
+    own: NDArray[np.float64] = (1 - damping) * shares / (1 + damping * walk.twins.loops[walk.twins.of[seeds]])
+    return own
 
 
-class Local(NamedTuple):
-    """Scores of the nodes that were looked at; those of all others are 0.
-
-    Attributes
-    ----------
-    nodes : shape (m,), ascending
-    scores : shape (m,), each at most the exact score
-    left : how much is missing in all: the exact scores sum to 1, these to ``1 - left``
-    """
-
-    nodes: NDArray[np.intp]
-    scores: NDArray[np.float64]
-    left: float
-
-
-def local_pagerank(
-    walk: Walk,
-    seeds: NDArray[np.integer],
-    *,
-    weights: NDArray[np.floating],
-    damping: float = 0.85,
-    epsilon: float = 1e-5,
-    space: Space | None = None,
-) -> Local:
-    """Approximate personalised PageRank around the seeds, in time that does not grow with the graph.
-
-    Every node holds what it has given to its own score and a rest. A node whose rest is above ``epsilon`` times its degree
-    keeps the share ``1 - d`` of it and hands the share ``d`` on along its edges; all such nodes do so at once, until none is
-    left. At most ``1 / (epsilon (1 - d))`` of degree is handed on in all.
-
-    Error bound, undirected: ``0 <= exact - score <= epsilon * degree`` for every node. Directed: ``0 <= exact - score``, and
-    the differences sum to ``left``.
-
-    Parameters
-    ----------
-    seeds : shape (m,), indices of nodes; one may occur more than once
-    weights : shape (m,), not negative, not all 0
-    epsilon : above 0, in the reciprocal unit of the edge weights
-    space : work space to use again; None: made anew, in time linear in the number of nodes
-
-    Raises
-    ------
-    InputError
-        A seed, a weight or a parameter is out of its bounds.
-
-    References
-    ----------
-    Andersen, Chung and Lang, Local Graph Partitioning using PageRank Vectors, 2006, with weights and many nodes at once.
-
-    Examples
-    --------
-    >>> line = prepare(sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=np.float32)))
-    >>> local_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5, epsilon=1e-4).scores.round(3)
-    array([0.583, 0.333, 0.083])
-    """
-    shares = _shares(walk, seeds, weights, damping)
-    check.positive("epsilon", epsilon)
-    space = space or Space(len(walk))
-    if space.size != len(walk):
-        raise InputError(f"the work space is for {space.size} nodes, the graph has {len(walk)}; make one of its size")
-    alone = float(shares[walk.degrees[seeds] == 0].sum())
-    found = _push(walk, seeds.astype(np.intp), shares, damping, (epsilon * (1 - damping * alone), space))
-    order = np.argsort(found.nodes)
-    return Local(found.nodes[order], found.scores[order], found.left)
-
-
-def _push(
-    walk: Walk,
-    seeds: NDArray[np.intp],
-    shares: NDArray[np.float64],
-    damping: float,
-    bounds: tuple[float, Space],
-) -> Local:
-    # Undirected, rest and score are held over the root of the degree: so the symmetric matrix serves here too.
-    epsilon, space = bounds
-    rest, given = space.rest, space.given
-    steps, roots = walk.steps, walk.roots
-    starts = steps.indptr
-    np.add.at(rest, seeds, shares if walk.is_directed else shares / _above_zero(roots[seeds]))
-    first = space.distinct(seeds)
-    touched = [first]
-    frontier = first[_is_over(walk, rest, first, epsilon)]
-    ended = 0.0
-    while len(frontier):
-        held = rest[frontier]
-        rest[frontier] = 0
-        given[frontier] += (1 - damping) * held
-        start, count = starts[frontier].astype(np.intp), (starts[frontier + 1] - starts[frontier]).astype(np.intp)
-        ended += damping * float(held[count == 0].sum())
-        ends = np.cumsum(count)
-        at = np.arange(ends[-1]) + np.repeat(start - ends + count, count)
-        to = steps.indices[at].astype(np.intp)
-        np.add.at(rest, to, np.repeat(damping * held, count) * steps.data[at])
-        touched.append(to)
-        frontier = space.distinct(to[_is_over(walk, rest, to, epsilon)])
-    nodes = space.distinct(np.concatenate(touched))
-    scale = _above_zero(roots[nodes]).astype(np.float64)
-    # Of what was not handed on, a node would keep its share in any case; so that share is no longer missing.
-    scores = (given[nodes] + (1 - damping) * rest[nodes]) * scale
-    left = damping * float(rest[nodes] @ scale)
-    rest[nodes] = given[nodes] = 0
-    # What a rest at a node without edges would end is missing in `ended`: the scores stay below the exact ones.
-    return Local(nodes, scores / (1 - ended), left / (1 - ended))
-
-
-def _above_zero(roots: NDArray[np.floating]) -> NDArray[np.floating]:
-    return np.where(roots > 0, roots, 1)
-
-
-def _is_over(walk: Walk, rest: NDArray[np.float64], nodes: NDArray[np.intp], epsilon: float) -> NDArray[np.bool_]:
-    bounds = walk.degrees[nodes] if walk.is_directed else walk.roots[nodes]
-    found: NDArray[np.bool_] = rest[nodes] > epsilon * bounds
-    return found
-
-
-def _shares(
-    walk: Walk, seeds: NDArray[np.integer], weights: NDArray[np.floating], damping: float
+def seed_shares(
+    walk: Walk, seeds: NDArray[np.integer], *, weights: NDArray[np.floating], damping: float
 ) -> NDArray[np.float64]:
     """The weights over their sum, checked."""
     check.same_length(seeds=seeds, weights=weights)

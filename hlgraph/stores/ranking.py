@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.algorithms.topk import top_k
-from hlgraph.algorithms.walk import Precision, Space, Walk, exact_pagerank, local_pagerank, precision_for, prepare
+from hlgraph.algorithms.walk import Precision, Walk, exact_pagerank, precision_for, prepare
 from hlgraph.errors import InputError
 from hlgraph.records import Hit
 from hlgraph.stores.protocols import GraphStore, PullShape, Ranker, RankQuery, Scope
@@ -82,7 +83,7 @@ class WalkedGraph:
 
     def _local(self, query: RankQuery, seeds: Seeds) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         # A list gives and takes in one step: no two threads get the same work space.
-        space = self._spaces.pop() if self._spaces else Space(len(self._ids))
+        space = self._spaces.pop() if self._spaces else Space(self._walk)
         found = local_pagerank(
             self._walk,
             seeds.places,

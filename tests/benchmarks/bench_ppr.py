@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 import hlgraph
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
-from hlgraph.algorithms.walk import Space, exact_pagerank, local_pagerank, prepare
+from hlgraph.algorithms.push import Space, local_pagerank
+from hlgraph.algorithms.walk import exact_pagerank, prepare
 from hlgraph.client import IngestOptions
 from hlgraph.models.local.load import cached_embedder
 from hlgraph.models.seams import Embedder
@@ -104,7 +105,8 @@ def compare(
     graph: Graph, seeds: list[NDArray[np.float64]], rankers: Mapping[str, Callable[[RankQuery], object]]
 ) -> bool:
     """Time all on these queries, and show them; returns whether the targets are met."""
-    theirs, walk, space = plain_igraph(graph), prepare(graph.adjacency), Space(len(graph.ids))
+    theirs, walk = plain_igraph(graph), prepare(graph.adjacency)
+    space = Space(walk)
     places = [np.flatnonzero(weights) for weights in seeds]
     lists = [weights.tolist() for weights in seeds]
     asked = [

@@ -65,7 +65,7 @@ def _pairs(graph: Subgraph, shape: ProjectionShape) -> Iterator[tuple[int, int, 
     contained = set()
     for statement in statements:
         entities = [b for a, b, _ in edges[Relationship.MENTIONS] if a == statement]
-        yield from ((a, b, 1.0) for a, b in itertools.combinations(entities, 2))
+        yield from ((a, b, 2.0) for a, b in itertools.combinations(entities, 2))
         contained |= {(chunk, entity) for a, chunk, _ in placed if a == statement for entity in entities}
     yield from ((chunk, entity, 1.0) for chunk, entity in contained)
 
