@@ -1,8 +1,8 @@
 // One breadth-first step: for every node of the frontier its heaviest neighbours (ties by id) that may be entered and were
-// not reached before, along some relationships in both directions. 'relationships' are taken as they are stored; 'counted'
+// not reached before, along some relationships in both directions. One row of lists: a row a node costs ten times as much to read. 'relationships' are taken as they are stored; 'counted'
 // are derived ones under a filter, counted anew from what visible sources assert, as they are counted when stored.
 // params: nodes, relationships, counted, kinds, reached, has_scope, listed, admits, fan_out
-// columns: id, kind, is_cut
+// columns: ids, kinds, is_cut
 CALL () {
   UNWIND $nodes.sources AS id
   MATCH (n:Source {id: id})
@@ -95,4 +95,5 @@ WITH n, {id: m.id, kind: kind} AS found, weight ORDER BY weight DESC, m.id
 WITH n, collect(found) AS found
 WITH found[..$fan_out] AS first, size(found) > $fan_out AS is_cut
 UNWIND first AS one
-RETURN one.id AS id, one.kind AS kind, max(is_cut) AS is_cut ORDER BY id
+WITH one.id AS id, one.kind AS kind, max(is_cut) AS is_cut ORDER BY id
+RETURN collect(id) AS ids, collect(kind) AS kinds, max(is_cut) AS is_cut

@@ -1,7 +1,7 @@
 // All edges of some relationships between the nodes of a pull, each from its start to its end, as places in the list of
 // their ids; 'counted' as in expand_frontier.
 // params: nodes, places, relationships, counted, listed, admits
-// columns: relationship, start, stop, weight
+// columns: relationship, starts, stops, weights
 CALL () {
   UNWIND CASE WHEN 'from_source' IN $relationships THEN $nodes.chunks ELSE [] END AS id
   MATCH (a:Chunk {id: id})-[r:FROM_SOURCE]->(b:Source)
@@ -85,4 +85,4 @@ CALL () {
   WHERE a.id < b.id AND $places[b.id] IS NOT NULL
   RETURN 'co_occurs' AS relationship, $places[a.id] AS start, $places[b.id] AS stop, toFloat(chunks) AS weight
 }
-RETURN relationship, start, stop, weight
+RETURN relationship, collect(start) AS starts, collect(stop) AS stops, collect(weight) AS weights

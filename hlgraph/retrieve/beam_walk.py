@@ -84,7 +84,7 @@ def keyword_statements(
 
 
 def steps_of_pulls(pulls: int, max_depth: int) -> list[int]:
-    """How many steps of a beam each pull is for: one, and the last one for all that are left.
+    """How many steps of a beam follow each pull: one, and all that are left after the last one.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class EntityWalk(Frontier):
 
     Parameters
     ----------
-    pulls : so often the store is asked for neighbours; the last time for those of all the steps that are left, nearer ones
-        first, within the cap of :meth:`Region.pull`. The first pull is that of the seeds
+    pulls : so often the store is asked for neighbours, the pull of the seeds included; steps after the last pull stay among
+        the statements that are known then, see :meth:`Region.pull_ahead`
     max_depth : steps of the beam
     """
 
@@ -115,8 +115,7 @@ class EntityWalk(Frontier):
         """See :class:`Frontier`."""
         if not self._known:
             self._known = self._steps.pop(0)
-            hops = 2 * self._known
-            self.region.pull([self.region.ids[node] for node in nodes.tolist()], hops=hops, is_far=self._known > 1)
+            self.region.pull_ahead(nodes, steps=self._known)
         self._known -= 1
         return self.region.children(nodes)
 

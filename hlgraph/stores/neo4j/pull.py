@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
 def nothing(shape: PullShape) -> Subgraph:
     """The subgraph of a corpus that is not there."""
-    edges = {item: _matrix([], 0) for item in sorted(shape.relationships) if item in STORED}
+    edges = {item: _matrix([], [], [], 0) for item in sorted(shape.relationships) if item in STORED}
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
 
 
@@ -71,7 +71,7 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     for _ in range(shape.hops):
         if not frontier or not (scope["relationships"] or scope["counted"]):
             break
-        rows = transaction.rows(
+        expanded = transaction.rows(
             "retrieve/expand_frontier",
             nodes=_by_kind(frontier),
             kinds=sorted(kind.value for kind in shape.kinds),
@@ -79,9 +79,13 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
             fan_out=shape.fan_out,
             **scope,
         )
-        found = [(str(row["id"]), Kind(str(row["kind"]))) for row in rows]
+        found = [
+            (str(name), Kind(str(kind)))
+            for row in expanded
+            for name, kind in zip(_listed(row, "ids"), _listed(row, "kinds"), strict=True)
+        ]
         room = shape.node_cap - len(reached)
-        is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in rows)
+        is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in expanded)
         frontier = found[:room]
         reached.update(frontier)
     made = _subgraph(transaction, reached, shape=shape, scope=scope, version=version, is_cut=is_cut)
@@ -109,17 +113,19 @@ def _subgraph(
     if ids and (scope["relationships"] or scope["counted"]):
         params = {name: value for name, value in scope.items() if name != "has_scope"}
         rows = transaction.rows("retrieve/induce_edges", nodes=_by_kind(reached.items()), places=places, **params)
-    edges: dict[Relationship, list[tuple[int, int, float]]] = {
-        item: [] for item in sorted(shape.relationships) if item in STORED
-    }
+    matrices = {item: _matrix([], [], [], len(ids)) for item in sorted(shape.relationships) if item in STORED}
     for row in rows:
-        edges[Relationship(str(row["relationship"]))].append((row["start"], row["stop"], row["weight"]))  # type: ignore[arg-type]
+        starts, stops, weights = (_listed(row, name) for name in ("starts", "stops", "weights"))
+        matrices[Relationship(str(row["relationship"]))] = _matrix(starts, stops, weights, len(ids))
     kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
-    matrices = {item: _matrix(found, len(ids)) for item, found in edges.items()}
     return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
 
 
-def _matrix(edges: Sequence[tuple[int, int, float]], size: int) -> Csr:
-    table = np.array(edges, dtype=np.float64).reshape(-1, 3)
-    ends = table[:, :2].astype(np.int64)
-    return sp.csr_array((table[:, 2].astype(np.float32), (ends[:, 0], ends[:, 1])), shape=(size, size))
+def _listed(row: Row, name: str) -> list[object]:
+    value = row[name]
+    return value if isinstance(value, list) else []
+
+
+def _matrix(starts: Sequence[object], stops: Sequence[object], weights: Sequence[object], size: int) -> Csr:
+    ends = (np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64))
+    return sp.csr_array((np.array(weights, dtype=np.float32), ends), shape=(size, size))
