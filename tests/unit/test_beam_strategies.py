@@ -130,6 +130,7 @@ def test_a_chat_model_names_keywords_and_synonyms(stores: Stores) -> None:
         entity_id(CORPUS, "Mara Quill"),
     }
     assert session.steps[-1].details == {"by": "scripted"}
+    assert len(question_keywords(session)) == 2  # the script has one reply: it is asked once
 
 
 def test_a_reply_without_keywords_leaves_the_words_of_the_question(stores: Stores) -> None:
