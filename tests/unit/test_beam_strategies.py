@@ -175,6 +175,16 @@ def test_a_hub_is_followed_to_so_many_statements_only(stores: Stores) -> None:
     assert len(region.ids) == 5
 
 
+def test_a_last_pull_reaches_far_only_while_little_is_known(stores: Stores) -> None:
+    session = session_of(stores, "Who sleeps?", corpus="hub")
+    region = Region(session, fan_out=5, neighbours=5)
+    region.pull([entity_id("hub", "RARE")], hops=1)
+    region.pull_ahead(region.numbers(region.ids[:1]), steps=3)
+    region.add([f"another statement {at}" for at in range(100)])
+    region.pull_ahead(region.numbers(region.ids[:1]), steps=3)
+    assert [step.details["hops"] for step in session.steps] == [1, 6, 2]
+
+
 # The beam (Eq. 5-8)
 
 
