@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,17 +30,19 @@ class Around(NamedTuple):
     hops: int
 
 
-def question_keywords(session: Session) -> dict[Keyword, str]:
-    """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name.
+def question_keywords(session: Session) -> Mapping[Keyword, str]:
+    """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name; found once a session.
 
     By the chat model where the session has one; by the words of the question where it has none, or names none.
     """
-    with session.step("keywords") as step:
-        found = ask_keywords(session.request.question, session.chat) if session.chat is not None else []
-        step.details = {"by": session.chat.fingerprint if session.chat is not None and found else "words"}
-        found = found or names_in(session.request.question)
-        step.count = len(found)
-    return {keyword: entity_id(session.request.corpus, keyword.text) for keyword in found}
+    if session.keywords is None:
+        with session.step("keywords") as step:
+            found = ask_keywords(session.request.question, session.chat) if session.chat is not None else []
+            step.details = {"by": session.chat.fingerprint if session.chat is not None and found else "words"}
+            found = found or names_in(session.request.question)
+            step.count = len(found)
+        session.keywords = {keyword: entity_id(session.request.corpus, keyword.text) for keyword in found}
+    return session.keywords
 
 
 def search_and_pull(
@@ -63,7 +65,7 @@ def search_and_pull(
 
 
 def keyword_statements(
-    session: Session, region: Region, *, keywords: dict[Keyword, str], k: int, beside: Nodes
+    session: Session, region: Region, *, keywords: Mapping[Keyword, str], k: int, beside: Nodes
 ) -> Nodes:
     """The ``k`` statements that mention most keywords; ties by cosine to the question, then by id (HLG, Eq. 2 and 3).
 
@@ -84,7 +86,7 @@ def keyword_statements(
 
 
 def steps_of_pulls(pulls: int, max_depth: int) -> list[int]:
-    """How many steps of a beam each pull is for: one, and the last one for all that are left.
+    """How many steps of a beam follow each pull: one, and all that are left after the last one.
 
     Examples
     --------
@@ -100,8 +102,8 @@ class EntityWalk(Frontier):
 
     Parameters
     ----------
-    pulls : so often the store is asked for neighbours; the last time for those of all the steps that are left, nearer ones
-        first, within the cap of :meth:`Region.pull`. The first pull is that of the seeds
+    pulls : so often the store is asked for neighbours, the pull of the seeds included; steps after the last pull stay among
+        the statements that are known then, see :meth:`Region.pull_ahead`
     max_depth : steps of the beam
     """
 
@@ -115,8 +117,7 @@ class EntityWalk(Frontier):
         """See :class:`Frontier`."""
         if not self._known:
             self._known = self._steps.pop(0)
-            hops = 2 * self._known
-            self.region.pull([self.region.ids[node] for node in nodes.tolist()], hops=hops, is_far=self._known > 1)
+            self.region.pull_ahead(nodes, steps=self._known)
         self._known -= 1
         return self.region.children(nodes)
 

@@ -16,7 +16,7 @@ from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import Csr, Subgraph
 
 _NODE_CAP = 10_000
-_FAR_NODE_CAP = 1_500
+_SMALL = 100
 
 
 class Region:
@@ -46,18 +46,15 @@ class Region:
         self._vectors = np.empty((0, 0), dtype=np.float32)
         self._has_vector = np.empty(0, dtype=np.bool_)
 
-    def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False, is_far: bool = False) -> Subgraph:
-        """Add what is around these nodes, at most 10,000 nodes.
-
-        ``has_topics``: topics lead to their statements, too. ``is_far``: at most 1,500 nodes, nearer ones first, for a pull of
-        several steps at once.
-        """
+    def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False) -> Subgraph:
+        """Add what is around these nodes, at most 10,000 nodes; ``has_topics``: topics lead to their statements, too."""
         relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
         if has_topics:
             relationships.add(Relationship.ABOUT)
             kinds.add(Kind.TOPIC)
-        cap = _FAR_NODE_CAP if is_far else _NODE_CAP
-        shape = PullShape(frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=cap)
+        shape = PullShape(
+            frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=_NODE_CAP
+        )
         graph = self._session.pull(seeds, shape)
         statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
         place = np.zeros(len(graph), dtype=np.intp)
@@ -70,6 +67,15 @@ class Region:
         edges = graph.edges[Relationship.MENTIONS].tocoo()
         self._pairs.append((place[edges.row], place[edges.col]))
         return graph
+
+    def pull_ahead(self, nodes: Nodes, *, steps: int) -> None:
+        """Add the neighbours of these statements, as the last pull of a search that has so many steps before it.
+
+        While fewer than 100 statements are known, what all the steps can reach is pulled; later, that of the next step only:
+        each step multiplies what a pull brings, and the known statements are enough to go on among.
+        """
+        hops = 2 * steps if len(self.ids) < _SMALL else 2
+        self.pull([self.ids[node] for node in nodes.tolist()], hops=hops)
 
     def add(self, ids: Sequence[str]) -> None:
         """Give statements a number; what joins them is not known before they are pulled."""

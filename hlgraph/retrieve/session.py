@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +22,7 @@ from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, S
 from hlgraph.stores.ranking import PulledRanker, ranked_by
 
 if TYPE_CHECKING:
+    from hlgraph.retrieve.keywords import Keyword
     from hlgraph.subgraph import Subgraph
 
 _R = TypeVar("_R", bound=Record)
@@ -53,6 +54,7 @@ class Session:
         self.request = request
         self.reranker = reranker
         self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
+        self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`

@@ -42,8 +42,8 @@ class StatementGraphRetriever:
     must_improve : a path grows only while its score (Eq. 7) does
     neighbours : followed from one statement, see :class:`Region`
     fan_out : statements of one entity that are followed at all
-    pulls : so often the store is asked for neighbours, the last time for those of all the steps that are left; two keep a
-        search of depth 3 within six round trips to each store, see :class:`EntityWalk`
+    pulls : so often the store is asked for neighbours; steps after the last pull stay among the statements that are known
+        then. Two keep a search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
     path_weight : how much the best path of a statement counts beside the statement itself, from 0 (paper) to 1
 
     References

@@ -29,8 +29,8 @@ from hlgraph.retrieve.session import Session
 class TopicGraphRetriever:
     """Statements of topics and of keywords, and those that a beam guided by the reranker finds from them (HLG TGRAG).
 
-    A reranker needs texts, and to read them at each step would be two round trips a step: so two steps around the best
-    ``beam_width`` seeds are pulled first, the statements there that are closest to the question are read at once, and the
+    A reranker needs texts, and to read them at each step would be two round trips a step: so what is around the best
+    ``beam_width`` seeds is pulled first, the statements there that are closest to the question are read at once, and the
     beam walks among them. At each depth the best ``rescored`` paths by their embedding are scored by the reranker.
 
     Attributes
@@ -77,8 +77,7 @@ class TopicGraphRetriever:
         by_keyword = keyword_statements(session, region, keywords=keywords, k=self.keyword_seeds, beside=about)
         by_topic = region.closest(about, max(self.statements, k))
         seeds = np.union1d(by_topic, by_keyword)
-        first = region.closest(seeds, self.beam_width)
-        region.pull([region.ids[node] for node in first.tolist()], hops=4, is_far=True)
+        region.pull_ahead(region.closest(seeds, self.beam_width), steps=2)
         near = np.unique(region.children(seeds).nodes)
         near = np.union1d(near, region.children(near).nodes)
         allowed = np.zeros(len(region.ids), dtype=np.bool_)

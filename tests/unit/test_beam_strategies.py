@@ -130,6 +130,7 @@ def test_a_chat_model_names_keywords_and_synonyms(stores: Stores) -> None:
         entity_id(CORPUS, "Mara Quill"),
     }
     assert session.steps[-1].details == {"by": "scripted"}
+    assert len(question_keywords(session)) == 2  # the script has one reply: it is asked once
 
 
 def test_a_reply_without_keywords_leaves_the_words_of_the_question(stores: Stores) -> None:
@@ -172,6 +173,16 @@ def test_a_hub_is_followed_to_so_many_statements_only(stores: Stores) -> None:
     region = Region(session, fan_out=5, neighbours=100)
     region.pull([entity_id("hub", "HUB")], hops=1)
     assert len(region.ids) == 5
+
+
+def test_a_last_pull_reaches_far_only_while_little_is_known(stores: Stores) -> None:
+    session = session_of(stores, "Who sleeps?", corpus="hub")
+    region = Region(session, fan_out=5, neighbours=5)
+    region.pull([entity_id("hub", "RARE")], hops=1)
+    region.pull_ahead(region.numbers(region.ids[:1]), steps=3)
+    region.add([f"another statement {at}" for at in range(100)])
+    region.pull_ahead(region.numbers(region.ids[:1]), steps=3)
+    assert [step.details["hops"] for step in session.steps] == [1, 6, 2]
 
 
 # The beam (Eq. 5-8)
