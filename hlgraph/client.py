@@ -132,7 +132,7 @@ class HLGraph:
                 ),
                 on_progress=on_progress,
             )
-            items = noted(read_sources(paths, documents, chosen), seen)
+            items = noted(read_sources(paths, documents, options=chosen), seen)
             report = pipeline.ingest(items, self.corpus, stores=stores, steps=steps)
             if chosen.has_delete_missing:
                 from hlgraph.read import covered

@@ -117,7 +117,7 @@ def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tupl
 
 
 def read_sources(
-    paths: list[str], documents: list[Document], options: IngestOptions
+    paths: list[str], documents: list[Document], *, options: IngestOptions
 ) -> Iterator[Document | ReadFailure]:
     """The documents, then what stands at the paths."""
     from hlgraph.read import ReadOptions, read

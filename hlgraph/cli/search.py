@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +11,9 @@ from hlgraph.cli.explained import explain_lines, result_line
 from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.retrieve import Explanation
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -23,6 +26,23 @@ StrategyName = Annotated[
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
+Diversity = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TAU",
+        help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
+        "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
+        show_default=False,
+    ),
+]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False),
+]
 
 
 def search(
@@ -37,28 +57,10 @@ def search(
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
-    diversity: Annotated[
-        float | None,
-        typer.Option(
-            metavar="TAU",
-            help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
-            "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
-            show_default=False,
-        ),
-    ] = None,
+    diversity: Diversity = None,
     tabular: Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")] = False,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."
-        ),
-    ] = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False
-        ),
-    ] = None,
+    explain: Explain = False,
+    picture: Picture = None,
     json: Json = False,
 ) -> None:
     """Find evidence for a question.
@@ -89,12 +91,7 @@ def search(
             explain=is_told,
         )
     if picture is not None:
-        try:
-            picture.write_text(result.explain.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"{picture}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
-            ) from error
+        _draw(result.explain, picture)
     if json:
         print_json(search_tree(result))
         return
@@ -110,6 +107,15 @@ def search(
         say(*explain_lines(result.explain))
     if picture is not None:
         note(f"picture: {picture}")
+
+
+def _draw(explanation: Explanation, file: Path) -> None:
+    try:
+        file.write_text(explanation.to_html(), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{file}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
+        ) from error
 
 
 def answer(

@@ -231,6 +231,15 @@ def test_many_results_and_entities_are_cut_and_counted(stores: Stores) -> None:
     assert len(_names(explain.graph, Kind.STATEMENT)) == 12
 
 
+def test_near_duplicates_that_were_left_out_are_counted(stores: Stores) -> None:
+    documents = [Document(f"doc:{at}", "The Orne froze.", f"Winter {at}") for at in range(4)]
+    steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
+    pipeline.ingest(documents, "same", stores=stores, steps=steps)
+    request = SearchRequest("Did the Orne freeze?", "same", 3, explain=True)
+    explain = search(request, "statement", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).explain
+    assert (explain.hops[-1].kept, explain.hops[-1].pruned) == (1, {"a near-duplicate of better evidence": 3})
+
+
 def test_a_filter_holds_in_everything_that_is_named(stores: Stores) -> None:
     for strategy, unit, mode in _ALL:
         explain = _ask(stores, strategy, unit=unit, mode=mode, where='category = "person"').explain
