@@ -1,5 +1,5 @@
-// Projects the graph of entities and chunks (GDS), undirected: each two entities of a statement, once a statement; a chunk and
-// an entity of one of its statements, 1; synonyms by their cosine. Parallel relationships count by the sum of their weights.
+// Projects the graph of entities and chunks (GDS), undirected: each two entities of a statement, 2 a statement; a chunk and an
+// entity of one of its statements, 1; synonyms by their cosine. Parallel relationships count by the sum of their weights.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {
@@ -7,7 +7,7 @@ CALL () {
   WHERE s.corpus = $corpus AND s.id >= ''
   MATCH (a:Entity)<-[:MENTIONS]-(s)-[:MENTIONS]->(b:Entity)
   WHERE a.id < b.id
-  RETURN a, b, 1.0 AS weight
+  RETURN a, b, 2.0 AS weight
   UNION ALL
   MATCH (a:Chunk)
   WHERE a.corpus = $corpus AND a.id >= ''

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,9 +11,6 @@ from hlgraph.cli.explained import explain_lines, result_line
 from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
-
-if TYPE_CHECKING:
-    from hlgraph.retrieve import Explanation
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -35,6 +32,7 @@ Diversity = Annotated[
         show_default=False,
     ),
 ]
+Tabular = Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")]
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."),
@@ -58,7 +56,7 @@ def search(
     where: Where = None,
     mode: Mode = "vector",
     diversity: Diversity = None,
-    tabular: Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")] = False,
+    tabular: Tabular = False,
     explain: Explain = False,
     picture: Picture = None,
     json: Json = False,
@@ -91,7 +89,12 @@ def search(
             explain=is_told,
         )
     if picture is not None:
-        _draw(result.explain, picture)
+        try:
+            picture.write_text(result.explain.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"{picture}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
+            ) from error
     if json:
         print_json(search_tree(result))
         return
@@ -107,15 +110,6 @@ def search(
         say(*explain_lines(result.explain))
     if picture is not None:
         note(f"picture: {picture}")
-
-
-def _draw(explanation: Explanation, file: Path) -> None:
-    try:
-        file.write_text(explanation.to_html(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{file}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
-        ) from error
 
 
 def answer(
