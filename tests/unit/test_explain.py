@@ -168,6 +168,20 @@ def test_a_path_names_what_joins_its_statements_and_which_of_them_a_search_had_f
     assert explain.hops[0].pruned == {"beam width": 2}
 
 
+@pytest.mark.parametrize("strategy", ["statement_graph", "topic_graph"])
+def test_a_beam_tells_its_seeds_depths_and_paths(stores: Stores, strategy: str) -> None:
+    explain = _ask(stores, strategy, "Who designed the Aldane Bridge, and where was Mara Quill born?").explain
+    (seeds,) = explain.seeds
+    assert (seeds.kind, seeds.origin) == (Kind.STATEMENT, "seeds of the beam")
+    beam = [hop for hop in explain.hops if hop.name == "beam"]
+    assert [hop.depth for hop in beam] == list(range(len(beam)))
+    assert beam[0].kept == seeds.count
+    joined = {joint for path in explain.paths for step in path.joined_by for joint in step}
+    assert "Mara Quill" in joined
+    assert not any(path.jumps for path in explain.paths)
+    assert all(len(path.nodes) > 1 for path in explain.paths)
+
+
 def test_parts_of_a_strategy_are_told_apart(stores: Stores) -> None:
     explain = _ask(stores, _Walk("walk")).explain
     assert {item.part for item in (*explain.seeds, *explain.paths)} == {"walk"}
