@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hlgraph.errors import UnknownNameError
 from hlgraph.retrieve.diameter import DiameterRetriever
-from hlgraph.retrieve.path import PathRetriever
+from hlgraph.retrieve.path import TUNED_PATH
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever_named
 from hlgraph.retrieve.statement_graph import StatementGraphRetriever
@@ -23,7 +23,7 @@ _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     # entities of ``diameter`` lies around all.
     "tuned": {
         "diameter": DiameterRetriever(splitter=NameSplitter()),
-        "path": PathRetriever(passage_weight_first=0.02, has_words=True, is_exact=False),
+        "path": TUNED_PATH,
         "statement_graph": StatementGraphRetriever(must_improve=False, neighbours=10, path_weight=0.5),
         "topic_graph": TopicGraphRetriever(neighbours=10, path_weight=0.5),
     },

@@ -12,6 +12,7 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.explain_notes import Hop
+from hlgraph.retrieve.fused import FusedRetriever
 from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
@@ -165,6 +166,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,
     "diameter": DiameterRetriever,
+    "fused": FusedRetriever,
     "path": PathRetriever,
     "statement": StatementRetriever,
     "statement_graph": StatementGraphRetriever,

@@ -42,7 +42,13 @@ _EVERY = [
     for strategy, unit, mode in itertools.product(sorted(STRATEGIES), _UNITS, _MODES)
 ]
 # Strategies that walk: the most round trips, and how many of them are left out where nothing new is to be read.
-_GRAPH_TRIPS = {"path": (12, 0), "statement_graph": (12, 12), "topic_graph": (12, 12), "diameter": (14, 1)}
+_GRAPH_TRIPS = {
+    "fused": (30, 12),
+    "path": (12, 0),
+    "statement_graph": (12, 12),
+    "topic_graph": (12, 12),
+    "diameter": (14, 1),
+}
 _SENTENCE = re.compile(r"[^\s.#][^.#]*\.")
 
 
