@@ -29,7 +29,7 @@ MOST_CHARACTERS = 20_000
 _VECTOR = 16  # so many numbers with a point are a vector, not a list to read
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 

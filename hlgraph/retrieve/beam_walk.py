@@ -13,6 +13,7 @@ from hlgraph.algorithms.frontier import Candidates, Children, Frontier, Nodes, r
 from hlgraph.algorithms.path_scores import attention_scores
 from hlgraph.ids import entity_id
 from hlgraph.records import Hit, Kind, Statement
+from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.keywords import Keyword, ask_keywords, longest, names_in
 from hlgraph.retrieve.region import Region
 from hlgraph.retrieve.retriever import Ranked, Why, rerank
@@ -172,7 +173,31 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
             if not each.kept:
                 del details["best"]  # there is none
             step.details |= {f"depth {depth} {name.replace('_', ' ')}": value for name, value in details.items()}
+    _note(frontier, seeds, result)
     return result
+
+
+def _note(frontier: EntityWalk, seeds: Nodes, result: BeamResult) -> None:
+    """For the explanation: seeds by their cosine, the depths of the beam, and its paths of more than one statement."""
+    session, ids = frontier.session, frontier.region.ids
+    if not session.is_explained:
+        return
+    cosines = frontier.region.cosines(seeds).tolist()
+    found = [Hit(ids[node], cosine) for node, cosine in zip(seeds.tolist(), cosines, strict=True)]
+    session.note_seeds(Kind.STATEMENT, sorted(found, key=lambda hit: (-hit.score, hit.id)), origin="seeds of the beam")
+    for each in result.steps:
+        pruned = {
+            "in the path already": each.revisits,
+            "the same statements in another order": each.duplicates,
+            "not among the rescored": each.not_rescored,
+            "no better than the path before": each.not_better,
+            "beam width": each.beam_full,
+        }
+        ends = [Hit(ids[path.nodes[-1]], path.score) for path in result.paths if len(path.nodes) == each.depth + 1]
+        session.note_hop(Hop(each.depth, each.expanded, each.kept, pruned, ends, name="beam"))
+    for path in result.paths:
+        if len(path.nodes) > 1:
+            session.note_path([ids[node] for node in path.nodes], path.score)
 
 
 def rerank_paths(

@@ -46,6 +46,7 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
             window *= 2
         step.count = len(kept)
         step.details = {"tau": tau, "dropped": len(found) - len(kept)}
+        session.note_dropped("a near-duplicate of better evidence", len(found) - len(kept))
     return [evidence[at] for at in kept[:k]]
 
 

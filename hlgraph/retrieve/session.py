@@ -113,6 +113,11 @@ class Session:
         if self.notes is not None:
             self.notes.add_path(ids, score, kinds=kinds or [kind] * len(ids))
 
+    def note_dropped(self, reason: str, count: int) -> None:
+        """For the explanation: so many ranked nodes became no evidence, and why."""
+        if self.notes is not None and count:
+            self.notes.dropped[reason] += count
+
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
         """What is noted in the block belongs to this part of a strategy that is made of several."""

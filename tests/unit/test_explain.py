@@ -168,6 +168,20 @@ def test_a_path_names_what_joins_its_statements_and_which_of_them_a_search_had_f
     assert explain.hops[0].pruned == {"beam width": 2}
 
 
+@pytest.mark.parametrize("strategy", ["statement_graph", "topic_graph"])
+def test_a_beam_tells_its_seeds_depths_and_paths(stores: Stores, strategy: str) -> None:
+    explain = _ask(stores, strategy, "Who designed the Aldane Bridge, and where was Mara Quill born?").explain
+    (seeds,) = explain.seeds
+    assert (seeds.kind, seeds.origin) == (Kind.STATEMENT, "seeds of the beam")
+    beam = [hop for hop in explain.hops if hop.name == "beam"]
+    assert [hop.depth for hop in beam] == list(range(len(beam)))
+    assert beam[0].kept == seeds.count
+    joined = {joint for path in explain.paths for step in path.joined_by for joint in step}
+    assert "Mara Quill" in joined
+    assert not any(path.jumps for path in explain.paths)
+    assert all(len(path.nodes) > 1 for path in explain.paths)
+
+
 def test_parts_of_a_strategy_are_told_apart(stores: Stores) -> None:
     explain = _ask(stores, _Walk("walk")).explain
     assert {item.part for item in (*explain.seeds, *explain.paths)} == {"walk"}
@@ -229,6 +243,15 @@ def test_many_results_and_entities_are_cut_and_counted(stores: Stores) -> None:
     assert len(explain.results) == 20
     assert explain.graph.left_out == {"result": 8}
     assert len(_names(explain.graph, Kind.STATEMENT)) == 12
+
+
+def test_near_duplicates_that_were_left_out_are_counted(stores: Stores) -> None:
+    documents = [Document(f"doc:{at}", "The Orne froze.", f"Winter {at}") for at in range(4)]
+    steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
+    pipeline.ingest(documents, "same", stores=stores, steps=steps)
+    request = SearchRequest("Did the Orne freeze?", "same", 3, explain=True)
+    explain = search(request, "statement", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).explain
+    assert (explain.hops[-1].kept, explain.hops[-1].pruned) == (1, {"a near-duplicate of better evidence": 3})
 
 
 def test_a_filter_holds_in_everything_that_is_named(stores: Stores) -> None:

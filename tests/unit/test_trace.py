@@ -139,6 +139,10 @@ def test_a_literal_is_one_line_without_control_characters(value: trace.Value) ->
     assert all(character >= " " for character in made)
 
 
+def test_every_end_of_a_line_is_escaped() -> None:
+    assert literal("a\x85b\x1cc\u2029d\r\n") == "'a\\u0085b\\u001Cc\\u2029d\\r\\n'"
+
+
 def test_a_backslash_before_u_is_no_code_point() -> None:
     assert literal("C:\\users") == "'C:\\\\' + 'users'"
     assert "\\u" not in literal("C:\\users").replace("\\\\", "")
