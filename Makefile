@@ -14,11 +14,12 @@ COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
 DEMO_STORE := hlgraph://./.hlgraph/demo
 
-.PHONY: help setup demo check test test-compat faults bench servers servers-stop clean
+.PHONY: help setup browser demo check test test-compat faults bench servers servers-stop clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with everything for development, and the local models"
+	@echo "make browser  a Chromium for the tests of pages, where apt can install one"
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
 	@echo "make check   format, lint, types, architecture"
 	@echo "make test    all tests"
@@ -40,6 +41,11 @@ $(DEV_STAMP): $(DEMO_STAMP)
 
 setup: $(DEV_STAMP)
 
+# Without apt, or without the right to use it, the tests that need a browser say what to install.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	{ apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "no Chromium, and apt cannot install it here"
+
 demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) ingest hlgraph/samples
 	$(RUN)/hlgraph --store $(DEMO_STORE) stats
@@ -51,13 +57,13 @@ check: setup
 	$(RUN)/mypy
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
 
-test: setup
+test: setup browser
 	$(RUN)/pytest
 
 # The exit status is that of the tests, and the servers go whatever it is.
 test-compat: setup
 	$(SERVERS_PY) start --neo4j 5.26 --state $(COMPAT_STATE)
-	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py; \
+	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py tests/integration/test_cypher_run.py; \
 	status=$$?; $(SERVERS_PY) stop --remove --state $(COMPAT_STATE); exit $$status
 
 servers: setup
@@ -67,7 +73,7 @@ servers-stop:
 	$(SERVERS_PY) stop $(SERVERS_STATE)
 
 faults: setup
-	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults
+	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults --timeout 5400
 
 # Some benchmarks need the servers; HLGRAPH_DATA names the evaluation sets for those that read them.
 bench: setup

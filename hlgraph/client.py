@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.wiring import IngestOptions
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
@@ -17,38 +18,17 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.seams import ChatModel, Embedder, Reranker
     from hlgraph.pipeline import Progress, Report
-    from hlgraph.read import ReadFailure
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchResult
-    from hlgraph.retrieve.request import Mode, Unit
+    from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import CorpusStats
+    from hlgraph.stores.protocols import CorpusStats, Stores
     from hlgraph.where import Where
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestOptions:
-    """How sources are read, cut and extracted.
-
-    Attributes
-    ----------
-    format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
-    extract : ``local`` (rules), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
-    extractions : JSON lines files for ``precomputed``
-    is_chunked : each document is one chunk already (passages)
-    has_delete_missing : remove stored sources under the given paths that are not there any more
-    """
-
-    format: str | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    encoding: str | None = None
-    max_bytes: int | None = None
-    extract: Literal["local", "precomputed", "chat"] = "local"
-    extractions: tuple[str, ...] = ()
-    is_chunked: bool = False
-    has_delete_missing: bool = False
+__all__ = ["HLGraph", "IngestOptions", "connect"]
 
 
 class HLGraph:
@@ -112,6 +92,12 @@ class HLGraph:
         other._made_chat = self._made_chat
         return other
 
+    def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
+        """The same, reading through what ``watch`` makes of the stores; closing either closes both."""
+        other = self.in_corpus(self.corpus)
+        other._opened = self._opened._replace(stores=watch(self._opened.stores))
+        return other
+
     # Writing
 
     def ingest(
@@ -129,10 +115,10 @@ class HLGraph:
         Raises InputError for options that cannot be used, StoreLockedError while another process writes.
         """
         from hlgraph import pipeline
-        from hlgraph.wiring import PAID_CHARACTERS, release_removed
+        from hlgraph.wiring import PAID_CHARACTERS, noted, read_sources, release_removed, split_sources
 
         chosen = options or IngestOptions()
-        paths, documents = _split(sources)
+        paths, documents = split_sources(sources)
         stores = self._opened.stores
         seen: set[str] = set()
         with stores.graph.lock():
@@ -146,7 +132,7 @@ class HLGraph:
                 ),
                 on_progress=on_progress,
             )
-            items = _noted(_read(paths, documents, chosen), seen)
+            items = noted(read_sources(paths, documents, options=chosen), seen)
             report = pipeline.ingest(items, self.corpus, stores=stores, steps=steps)
             if chosen.has_delete_missing:
                 from hlgraph.read import covered
@@ -211,14 +197,18 @@ class HLGraph:
         unit: Unit | None = None,
         where: Where | str | None = None,
         mode: Mode = "vector",
+        **options: Unpack[SearchOptions],
     ) -> SearchResult:
         """Evidence for a question, best first, with an explanation of how it was found.
+
+        ``diversity``, ``tabular`` and ``explain`` (default False; then ``result.explain.to_html()`` draws it): see
+        :class:`hlgraph.retrieve.SearchRequest`.
 
         Raises InputError (and its kinds) for a question, filter, strategy or corpus that cannot be used.
         """
         from hlgraph.retrieve import SearchRequest, search
 
-        request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where))
+        request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
         embedder, reranker, chat = self._embedder(), self._reranker(), self._chat()
         return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=reranker, chat=chat)
 
@@ -230,18 +220,30 @@ class HLGraph:
         k: int = 20,
         where: Where | str | None = None,
         mode: Mode = "vector",
+        **options: Unpack[SearchOptions],
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
+
+        Options as for :meth:`search`; the chat model reads the labels of ``tabular`` beside the evidence.
 
         Raises what :meth:`search` raises, and ModelError (and its kinds) for a chat model that cannot be used.
         """
         from hlgraph.answer import chat_answer, extractive_answer
 
         chat = self._chat()
-        found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode)
+        found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode, **options)
         if chat is not None:
             return chat_answer(question, found.evidence, model=chat, max_tokens=self.settings.models.max_tokens)
         return extractive_answer(question, found.evidence)
+
+    def cypher(
+        self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
+    ) -> Table:
+        """What a query of ``cypher/analyst/``, or of a folder, gives; it reads only. Raises what :func:`analyst.run` does."""
+        from hlgraph import analyst
+
+        chosen = analyst.load(query, folder)
+        return analyst.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""
@@ -355,32 +357,3 @@ def connect(
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)
     return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
-
-
-def _split(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
-    from hlgraph.records import Document
-
-    items = [sources] if isinstance(sources, str | Path) else list(sources)
-    paths = [str(item) for item in items if not isinstance(item, Document)]
-    return paths, [item for item in items if isinstance(item, Document)]
-
-
-def _read(paths: list[str], documents: list[Document], options: IngestOptions) -> Iterator[Document | ReadFailure]:
-    from hlgraph.read import ReadOptions, read
-
-    reading = ReadOptions(options.format, options.mapping, options.encoding)
-    if options.max_bytes is not None:
-        reading = replace(reading, max_bytes=options.max_bytes)
-    yield from documents
-    if paths:
-        yield from read(paths, reading)
-
-
-def _noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[Document | ReadFailure]:
-    """The same items; the uris of documents are noted on the way."""
-    from hlgraph.records import Document
-
-    for item in items:
-        if isinstance(item, Document):
-            seen.add(item.uri)
-        yield item

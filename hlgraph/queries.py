@@ -10,7 +10,11 @@ none::
     RETURN s.id AS id, s.text AS text ORDER BY id LIMIT $k
 
 The declared parameters must be those used, and the declared columns those of the last ``RETURN``, in order; so a query
-that was edited in one place only fails before it is sent, and a caller can rely on the header.
+that was edited in one place only fails before it is sent, and a caller can rely on the header. Queries for people also
+describe each parameter (:mod:`hlgraph.query_params`), and end with an example::
+
+    // $k integer 1.. = 25: rows at most
+    // example: hlgraph cypher run list_mentions --entity "Mara Quill"
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.query_params import Parameter, parse_line
 from hlgraph.resources import folder
 
 STAGES = ("admin", "analyst", "index", "persist", "retrieve")
@@ -42,13 +47,19 @@ _COLUMN = re.compile(r"(?:.*\bAS\s+)?([A-Za-z_]\w*)", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One statement: its name in the library, the text that is sent, and what its header declares."""
+    """One statement: its name in the library, the text that is sent, and what its header declares.
+
+    ``parameters`` and ``example`` are what the header says about each parameter, in its order, and how to call the query;
+    empty where it says nothing.
+    """
 
     name: str
     text: str
     params: frozenset[str]
     columns: tuple[str, ...]
     summary: str
+    parameters: tuple[Parameter, ...] = ()
+    example: str = ""
 
 
 def names(root: Path | None = None) -> tuple[str, ...]:
@@ -132,7 +143,7 @@ def parse(name: str, text: str) -> Query:
     >>> sorted(query.params), query.columns, query.summary
     (['corpus'], ('sources',), 'How many sources a corpus has.')
     """
-    summary, declared, columns = _header(name, text)
+    summary, declared, columns, more = _header(name, text)
     code = _code(name, text)
     if code.endswith(";"):
         code = code[:-1].rstrip()
@@ -155,23 +166,44 @@ def parse(name: str, text: str) -> Query:
             f"returns {', '.join(returned) or 'nothing'}, but its header says {', '.join(columns) or 'nothing'}",
             "mend the line '// columns:' or the last RETURN",
         )
-    return Query(name, text[: len(code)].strip(), frozenset(used), columns, summary)
+    parameters = _described(name, more, declared)
+    example = more[-1].removeprefix("example:").strip() if len(more) > len(parameters) else ""
+    return Query(name, text[: len(code)].strip(), frozenset(used), columns, summary, parameters, example)
 
 
-def _header(name: str, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _header(name: str, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], list[str]]:
+    """Summary, parameters, columns, and the lines behind them."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//"):
             break
         lines.append(line.removeprefix("//").strip())
-    *summary, params, columns = lines if len(lines) > 2 else ["", "", ""]
+    end = 1 + next((number for number, line in enumerate(lines) if line.startswith("columns:")), 0)
+    more = lines[end:]
+    *summary, params, columns = lines[:end] if end > 2 else ["", "", ""]
     if not (all(summary) and params.startswith("params:") and columns.startswith("columns:")):
         raise _broken(
             name,
             "has no complete header",
             "begin the file with '// what it does', then '// params: a, b', then '// columns: x, y' ('-' for none)",
         )
-    return " ".join(summary), _listed(name, params), _listed(name, columns)
+    return " ".join(summary), _listed(name, params), _listed(name, columns), more
+
+
+def _described(name: str, lines: list[str], declared: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """What the header says about the parameters: nothing, or something about each, in their order."""
+    described = lines[:-1] if lines and lines[-1].startswith("example:") else lines
+    try:
+        found = tuple(parse_line(line) for line in described)
+    except InputError as error:
+        raise InputError(f"{name}.cypher {error}") from error
+    if found and tuple(item.name for item in found) != declared:
+        raise _broken(
+            name,
+            f"describes {', '.join(item.name for item in found)}, but takes {', '.join(declared) or 'nothing'}",
+            "give each parameter one line '// $name kind: meaning', in the order of '// params:'",
+        )
+    return found
 
 
 def _listed(name: str, line: str) -> tuple[str, ...]:
@@ -236,4 +268,4 @@ def _flat(name: str, code: str) -> str:
 
 
 def _broken(name: str, reason: str, mend: str) -> InputError:
-    return InputError(f"cypher/{name}.cypher {reason}; {mend}")
+    return InputError(f"{name}.cypher {reason}; {mend}")

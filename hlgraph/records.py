@@ -233,7 +233,8 @@ class Hit:
 class Evidence:
     """What retrieval gives: a text with its provenance down to the character span, a score, and why it is here.
 
-    ``statement_id`` is empty when the unit of retrieval is the chunk.
+    ``statement_id`` is empty when the unit of retrieval is the chunk. ``labels``: what the tables of its chunk say about its
+    numbers, where the request asked for that; they are no part of ``text``, which is what the source is cited for.
     """
 
     text: str
@@ -246,6 +247,7 @@ class Evidence:
     page: int | None = None
     headings: tuple[str, ...] = ()
     why: Mapping[str, float | str] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

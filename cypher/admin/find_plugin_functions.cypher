@@ -1,6 +1,6 @@
-// Whether the Graph Data Science plugin is there.
-// params: -
+// Whether a function of a plugin is there: gds.version is that of Graph Data Science.
+// params: function
 // columns: name
 SHOW FUNCTIONS YIELD name AS found
-WHERE found = 'gds.version'
+WHERE found = $function
 RETURN found AS name

@@ -2,6 +2,10 @@
 // "a phrase", a beginning*, a misspelling~.
 // params: corpus, name, k
 // columns: id, name, kind, aliases, score
+// $corpus text = default: the corpus
+// $name text: words of the name, in the language of Lucene
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run find_entities --name "halfmoon~ bridge"
 CALL db.index.fulltext.queryNodes('hlgraph_entity_names', $name) YIELD node, score
 WITH node AS e, score WHERE e.corpus = $corpus
 RETURN e.id AS id, e.name AS name, e.kind AS kind, e.aliases AS aliases, score AS score ORDER BY score DESC, id LIMIT $k

@@ -1,7 +1,11 @@
-// The facts that an entity is the subject or the object of, those with most statements behind them first.
-// params: id, k
+// The facts of an entity, as subject or object, those with most statements behind them first.
+// params: corpus, entity, k
 // columns: subject, predicate, object, statements, fact_id
-MATCH (:Entity {id: $id})-[:SUBJECT|OBJECT]->(f:Fact)
+// $corpus text = default: the corpus
+// $entity entity: the subject or the object
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run list_facts --entity "Emeric Vaude"
+MATCH (:Entity {id: $entity, corpus: $corpus})-[:SUBJECT|OBJECT]->(f:Fact)
 WITH DISTINCT f, COUNT { (f)-[:SUPPORTS]->() } AS statements ORDER BY statements DESC, f.id LIMIT $k
 MATCH (s:Entity)-[:SUBJECT]->(f)
 OPTIONAL MATCH (o:Entity)-[:OBJECT]->(f)

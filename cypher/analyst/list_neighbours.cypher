@@ -1,5 +1,16 @@
-// The entities that stand in a chunk together with an entity, those with most common chunks first.
-// params: id, k
-// columns: id, name, kind, chunks
-MATCH (:Entity {id: $id})-[r:CO_OCCURS]-(e:Entity)
-RETURN e.id AS id, e.name AS name, e.kind AS kind, r.chunks AS chunks ORDER BY chunks DESC, id LIMIT $k
+// The entities that stand in a chunk together with an entity, those with most common chunks first. With the predicates of the
+// facts that join the two, in either direction.
+// params: corpus, entity, k
+// columns: id, name, kind, chunks, predicates
+// $corpus text = default: the corpus
+// $entity entity: the entity in the middle
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run list_neighbours --entity "River Velm"
+MATCH (a:Entity {id: $entity, corpus: $corpus})-[r:CO_OCCURS]-(e:Entity)
+WITH a, e, r.chunks AS chunks ORDER BY chunks DESC, e.id LIMIT $k
+CALL (a, e) {
+  OPTIONAL MATCH (a)-[r:RELATES]-(e)
+  WITH DISTINCT r.predicate AS predicate ORDER BY predicate
+  RETURN collect(predicate) AS predicates
+}
+RETURN e.id AS id, e.name AS name, e.kind AS kind, chunks AS chunks, predicates AS predicates ORDER BY chunks DESC, id

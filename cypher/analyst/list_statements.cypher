@@ -1,7 +1,15 @@
-// The statements about a topic, in the order of the text.
-// params: id, k
-// columns: statement, start, end, statement_id
-MATCH (:Topic {id: $id})<-[a:ABOUT]-(s:Statement)-[r:IN_CHUNK]->(c:Chunk)
+// The statements about a topic, source by source in the order of the text. A topic belongs to one source; those of the same
+// name in other sources are meant too.
+// params: corpus, topic, k
+// columns: statement, title, start, end, statement_id
+// $corpus text = default: the corpus
+// $topic text: the name of the topic, in upper or lower case, or its id
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run list_statements --topic "Candlemas Flood"
+MATCH (t:Topic)
+WHERE t.corpus = $corpus AND t.id >= '' AND (t.id = $topic OR toLower(t.name) = toLower($topic))
+MATCH (t)<-[a:ABOUT]-(s:Statement)-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
 WHERE c.id IN a.chunks
-RETURN s.text AS statement, min(c.start + r.start) AS start, min(c.start + r.end) AS end, s.id AS statement_id
-ORDER BY start, statement_id LIMIT $k
+RETURN s.text AS statement, d.title AS title, min(c.start + r.start) AS start, min(c.start + r.end) AS end,
+  s.id AS statement_id
+ORDER BY title, start, statement_id LIMIT $k

@@ -1,8 +1,12 @@
 // The sources that assert a fact, with the statements of each that support it.
-// params: id
+// params: corpus, fact, k
 // columns: title, uri, statements, source_id
-MATCH (f:Fact {id: $id})-[r:SUPPORTS]->(s:Statement)
+// $corpus text = default: the corpus
+// $fact text: the id of the fact, as list_facts gives it
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run trace_fact --fact FACT_ID
+MATCH (f:Fact {id: $fact, corpus: $corpus})-[r:SUPPORTS]->(s:Statement)
 UNWIND r.chunks AS chunk_id
 MATCH (:Chunk {id: chunk_id})-[:FROM_SOURCE]->(d:Source)
 WITH DISTINCT d, s ORDER BY s.text
-RETURN d.title AS title, d.uri AS uri, collect(s.text) AS statements, d.id AS source_id ORDER BY uri, source_id
+RETURN d.title AS title, d.uri AS uri, collect(s.text) AS statements, d.id AS source_id ORDER BY uri, source_id LIMIT $k

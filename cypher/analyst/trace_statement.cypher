@@ -1,7 +1,11 @@
-// Provenance of a statement: every chunk that asserts it, its source, and the characters of the source that it stands on.
-// params: id
+// The provenance of a statement: every chunk that asserts it, its source, and the characters that it stands on.
+// params: corpus, statement, k
 // columns: statement, title, uri, page, start, end, details, chunk_id
-MATCH (s:Statement {id: $id})-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
+// $corpus text = default: the corpus
+// $statement text: the id of the statement, as list_mentions or hlgraph search --json gives it
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run trace_statement --statement STATEMENT_ID
+MATCH (s:Statement {id: $statement, corpus: $corpus})-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
 RETURN s.text AS statement, d.title AS title, d.uri AS uri, c.page AS page, c.start + r.start AS start,
   c.start + r.end AS end, r.details AS details, c.id AS chunk_id
-ORDER BY c.position, chunk_id
+ORDER BY c.position, chunk_id LIMIT $k

@@ -1,79 +1,101 @@
 // One breadth-first step: for every node of the frontier its heaviest neighbours (ties by id) that may be entered and were
-// not reached before, along some relationships in both directions. One row of lists: a row a node costs ten times as much to read. 'relationships' are taken as they are stored; 'counted'
-// are derived ones under a filter, counted anew from what visible sources assert, as they are counted when stored.
+// not reached before, along some relationships in both directions. 'relationships' are taken as they are stored; 'counted'
+// are derived ones under a filter, counted anew from what visible sources assert, as they are counted when stored. What is
+// not asked for begins at an empty list and does no work.
 // params: nodes, relationships, counted, kinds, reached, has_scope, listed, admits, fan_out
-// columns: ids, kinds, is_cut
+// columns: kind, ids, is_cut
 CALL () {
-  UNWIND $nodes.sources AS id
-  MATCH (n:Source {id: id})
-  RETURN n
+  UNWIND CASE WHEN 'from_source' IN $relationships THEN $nodes.chunks ELSE [] END AS id
+  MATCH (n:Chunk {id: id})-[:FROM_SOURCE]->(m:Source)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  UNWIND $nodes.chunks AS id
-  MATCH (n:Chunk {id: id})
-  RETURN n
+  UNWIND CASE WHEN 'from_source' IN $relationships THEN $nodes.sources ELSE [] END AS id
+  MATCH (n:Source {id: id})<-[:FROM_SOURCE]-(m:Chunk)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  UNWIND $nodes.topics AS id
-  MATCH (n:Topic {id: id})
-  RETURN n
+  UNWIND CASE WHEN 'next' IN $relationships THEN $nodes.chunks ELSE [] END AS id
+  MATCH (n:Chunk {id: id})-[:NEXT]-(m:Chunk)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  UNWIND $nodes.statements AS id
-  MATCH (n:Statement {id: id})
-  RETURN n
+  UNWIND CASE WHEN 'in_chunk' IN $relationships THEN $nodes.statements ELSE [] END AS id
+  MATCH (n:Statement {id: id})-[:IN_CHUNK]->(m:Chunk)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  UNWIND $nodes.facts AS id
-  MATCH (n:Fact {id: id})
-  RETURN n
+  UNWIND CASE WHEN 'in_chunk' IN $relationships THEN $nodes.topics ELSE [] END AS id
+  MATCH (n:Topic {id: id})-[:IN_CHUNK]->(m:Chunk)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  UNWIND $nodes.entities AS id
-  MATCH (n:Entity {id: id})
-  RETURN n
-}
-CALL (n) {
-  MATCH (n)-[r:FROM_SOURCE]-(m) WHERE 'from_source' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'in_chunk' IN $relationships THEN $nodes.chunks ELSE [] END AS id
+  MATCH (n:Chunk {id: id})<-[:IN_CHUNK]-(m:Statement|Topic)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:NEXT]-(m) WHERE 'next' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'about' IN $relationships THEN $nodes.statements ELSE [] END AS id
+  MATCH (n:Statement {id: id})-[:ABOUT]->(m:Topic)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:IN_CHUNK]-(m) WHERE 'in_chunk' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'about' IN $relationships THEN $nodes.topics ELSE [] END AS id
+  MATCH (n:Topic {id: id})<-[:ABOUT]-(m:Statement)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:ABOUT]-(m) WHERE 'about' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'supports' IN $relationships THEN $nodes.facts ELSE [] END AS id
+  MATCH (n:Fact {id: id})-[:SUPPORTS]->(m:Statement)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:SUPPORTS]-(m) WHERE 'supports' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'supports' IN $relationships THEN $nodes.statements ELSE [] END AS id
+  MATCH (n:Statement {id: id})<-[:SUPPORTS]-(m:Fact)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:SUBJECT]-(m) WHERE 'subject' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'subject' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[:SUBJECT]->(m:Fact)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:OBJECT]-(m) WHERE 'object' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'subject' IN $relationships THEN $nodes.facts ELSE [] END AS id
+  MATCH (n:Fact {id: id})<-[:SUBJECT]-(m:Entity)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:MENTIONS]-(m) WHERE 'mentions' IN $relationships
-  RETURN m, 1.0 AS weight
+  UNWIND CASE WHEN 'object' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[:OBJECT]->(m:Fact)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:RELATES]-(m) WHERE 'relates' IN $relationships
-  RETURN m, toFloat(r.facts) AS weight
+  UNWIND CASE WHEN 'object' IN $relationships THEN $nodes.facts ELSE [] END AS id
+  MATCH (n:Fact {id: id})<-[:OBJECT]-(m:Entity)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:CO_OCCURS]-(m) WHERE 'co_occurs' IN $relationships
-  RETURN m, toFloat(r.chunks) AS weight
+  UNWIND CASE WHEN 'mentions' IN $relationships THEN $nodes.statements ELSE [] END AS id
+  MATCH (n:Statement {id: id})-[:MENTIONS]->(m:Entity)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[r:SYNONYM]-(m) WHERE 'synonym' IN $relationships
-  RETURN m, r.similarity AS weight
+  UNWIND CASE WHEN 'mentions' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})<-[:MENTIONS]-(m:Statement)
+  RETURN n, m, 1.0 AS weight
   UNION ALL
-  MATCH (n)-[:SUBJECT]->(f:Fact)<-[:OBJECT]-(m:Entity) WHERE 'relates' IN $counted
-  WITH m, COUNT { MATCH (f)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits } AS statements
+  UNWIND CASE WHEN 'relates' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[r:RELATES]-(m:Entity)
+  RETURN n, m, toFloat(r.facts) AS weight
+  UNION ALL
+  UNWIND CASE WHEN 'co_occurs' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[r:CO_OCCURS]-(m:Entity)
+  RETURN n, m, toFloat(r.chunks) AS weight
+  UNION ALL
+  UNWIND CASE WHEN 'synonym' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[r:SYNONYM]-(m:Entity)
+  RETURN n, m, r.similarity AS weight
+  UNION ALL
+  UNWIND CASE WHEN 'relates' IN $counted THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[:SUBJECT]->(f:Fact)<-[:OBJECT]-(m:Entity)
+  WITH n, m, COUNT { MATCH (f)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits } AS statements
   WHERE statements > 0
-  RETURN m, toFloat(statements) AS weight
+  RETURN n, m, toFloat(statements) AS weight
   UNION ALL
-  MATCH (n)-[:OBJECT]->(f:Fact)<-[:SUBJECT]-(m:Entity) WHERE 'relates' IN $counted
-  WITH m, COUNT { MATCH (f)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits } AS statements
+  UNWIND CASE WHEN 'relates' IN $counted THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[:OBJECT]->(f:Fact)<-[:SUBJECT]-(m:Entity)
+  WITH n, m, COUNT { MATCH (f)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits } AS statements
   WHERE statements > 0
-  RETURN m, toFloat(statements) AS weight
+  RETURN n, m, toFloat(statements) AS weight
   UNION ALL
-  MATCH (n:Entity)<-[r:MENTIONS]-(s:Statement)
-  WHERE 'co_occurs' IN $counted AND (s.source_id IN $listed) = $admits
+  UNWIND CASE WHEN 'co_occurs' IN $counted THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})<-[r:MENTIONS]-(s:Statement)
+  WHERE (s.source_id IN $listed) = $admits
   UNWIND r.chunks AS chunk
   WITH DISTINCT n, chunk
   MATCH (c:Chunk {id: chunk})<-[:IN_CHUNK]-(:Statement)-[q:MENTIONS]->(m:Entity)
@@ -84,16 +106,17 @@ CALL (n) {
   UNWIND first AS m
   WITH n, m, count(*) AS chunks
   WHERE m <> n
-  RETURN m, toFloat(chunks) AS weight
+  RETURN n, m, toFloat(chunks) AS weight
 }
-WITH n, m, sum(weight) AS weight
-WITH n, m, weight, CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind
-WHERE kind IN $kinds AND NOT m.id IN $reached AND (NOT $has_scope OR (m:Entity AND EXISTS { MATCH (m)<-[:MENTIONS]-(s:Statement) WHERE (s.source_id IN $listed) = $admits }
+WITH n, m, sum(weight) AS weight, m.id AS name
+WHERE NOT name IN $reached
+WITH n, m, name, weight, CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind
+WHERE kind IN $kinds AND (NOT $has_scope OR (m:Entity AND EXISTS { MATCH (m)<-[:MENTIONS]-(s:Statement) WHERE (s.source_id IN $listed) = $admits }
     OR m:Fact AND EXISTS { MATCH (m)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits }
     OR NOT m:Entity AND NOT m:Fact AND (coalesce(m.source_id, m.id) IN $listed) = $admits))
-WITH n, {id: m.id, kind: kind} AS found, weight ORDER BY weight DESC, m.id
-WITH n, collect(found) AS found
+WITH n, kind, name, weight ORDER BY weight DESC, name
+WITH n, collect([name, kind]) AS found
 WITH found[..$fan_out] AS first, size(found) > $fan_out AS is_cut
 UNWIND first AS one
-WITH one.id AS id, one.kind AS kind, max(is_cut) AS is_cut ORDER BY id
-RETURN collect(id) AS ids, collect(kind) AS kinds, max(is_cut) AS is_cut
+WITH one[1] AS kind, one[0] AS name, max(is_cut) AS is_cut
+RETURN kind, collect(name) AS ids, max(is_cut) AS is_cut

@@ -1,6 +1,6 @@
 // Which of some ids are nodes of a corpus that a pull may begin at: of the kinds asked for, of a source in the scope.
 // params: corpus, nodes, has_scope, listed, admits
-// columns: id, kind
+// columns: kind, ids
 CALL () {
   UNWIND $nodes.sources AS id
   MATCH (n:Source {id: id})
@@ -29,4 +29,5 @@ CALL () {
 WITH n AS m WHERE m.corpus = $corpus AND (NOT $has_scope OR (m:Entity AND EXISTS { MATCH (m)<-[:MENTIONS]-(s:Statement) WHERE (s.source_id IN $listed) = $admits }
     OR m:Fact AND EXISTS { MATCH (m)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits }
     OR NOT m:Entity AND NOT m:Fact AND (coalesce(m.source_id, m.id) IN $listed) = $admits))
-RETURN DISTINCT m.id AS id, CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind ORDER BY id
+WITH DISTINCT m
+RETURN CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind, collect(m.id) AS ids

@@ -1,52 +1,52 @@
 // All edges of some relationships between the nodes of a pull, each from its start to its end, as places in the list of
-// their ids; 'counted' as in expand_frontier.
+// their ids; 'counted' as in expand_frontier. A row a relationship; no weights where each is 1.
 // params: nodes, places, relationships, counted, listed, admits
 // columns: relationship, starts, stops, weights
 CALL () {
   UNWIND CASE WHEN 'from_source' IN $relationships THEN $nodes.chunks ELSE [] END AS id
   MATCH (a:Chunk {id: id})-[r:FROM_SOURCE]->(b:Source)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'from_source' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'from_source' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'next' IN $relationships THEN $nodes.chunks ELSE [] END AS id
   MATCH (a:Chunk {id: id})-[r:NEXT]->(b:Chunk)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'next' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'next' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'in_chunk' IN $relationships THEN $nodes.statements ELSE [] END AS id
   MATCH (a:Statement {id: id})-[r:IN_CHUNK]->(b:Chunk)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'in_chunk' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'in_chunk' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'in_chunk' IN $relationships THEN $nodes.topics ELSE [] END AS id
   MATCH (a:Topic {id: id})-[r:IN_CHUNK]->(b:Chunk)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'in_chunk' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'in_chunk' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'about' IN $relationships THEN $nodes.statements ELSE [] END AS id
   MATCH (a:Statement {id: id})-[r:ABOUT]->(b:Topic)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'about' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'about' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'supports' IN $relationships THEN $nodes.facts ELSE [] END AS id
   MATCH (a:Fact {id: id})-[r:SUPPORTS]->(b:Statement)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'supports' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'supports' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'subject' IN $relationships THEN $nodes.entities ELSE [] END AS id
   MATCH (a:Entity {id: id})-[r:SUBJECT]->(b:Fact)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'subject' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'subject' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'object' IN $relationships THEN $nodes.entities ELSE [] END AS id
   MATCH (a:Entity {id: id})-[r:OBJECT]->(b:Fact)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'object' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'object' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'mentions' IN $relationships THEN $nodes.statements ELSE [] END AS id
   MATCH (a:Statement {id: id})-[r:MENTIONS]->(b:Entity)
   WHERE $places[b.id] IS NOT NULL
-  RETURN 'mentions' AS relationship, $places[id] AS start, $places[b.id] AS stop, 1.0 AS weight
+  RETURN 'mentions' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
   UNION ALL
   UNWIND CASE WHEN 'relates' IN $relationships THEN $nodes.entities ELSE [] END AS id
   MATCH (a:Entity {id: id})-[r:RELATES]->(b:Entity)

@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from hlgraph.records import Kind, Relationship
 from hlgraph.subgraph import Csr, Subgraph
 
+_PER_STATEMENT = 2.0
+"""What a statement adds to the weight of each pair of its entities."""
+
 
 class ProjectionShape(StrEnum):
     """Which graph: nodes and edges of a paper.
 
-    ``entity_passage`` (PropRAG A.1): entities and chunks; the entities of a statement are a clique, each pair weighs as many
-    statements as it shares; a chunk and an entity of one of its statements weigh 1; synonyms weigh their cosine.
+    ``entity_passage`` (PropRAG A.1): entities and chunks; the entities of a statement are a clique, each pair weighs 2 for
+    each statement that it shares; a chunk and an entity of one of its statements weigh 1; synonyms weigh their cosine. (The
+    paper gives no weights. Its authors insert an edge of a pair in both directions, which counts twice undirected.)
     ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks, each edge 1.
     ``entity_entity`` (TopoRAG 3.4): entities joined by facts and by common chunks, weight the number of both.
     """
@@ -48,6 +52,13 @@ INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
         frozenset({Relationship.RELATES, Relationship.CO_OCCURS}), frozenset({Kind.ENTITY})
     ),
 }
+
+
+NODE_KINDS: Mapping[ProjectionShape, frozenset[Kind]] = {
+    **{shape: ingredients.kinds for shape, ingredients in INGREDIENTS.items()},
+    ProjectionShape.ENTITY_PASSAGE: frozenset({Kind.CHUNK, Kind.ENTITY}),
+}
+"""The kinds of the nodes of a shape."""
 
 
 class Projected(NamedTuple):
@@ -96,7 +107,7 @@ def _as_binary(matrix: Csr) -> Csr:
 def _entity_passage(graph: Subgraph) -> Projected:
     entities, chunks = graph.nodes(Kind.ENTITY), graph.nodes(Kind.CHUNK)
     mentions, in_chunk = incidence(graph)
-    cliques = _without_loops(sp.csr_array(mentions.T @ mentions))
+    cliques = _PER_STATEMENT * _without_loops(sp.csr_array(mentions.T @ mentions))
     synonyms = graph.edges[Relationship.SYNONYM][entities][:, entities]
     contained = _as_binary(sp.csr_array(mentions.T @ in_chunk))
     among = _without_loops(sp.csr_array(cliques + synonyms + synonyms.T))

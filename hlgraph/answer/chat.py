@@ -73,6 +73,7 @@ def _numbered(evidence: Sequence[Evidence]) -> str:
     for number, item in enumerate(evidence, 1):
         place = ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)
         body = f"From: {' '.join(place.split())}\n{item.text}" if place else item.text
+        body = "\n".join((body, *(f"In its table: {label}" for label in item.labels)))
         pieces.append(f"[{number}]\n{delimited('evidence', body)}")
     return "\n".join(pieces)
 

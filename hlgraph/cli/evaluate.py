@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,26 +13,61 @@ from hlgraph.cli.ingest import progress_text
 from hlgraph.cli.output import note, print_json, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Json, State
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.client import HLGraph
     from hlgraph.evaluate.datasets import Dataset
-    from hlgraph.evaluate.runner import EvalReport, Search
+    from hlgraph.evaluate.results import Results
+    from hlgraph.evaluate.runner import EvalReport
+    from hlgraph.evaluate.runs import Run, Setting
     from hlgraph.pipeline import Report
     from hlgraph.records import Document
+    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.settings import Settings
 
 _K = 20
-_PREFIX = "passage:"
 _PARTS = 10  # of the questions of a strategy, after each of which progress is shown
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
+Questions = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Questions to use instead of its own.", show_default=False)
+]
+Strategies = Annotated[
+    str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")
+]
+Subset = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Ask only questions of this subset (may be repeated).", show_default=False),
+]
+Limit = Annotated[int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Parameters: paper (those of the papers), tuned (for small models), plain (no reranker)."
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Compare with this strategy (default: the best one).", show_default=False),
+]
+Save = Annotated[
+    str | None, typer.Option(metavar="RUN.json", help="Keep every outcome in this file.", show_default=False)
+]
+Baseline = Annotated[
+    str | None, typer.Option(metavar="RUN.json", help="Compare with this saved run.", show_default=False)
+]
+Out = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False)
+]
 
 
 def _documents(dataset: Dataset) -> Iterator[Document]:
+    from hlgraph.evaluate.asking import PREFIX
     from hlgraph.evaluate.datasets import read_passages
     from hlgraph.records import Document
 
     for passage in read_passages(dataset.passages_path):
-        yield Document(f"{_PREFIX}{passage.id}", passage.text, passage.title, key=passage.id)
+        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, key=passage.id)
 
 
 def _ingest(graph: HLGraph, dataset: Dataset, show: Callable[[str], None]) -> Report:
@@ -49,24 +86,42 @@ def _ingest_line(dataset: Dataset, report: Report) -> str:
     )
 
 
-def _search(graph: HLGraph, name: str, preset: str) -> Search:
-    from hlgraph.evaluate.runner import Ranked
-    from hlgraph.retrieve.presets import retriever
+def _extraction(dataset: Dataset) -> str:
+    files = ", ".join(path.name for path in dataset.extractions)
+    return f"precomputed: {files}" if files else "local"
 
-    chosen = retriever(name, preset)
 
-    def ask(question: str) -> Ranked:
-        found = graph.search(question, strategy=chosen, k=_K, unit="chunk")
-        ids = tuple(item.source.uri.removeprefix(_PREFIX) for item in found.evidence)
-        return Ranked(ids, found.explain.round_trips)
+def _setting(settings: Settings, dataset: Dataset, *, preset: str, retrievers: dict[str, Retriever]) -> Setting:
+    from hlgraph import __version__
+    from hlgraph.evaluate.asking import parameters
+    from hlgraph.evaluate.runs import Setting
+    from hlgraph.models.choose import chosen_reranker
 
-    return ask
+    kinds = [url.partition("://")[0] for url in (settings.store, settings.vectors) if url]
+    return Setting(
+        version=__version__,
+        preset=preset,
+        extraction=_extraction(dataset),
+        store=" and ".join(kinds),
+        embedder=settings.models.embedder,
+        reranker=chosen_reranker(settings.models.reranker, settings.models).fingerprint,
+        k=_K,
+        parameters=parameters(retrievers),
+    )
+
+
+def _with_embedder(planned: Run, graph: HLGraph) -> Run:
+    """The run with the exact model behind the vectors, which is known when the corpus is there."""
+    held = next((item.embedding for item in graph.stats() if item.corpus == graph.corpus), "")
+    return replace(planned, setting=replace(planned.setting, embedder=held)) if held else planned
 
 
 def _warm(graph: HLGraph, dataset: Dataset) -> None:
     """Load the model and embed every question before anything is timed, or the first strategy would pay for all."""
+    from hlgraph.retrieve.strategies import ChunkRetriever
+
     for question in dataset.questions:
-        graph.search(question.text, strategy="chunk", k=1)
+        graph.search(question.text, strategy=ChunkRetriever(), k=1)
 
 
 def _asked(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
@@ -77,69 +132,133 @@ def _asked(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
     return at
 
 
-def _table(report: EvalReport) -> list[str]:
-    figures = report.to_json()["strategies"]
-    columns = list(next(iter(figures.values())))
-    lines = [f"{report.dataset}, {report.questions} questions", f"{'':14}" + "".join(f"{name:>12}" for name in columns)]
-    lines.extend(f"{name:14}" + "".join(f"{row[column]:12.2f}" for column in columns) for name, row in figures.items())
-    return lines
+def _ask(
+    graph: HLGraph, dataset: Dataset, *, retrievers: dict[str, Retriever], show: Callable[[str], None]
+) -> EvalReport:
+    from hlgraph.evaluate.asking import searches
+    from hlgraph.evaluate.counting import Tally, counted
+    from hlgraph.evaluate.runner import evaluate as run
+
+    tally = Tally()
+    watched = graph.watched(lambda stores: counted(stores, tally))
+    _warm(watched, dataset)
+    return run(dataset, searches(watched, retrievers, k=_K), progress=_asked(show), cost=tally.take)
+
+
+def _plan(dataset: Dataset, setting: Setting, baseline: str | None) -> tuple[Run, Run | None]:
+    """The run that begins, without outcomes, and the earlier one: refused before the questions are asked."""
+    from hlgraph.evaluate.datasets import corpus_fingerprint, questions_fingerprint
+    from hlgraph.evaluate.runner import EvalReport
+    from hlgraph.evaluate.runs import check_comparable, load_run, run_of
+
+    planned = run_of(
+        EvalReport(dataset.name, dataset.questions, {}),
+        setting,
+        corpus=corpus_fingerprint(dataset.passages_path),
+        asked=questions_fingerprint(dataset.questions),
+    )
+    if baseline is None:
+        return planned, None
+    earlier = load_run(baseline)
+    check_comparable(planned, earlier)
+    return planned, earlier
+
+
+def _results(report: EvalReport, planned: Run, *, earlier: Run | None, against: str | None) -> Results:
+    from hlgraph.evaluate.comparison import run_differences, uncertainty
+    from hlgraph.evaluate.results import Results, default_against
+    from hlgraph.evaluate.runs import changed
+
+    return Results(
+        report=report,
+        uncertainty=uncertainty(report),
+        setting=planned.setting,
+        corpus=planned.corpus,
+        asked=planned.asked,
+        against=default_against(report, against),
+        earlier=tuple(run_differences(report, earlier.report())) if earlier else (),
+        changes=tuple(changed(planned.setting, earlier.setting)) if earlier else (),
+    )
+
+
+def _check_place(save: str | None) -> None:
+    """An hour of asking must not end in a folder that is not there."""
+    if save is not None and not Path(save).absolute().parent.is_dir():
+        raise InputError(f"{save}: there is no folder {Path(save).parent} to save it in; make it, or name another")
+
+
+def _check_names(retrievers: dict[str, Retriever], *, against: str | None, earlier: Run | None) -> None:
+    if against is not None and against not in retrievers:
+        raise InputError(f"--against {against!r} is not asked; name one of: {', '.join(retrievers)}")
+    if earlier is not None and not set(retrievers) & set(earlier.outcomes):
+        raise InputError(
+            f"the earlier run asked {', '.join(earlier.outcomes)}, this one {', '.join(retrievers)}; ask one of the same"
+        )
 
 
 def evaluate(
     context: typer.Context,
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)],
-    questions: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Questions to use instead of its own.", show_default=False)
-    ] = None,
-    strategies: Annotated[str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all.")] = "all",
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)
-    ] = None,
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Parameters: paper (those of the papers), plain (no reranker) or tuned (for a small embedder).",
-        ),
-    ] = "paper",
+    folder: Folder,
+    questions: Questions = None,
+    strategies: Strategies = "all",
+    subset: Subset = None,
+    limit: Limit = None,
+    preset: Preset = "paper",
+    against: Against = None,
+    save: Save = None,
+    baseline: Baseline = None,
+    out: Out = None,
     json: Json = False,
 ) -> None:
     """Measure retrieval on an evaluation set.
 
     The folder holds corpus.jsonl.gz (id, title, text), questions.dev.jsonl.gz (id, question, supporting_passage_ids)
     and, where there, extractions; .jsonl does too. The passages are ingested once, one chunk each, into the corpus
-    eval-DIR of the store, and reused when unchanged. Recall is in per cent of the supporting passages; round_trips are
-    calls to the stores, mean a question. Questions are embedded before they are timed.
+    eval-DIR of the store, and reused when unchanged. Recall is in per cent of the supporting passages; round_trips, rows
+    and bytes are those of the stores, mean a question; cpu_ms is what this process computed, the median. Questions are
+    embedded before they are timed.
+
+    Intervals are of 95 %, by the paired bootstrap over questions (10,000 resamples, seeded). A difference whose interval
+    holds 0 is marked as noise. A run is compared with an earlier one only where corpus and questions are the same. Where
+    a strategy fails on a question, that question counts as found nothing, and the exit code is 1.
 
     \b
-    Example:
+    Examples:
       hlgraph eval data/musique --strategies chunk,statement --limit 100 --json
+      hlgraph eval data/musique --save before.json --out tables/
+      hlgraph eval data/musique --preset tuned --baseline before.json
     """
+    from hlgraph.evaluate.asking import chosen
     from hlgraph.evaluate.datasets import load
-    from hlgraph.evaluate.runner import evaluate as run
-    from hlgraph.retrieve import STRATEGIES
+    from hlgraph.evaluate.results import as_text, as_tree, write_folder
+    from hlgraph.evaluate.runs import run_of
+    from hlgraph.evaluate.runs import save as save_run
 
     state: State = context.obj
-    names = (
-        sorted(STRATEGIES) if strategies == "all" else [name.strip() for name in strategies.split(",") if name.strip()]
-    )
-    if not names:
-        raise UnknownNameError(f"no strategy is named; choose all, or some of: {', '.join(sorted(STRATEGIES))}")
-    dataset = load(folder, questions=questions, limit=limit)
+    retrievers = chosen(strategies, preset)
+    _check_place(save)
+    dataset = load(folder, questions=questions, limit=limit, subsets=subset or ())
+    setting = _setting(state.settings(), dataset, preset=preset, retrievers=retrievers)
+    planned, earlier = _plan(dataset, setting, baseline)
+    _check_names(retrievers, against=against, earlier=earlier)
     with state.open(f"eval-{dataset.name}") as graph, progress("reading passages", is_shown=not json) as show:
-        searches = {name: _search(graph, name, preset) for name in names}
         ingested = _ingest(graph, dataset, show)
         if not json:
             note(_ingest_line(dataset, ingested))
         for failure in ingested.failed:
             note(f"hlgraph: warning: not ingested: {failure.error}")
-        _warm(graph, dataset)
-        report = run(dataset, searches, progress=_asked(show))
+        planned = _with_embedder(planned, graph)
+        report = _ask(graph, dataset, retrievers=retrievers, show=show)
+    results = _results(report, planned, earlier=earlier, against=against)
+    if save is not None:
+        save_run(run_of(report, planned.setting, corpus=planned.corpus, asked=planned.asked), save)
+    if out is not None:
+        write_folder(results, out)
     if json:
-        print_json({**report.to_json(), "preset": preset})
+        print_json(as_tree(results))
     else:
-        say(*_table(report))
-    if ingested.failed:
+        say(*as_text(results))
+    if ingested.failed or report.failed:
         raise typer.Exit(1)
 
 

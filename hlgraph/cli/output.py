@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from hlgraph.cli.explained import short
+
 if TYPE_CHECKING:
     from hlgraph.models.usage import Usage
     from hlgraph.pipeline import Report
-    from hlgraph.records import Answer, Evidence, Scalar
+    from hlgraph.records import Answer, Evidence
     from hlgraph.retrieve import SearchResult
 
 Tree = Mapping[str, object]
@@ -67,6 +69,7 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
         "headings": list(item.headings),
         "source": {"id": source.id, "uri": source.uri, "title": source.title, "metadata": dict(source.metadata)},
         "why": dict(item.why),
+        "labels": list(item.labels),
     }
 
 
@@ -155,25 +158,4 @@ def place(item: Evidence) -> str:
 
 def why(item: Evidence) -> str:
     """The measures that brought a piece of evidence here."""
-    return ", ".join(f"{name} {_short(value)}" for name, value in item.why.items())
-
-
-def explain_lines(result: SearchResult) -> list[str]:
-    """The explanation for people."""
-    explain = result.explain
-    lines = [
-        f"strategy {explain.strategy} ({_named(explain.parameters) or 'no parameters'}), unit {explain.unit}, "
-        f"mode {explain.mode}: {explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
-    ]
-    for step in explain.steps:
-        details = f" ({_named(step.details)})" if step.details else ""
-        lines.append(f"  {step.name}: {step.count} in {step.milliseconds:.1f} ms{details}")
-    return lines
-
-
-def _named(values: Mapping[str, Scalar]) -> str:
-    return ", ".join(f"{name}={_short(value)}" for name, value in values.items())
-
-
-def _short(value: Scalar) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else " ".join(str(value).split())
+    return ", ".join(f"{name} {short(value)}" for name, value in item.why.items())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import answer_tree, explain_lines, place, print_json, say, search_tree, why
+from hlgraph.cli.explained import explain_lines, result_line
+from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.errors import InputError
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -16,10 +19,28 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, statement, statement_graph, topic, topic_graph.",
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, path, statement, statement_graph, topic, topic_graph.",
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
+Diversity = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TAU",
+        help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
+        "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
+        show_default=False,
+    ),
+]
+Tabular = Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False),
+]
 
 
 def search(
@@ -34,7 +55,10 @@ def search(
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the evidence was found.")] = False,
+    diversity: Diversity = None,
+    tabular: Tabular = False,
+    explain: Explain = False,
+    picture: Picture = None,
     json: Json = False,
 ) -> None:
     """Find evidence for a question.
@@ -47,21 +71,45 @@ def search(
       hlgraph search "Who designed the bridge?" --strategy topic --k 5 --explain
       hlgraph search "flood" --where 'year >= 1950 and category in ("event", "place")'
       hlgraph search "flood" --unit chunk --json
+      hlgraph search "revenue in 2023" --tabular
+      hlgraph search "Who designed the bridge?" --explain --picture bridge.html
     """
     state: State = context.obj
+    is_told = explain or picture is not None
     with state.open(corpus) as graph:
-        result = graph.search(question, strategy=strategy, k=k, unit=unit, where=where, mode=mode)
+        result = graph.search(
+            question,
+            strategy=strategy,
+            k=k,
+            unit=unit,
+            where=where,
+            mode=mode,
+            diversity=diversity,
+            tabular=tabular,
+            explain=is_told,
+        )
+    if picture is not None:
+        try:
+            picture.write_text(result.explain.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"{picture}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
+            ) from error
     if json:
         print_json(search_tree(result))
         return
     for number, item in enumerate(result.evidence, 1):
         say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
+        say(*(f"    table: {label}" for label in item.labels))
         if explain:
-            say(f"    why: {why(item)}")
+            found = result_line(result.explain, number)
+            say(f"    why: {why(item)}{'; ' if found else ''}{found}")
     if not result.evidence:
         say("no evidence")
     if explain:
-        say(*explain_lines(result))
+        say(*explain_lines(result.explain))
+    if picture is not None:
+        note(f"picture: {picture}")
 
 
 def answer(

@@ -1,7 +1,7 @@
 """Reads an evaluation set: a corpus of passages, questions with the passages that answer them, extractions.
 
 A set is a folder of files of JSON lines, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text), ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids; type, hops, answers where known), and, where there, ``extractions``
+``questions`` (id, question, supporting_passage_ids; type, hops, subset, answers where known), and, where there, ``extractions``
 and ``derived_propositions`` (passage_id and what was extracted from it). Other fields are ignored; what a question's
 author noted as evidence is never read, so that no retriever can see it.
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TypeVar
 import msgspec
 
 from hlgraph.errors import InputError, ReadError
+from hlgraph.ids import checksum
 
 _GZIP = b"\x1f\x8b"
 _SUFFIXES = (".jsonl.gz", ".jsonl")
@@ -49,6 +51,8 @@ class Question:
         How many passages have to be joined, 0 where the set does not say.
     answers
         Accepted answers.
+    subset
+        The part of its set that it comes from, where the set was put together from several, or nothing.
     """
 
     id: str
@@ -57,6 +61,7 @@ class Question:
     type: str = ""
     hops: int = 0
     answers: tuple[str, ...] = ()
+    subset: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class _QuestionRow(msgspec.Struct):
     type: str | None = None
     hops: int | None = None
     answers: list[str] = []
+    subset: str | None = None
 
 
 class _IdRow(msgspec.Struct):
@@ -91,7 +97,13 @@ class _IdRow(msgspec.Struct):
 _Row = TypeVar("_Row", _PassageRow, _QuestionRow, _IdRow)
 
 
-def load(folder: str | Path, *, questions: str | Path | None = None, limit: int | None = None) -> Dataset:
+def load(
+    folder: str | Path,
+    *,
+    questions: str | Path | None = None,
+    limit: int | None = None,
+    subsets: Collection[str] = (),
+) -> Dataset:
     """The evaluation set of a folder, named after it.
 
     Parameters
@@ -102,11 +114,13 @@ def load(folder: str | Path, *, questions: str | Path | None = None, limit: int 
         Another file of questions than the folder's own.
     limit
         Only the first so many questions, in the order of the file.
+    subsets
+        Only questions of these subsets (before the limit); none named: all questions.
 
     Raises
     ------
     InputError
-        The folder or one of its files is missing, or the limit is below 1.
+        The folder or one of its files is missing, the limit is below 1, or no question is of a subset that is named.
     ReadError
         A line cannot be used (with its number), or the questions belong to another corpus.
     """
@@ -121,7 +135,7 @@ def load(folder: str | Path, *, questions: str | Path | None = None, limit: int 
     path = Path(questions) if questions is not None else _find(root, "questions.dev") or _find(root, "questions")
     if path is None:
         raise InputError(f"{root}: no questions.dev.jsonl.gz (or .jsonl) in it; name the file of questions")
-    found = tuple(islice(_questions(path), limit))
+    found = tuple(islice(_chosen(_questions(path), path, subsets=subsets), limit))
     if not found:
         raise ReadError(str(path), "it holds no question")
     _check_same_corpus(path, found, passages)
@@ -141,12 +155,52 @@ def read_passages(path: str | Path) -> Iterator[Passage]:
         yield Passage(row.id, row.title or "", row.text)
 
 
+def corpus_fingerprint(path: str | Path) -> str:
+    """What tells one corpus from another: a hash of the ids, titles and texts of its passages, in their order.
+
+    Raises
+    ------
+    ReadError
+        A line cannot be used, with its number.
+    """
+    digest = hashlib.sha256()
+    for passage in read_passages(path):
+        digest.update(checksum(passage.id, passage.title, passage.text).encode())
+    return digest.hexdigest()[:32]
+
+
+def questions_fingerprint(questions: Iterable[Question]) -> str:
+    """What tells one group of questions from another: a hash of ids, texts and gold, whatever their order.
+
+    Examples
+    --------
+    >>> a, b = Question("a", "Who?", frozenset({"p"})), Question("b", "When?", frozenset({"p"}))
+    >>> questions_fingerprint([a, b]) == questions_fingerprint([b, a]) != questions_fingerprint([a])
+    True
+    """
+    return checksum(*sorted(checksum(item.id, item.text, *sorted(item.gold)) for item in questions))
+
+
+def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[str]) -> Iterator[Question]:
+    if not subsets:
+        yield from questions
+        return
+    every = list(questions)
+    there = sorted({question.subset for question in every if question.subset})
+    unknown = sorted(set(subsets) - set(there))
+    if unknown:
+        known = f"there are: {', '.join(there)}" if there else "its questions name no subset; leave it out"
+        raise InputError(f"{path}: no question is of subset {unknown[0]!r}; {known}")
+    yield from (question for question in every if question.subset in subsets)
+
+
 def _questions(path: Path) -> Iterator[Question]:
     for line, row in _rows(path, _QuestionRow):
         if not row.supporting_passage_ids:
             raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "recall needs at least one")
         gold = frozenset(row.supporting_passage_ids)
-        yield Question(row.id, row.question, gold, row.type or "", row.hops or 0, tuple(row.answers))
+        answers = tuple(row.answers)
+        yield Question(row.id, row.question, gold, row.type or "", row.hops or 0, answers, row.subset or "")
 
 
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from hlgraph.errors import InputError
 
-RECALL_CUTOFFS = (2, 5, 10, 20)
-ALL_GOLD_CUTOFF = 5
+CUTOFFS = (2, 5, 10, 20)
+MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"all_gold@{k}" for k in CUTOFFS))
+"""The names of the measures of a question, in the order of `measured`."""
 
 Judged = tuple[Sequence[str], Collection[str]]
 """The ids that a search gave, best first, and the gold ids."""
@@ -30,12 +31,19 @@ class Scores:
     recall
         By cutoff k: |first k and gold| / |gold|, averaged over questions.
     all_gold
-        The share of questions whose gold is all among the first 5.
+        By cutoff k: the share of questions whose gold is all among the first k.
     """
 
     questions: int
     recall: Mapping[int, float]
-    all_gold: float
+    all_gold: Mapping[int, float]
+
+    def by_name(self) -> dict[str, float]:
+        """The measures by the names of ``MEASURES``, from 0 to 1."""
+        return {
+            **{f"recall@{k}": share for k, share in self.recall.items()},
+            **{f"all_gold@{k}": share for k, share in self.all_gold.items()},
+        }
 
 
 def recall_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> float:
@@ -57,6 +65,18 @@ def has_all_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> bool:
     return recall_at(ranked, gold, k=k) == 1.0
 
 
+def measured(ranked: Sequence[str], gold: Collection[str]) -> tuple[float, ...]:
+    """All measures of one question, in the order of ``MEASURES``; that of `has_all_at` is 0 or 1.
+
+    Examples
+    --------
+    >>> dict(zip(MEASURES, measured(["a", "x", "b"], {"a", "b"})))["recall@2"]
+    0.5
+    """
+    recall = [recall_at(ranked, gold, k=k) for k in CUTOFFS]
+    return (*recall, *(float(share == 1.0) for share in recall))
+
+
 def score(judged: Sequence[Judged]) -> Scores:
     """The measures of some questions.
 
@@ -73,8 +93,8 @@ def score(judged: Sequence[Judged]) -> Scores:
     count = len(judged)
     if not count:
         raise InputError("no question to score")
-    recall = {k: math.fsum(recall_at(ranked, gold, k=k) for ranked, gold in judged) / count for k in RECALL_CUTOFFS}
-    all_gold = sum(has_all_at(ranked, gold, k=ALL_GOLD_CUTOFF) for ranked, gold in judged) / count
+    recall = {k: math.fsum(recall_at(ranked, gold, k=k) for ranked, gold in judged) / count for k in CUTOFFS}
+    all_gold = {k: sum(has_all_at(ranked, gold, k=k) for ranked, gold in judged) / count for k in CUTOFFS}
     return Scores(count, recall, all_gold)
 
 

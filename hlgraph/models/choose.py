@@ -38,6 +38,10 @@ class ModelNames(Protocol):
         """``provider:model``, the name of an installed model, or a folder."""
 
     @property
+    def runtime(self) -> str:
+        """What computes a local embedder."""
+
+    @property
     def dimensions(self) -> int | None:
         """Length of the vectors that is asked of a provider."""
 
@@ -68,6 +72,7 @@ class _Local(NamedTuple):
     root: str | None
     cache: str | None
     embedder: str
+    runtime: str
 
 
 def chosen_chat(given: AnyChat, names: ModelNames) -> ChatModel:
@@ -111,7 +116,7 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
             f"{type(given).__name__} is no embedder; give the embeddings of LangChain, or an object with embed()"
         )
     if not _is_remote(given):
-        cached = cached_embedder(_Local(names.root, names.cache, given))
+        cached = cached_embedder(_Local(names.root, names.cache, given, names.runtime))
     else:
         from hlgraph.models.providers import embedder_named
 

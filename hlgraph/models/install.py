@@ -144,7 +144,11 @@ def installed(*, root: Path | None = None) -> list[InstalledModel]:
 
 
 def load_local(
-    name: str = DEFAULT_MODEL, *, root: Path | None = None, threads: int | None = None, runtime: Runtime | None = None
+    name: str = DEFAULT_MODEL,
+    *,
+    root: Path | None = None,
+    threads: int | None = None,
+    runtime: Runtime = "onnxruntime",
 ) -> LocalEmbedder:
     """The embedder of an installed model; nothing but its settings is read before it embeds.
 

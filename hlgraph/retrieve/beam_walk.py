@@ -13,6 +13,7 @@ from hlgraph.algorithms.frontier import Candidates, Children, Frontier, Nodes, r
 from hlgraph.algorithms.path_scores import attention_scores
 from hlgraph.ids import entity_id
 from hlgraph.records import Hit, Kind, Statement
+from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.keywords import Keyword, ask_keywords, longest, names_in
 from hlgraph.retrieve.region import Region
 from hlgraph.retrieve.retriever import Ranked, Why, rerank
@@ -55,12 +56,15 @@ def search_and_pull(
     """
     wanted, width = k, around.width
     while True:
-        hits = [hit.id for hit in session.search(around.kind, wanted)]
+        found = session.search(around.kind, wanted)
+        hits = [hit.id for hit in found]
         near, rest = hits[:width], hits[width:k]
         graph = region.pull([*entities, *near], hops=around.hops, has_topics=around.kind is Kind.TOPIC)
         there = [hit for hit, at in zip(near, graph.index(near).tolist(), strict=True) if at >= 0]
         if len(there) == len(near) or len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
-            return [*there, *rest][:k], graph
+            kept = dict.fromkeys([*there, *rest][:k])
+            session.note_seeds(around.kind, [hit for hit in found if hit.id in kept])
+            return list(kept), graph
         wanted = width = wanted * 4
 
 
@@ -82,6 +86,9 @@ def keyword_statements(
         best: Nodes = nodes[np.lexsort((ids, -cosines, -counts))[:k]]
         step.count = len(best)
         step.details = {"keywords": ", ".join(keyword.text for keyword in there)}
+    matched = dict(zip(nodes.tolist(), counts.tolist(), strict=True))
+    hits = [Hit(region.ids[node], float(matched[node])) for node in best.tolist()]
+    session.note_seeds(Kind.STATEMENT, hits, origin="keywords")
     return best
 
 
@@ -172,7 +179,29 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
             if not each.kept:
                 del details["best"]  # there is none
             step.details |= {f"depth {depth} {name.replace('_', ' ')}": value for name, value in details.items()}
+    _note(frontier, result)
     return result
+
+
+def _note(frontier: EntityWalk, result: BeamResult) -> None:
+    """For the explanation: every depth with its best ends, and the paths of more than one statement."""
+    session, ids = frontier.session, frontier.region.ids
+    if not session.is_explained:
+        return
+    for step in result.steps[1:]:
+        pruned = {
+            "in the path already": step.revisits,
+            "same statements in another order": step.duplicates,
+            "not among the rescored": step.not_rescored,
+            "no better than its parent": step.not_better,
+            "beam width": step.beam_full,
+        }
+        reasons = {reason: count for reason, count in pruned.items() if count}
+        ends = [Hit(ids[path.nodes[-1]], path.score) for path in result.paths if len(path.nodes) == step.depth + 1]
+        session.note_hop(Hop(step.depth, step.expanded, step.kept, reasons, ends, name="beam"))
+    for path in result.paths:
+        if len(path.nodes) > 1:
+            session.note_path([ids[node] for node in path.nodes], path.score)
 
 
 def rerank_paths(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlgraph.errors import UnknownNameError
+from hlgraph.retrieve.diameter import DiameterRetriever
+from hlgraph.retrieve.path import TUNED_PATH
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever_named
 from hlgraph.retrieve.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
+from hlgraph.retrieve.subqueries import NameSplitter
 from hlgraph.retrieve.topic_graph import TopicGraphRetriever
 
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
@@ -16,8 +19,11 @@ _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
     # A small embedder, and a reranker that reads words, see nothing of the question in a statement that only bridges two
     # others. So paths go on although a bridge lowers their score, and a statement counts half as itself, half as the best
-    # path that it is part of.
+    # path that it is part of. It sees one of the names of a question at a time: with a search for each of them the set of
+    # entities of ``diameter`` lies around all.
     "tuned": {
+        "diameter": DiameterRetriever(splitter=NameSplitter()),
+        "path": TUNED_PATH,
         "statement_graph": StatementGraphRetriever(must_improve=False, neighbours=10, path_weight=0.5),
         "topic_graph": TopicGraphRetriever(neighbours=10, path_weight=0.5),
     },

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
+from hlgraph.retrieve.explain_records import (
+    EvidenceGraph,
+    HopTrace,
+    NodeTrace,
+    PathTrace,
+    ResultTrace,
+    SeedTrace,
+    StoreCost,
+)
+from hlgraph.trace import Call
 from hlgraph.where import Where
 
 Unit = Literal["statement", "chunk"]
@@ -25,6 +35,11 @@ class SearchRequest:
     unit : what is returned; None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
+    diversity : evidence that says the same as better evidence goes, and other evidence takes its place: a TF-IDF cosine
+        above 1 - diversity (0 to 1; 0 keeps all). None (default): 0.005 for ``statement``, ``statement_graph`` and
+        ``topic_graph``, 0 for the others (HLG 4.3.1)
+    tabular : statements with numbers get the labels of the tables that they are from (default False; HLG 4.3.2)
+    explain : note down seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
     """
 
     question: str
@@ -33,6 +48,9 @@ class SearchRequest:
     unit: Unit | None = None
     mode: Mode = "vector"
     where: Where | None = None
+    diversity: float | None = None
+    tabular: bool = False
+    explain: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched, once, before anything is done."""
@@ -44,6 +62,16 @@ class SearchRequest:
             raise InputError(f"unit is {self.unit!r}; choose 'statement' or 'chunk'")
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
+        if self.diversity is not None and not 0 <= self.diversity <= 1:
+            raise InputError(f"diversity is {self.diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
+
+
+class SearchOptions(TypedDict, total=False):
+    """What else the search of the SDK takes by name: fields of :class:`SearchRequest` that few callers need."""
+
+    diversity: float | None
+    tabular: bool
+    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +86,24 @@ class StepTrace:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How the evidence was found. ``round_trips`` counts calls to a store."""
+    """How the evidence was found.
+
+    What stands below ``milliseconds`` is filled in when the request asks to explain; else it is empty. What the explanation
+    itself costs (its pull, its names) is in none of the figures.
+
+    Attributes
+    ----------
+    strategy, unit, mode, parameters : what was asked for
+    steps : what was done, in order, with counts and times
+    round_trips : calls to a store, counted as the strategy makes them; ``stores`` counts what went over the wire
+    milliseconds : from the request to the evidence
+    question : as it was asked
+    seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
+    results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
+    calls : every question to a store with its parameters and cost, in the order in which they ended
+    stores : the sum of the calls of each store
+    graph : the nodes and edges of the picture
+    """
 
     strategy: str
     unit: str
@@ -67,6 +112,29 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    question: str = ""
+    seeds: tuple[SeedTrace, ...] = ()
+    hops: tuple[HopTrace, ...] = ()
+    paths: tuple[PathTrace, ...] = ()
+    results: tuple[ResultTrace, ...] = ()
+    calls: tuple[Call, ...] = ()
+    stores: tuple[StoreCost, ...] = ()
+    graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+
+    def seed_words(self, node: NodeTrace) -> str:
+        """Whether a node was a seed, in words; empty where no node of its kind was one."""
+        if node.seed_rank is not None:
+            return f"seed {node.seed_rank}"
+        return "not among the seeds" if any(item.kind is node.kind for item in self.seeds) else ""
+
+    def to_html(self) -> str:
+        """The evidence subgraph and the explanation as one page of HTML: no network, no script needed, light or dark.
+
+        Raises InputError when the request did not ask to explain.
+        """
+        from hlgraph.retrieve.picture import page
+
+        return page(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 from hlgraph.errors import InputError
 from hlgraph.index.embed import chunk_text
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
+from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.session import Session
 
@@ -62,7 +63,10 @@ def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
         step.details = {"reranker": session.reranker.fingerprint}
     order = sorted(range(len(known)), key=lambda at: (-float(scores[at]), known[at]))
     why: Why = {known[at]: {"rerank": float(scores[at]), "cosine": float(similarities[at])} for at in order}
-    return Ranked(kind, [Hit(known[at], float(scores[at])) for at in order], why)
+    hits = [Hit(known[at], float(scores[at])) for at in order]
+    gone = {"record is gone": len(ids) - len(known)} if len(known) < len(ids) else {}
+    session.note_hop(Hop(-1, len(ids), len(hits), gone, hits, kind, name="rerank"))
+    return Ranked(kind, hits, why)
 
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:

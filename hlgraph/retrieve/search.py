@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import functools
 import time
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Concatenate, ParamSpec
 
+from hlgraph import trace
 from hlgraph.errors import UnknownNameError
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
-from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Source, Statement
+from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
+from hlgraph.retrieve.explain import costs, explained
+from hlgraph.retrieve.explain_notes import Hop
+from hlgraph.retrieve.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
@@ -18,6 +27,7 @@ from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 _WIDER = 5
+P = ParamSpec("P")
 
 
 def retriever_named(name: str) -> Retriever:
@@ -29,6 +39,20 @@ def retriever_named(name: str) -> Retriever:
     return STRATEGIES[name]()
 
 
+def _heard(
+    work: Callable[Concatenate[SearchRequest, P], SearchResult],
+) -> Callable[Concatenate[SearchRequest, P], SearchResult]:
+    """Listen to the stores during a search that is to be explained."""
+
+    @functools.wraps(work)
+    def listening(request: SearchRequest, /, *args: P.args, **kwargs: P.kwargs) -> SearchResult:
+        with trace.listening() if request.explain else contextlib.nullcontext():
+            return work(request, *args, **kwargs)
+
+    return listening
+
+
+@_heard
 def search(
     request: SearchRequest,
     strategy: str | Retriever,
@@ -58,27 +82,57 @@ def search(
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=chat)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
+    name = strategy if isinstance(strategy, str) else _name(strategy)
+    tau = tau_of(session, name)
     while True:
+        session.forget_notes()
         ranked = retriever.rank(session, wanted)
-        evidence = _evidence(session, ranked, unit)
-        # Several statements of one chunk may leave too few: look wider.
+        evidence = _evidence(session, ranked, unit, tau=tau)
+        # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
         if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break
-        wanted *= 4
-    name = strategy if isinstance(strategy, str) else _name(strategy)
-    parameters = {item.name: getattr(retriever, item.name) for item in fields(retriever)}
+        wanted = 4 * max(wanted, len(ranked.hits))
+    shown = evidence[: request.k]
+    if request.tabular:
+        shown = with_labels(session, shown)
+    parameters = {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)}
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
-    return SearchResult(tuple(evidence[: request.k]), explain)
+    return _explained(session, ranked, SearchResult(tuple(shown), explain))
+
+
+def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
+    """With the whole explanation, where one is asked for."""
+    if session.notes is None:
+        return result
+    dropped, evidence = dict(session.notes.dropped), result.evidence
+    rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
+    pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
+    kind = Kind.STATEMENT if evidence and evidence[0].statement_id else Kind.CHUNK
+    best = [Hit(item.statement_id or item.chunk_id, item.score) for item in evidence]
+    session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "returned"))
+    calls = trace.heard()  # before the explanation asks for names
+    parts = explained(session, session.notes, evidence=evidence)
+    question = session.request.question
+    whole = replace(result.explain, question=question, calls=calls, stores=costs(calls), **parts._asdict())
+    return replace(result, explain=whole)
 
 
 def _name(retriever: Retriever) -> str:
     return next((name for name, made in STRATEGIES.items() if isinstance(retriever, made)), type(retriever).__name__)
 
 
+def _shown(value: object) -> Scalar:
+    """A parameter as an explanation has it: parts of a strategy by their fingerprint, empty where there is none."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return str(getattr(value, "fingerprint", value or ""))
+
+
 def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
-    found = stores.graph.stats(request.corpus, has_counts=False)
+    with trace.step("find corpus"):
+        found = stores.graph.stats(request.corpus, has_counts=False)
     if not found:
         known = [item.corpus for item in stores.graph.stats(has_counts=False)]
         there = f"there are: {', '.join(known)}" if known else "the store is empty; ingest something first"
@@ -89,12 +143,19 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
     return corpus
 
 
-def _evidence(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
+def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> list[Evidence]:
+    """Evidence of the wanted unit, best first, without near-duplicates."""
     if ranked.kind is Kind.STATEMENT and unit == "statement":
         # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
         first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
-        found = _of_statements(session, first)
-        return found if len(found) >= session.request.k else _of_statements(session, ranked)
+        found = diverse(session, _of_statements(session, first), tau=tau)
+        if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
+            return found
+        return diverse(session, _of_statements(session, ranked), tau=tau)
+    return diverse(session, _folded(session, ranked, unit), tau=tau)
+
+
+def _folded(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
     if ranked.kind is Kind.STATEMENT:
         return _chunks_of_statements(session, ranked)
     return _of_chunks(session, ranked) if unit == "chunk" else _statements_of_chunks(session, ranked)
@@ -105,14 +166,17 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
     evidence: list[Evidence] = []
     held: dict[tuple[str, int, int], list[Statement]] = {}
+    dropped: Counter[str] = Counter()
     for hit in ranked.hits:
         statement = statements.get(hit.id)
         chunk = chunks.get(statement.chunk_id) if statement else None
         if statement is None or chunk is None or chunk.source_id not in sources:
+            dropped["record is gone, or not of an admitted source"] += 1
             continue
         # Where two chunks overlap one sentence may have been read in both contexts: the better one stands for both.
         same = held.setdefault((chunk.source_id, statement.start, statement.end), [])
         if any(other.chunk_id != chunk.id and _says_the_same(statement.text, other.text) for other in same):
+            dropped["the same sentence in an overlapping chunk"] += 1
             continue
         same.append(statement)
         evidence.append(
@@ -129,6 +193,8 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
                 why=ranked.why.get(hit.id, {}),
             )
         )
+    if session.notes is not None:
+        session.notes.dropped = dropped
     return evidence
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import trace
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
-from hlgraph.retrieve.request import SearchRequest, StepTrace
+from hlgraph.retrieve.explain_notes import Hop, Notes
+from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.stores.ranking import PulledRanker
+from hlgraph.stores.ranking import PulledRanker, ranked_by
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.keywords import Keyword
@@ -55,6 +58,7 @@ class Session:
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
+        self.notes = Notes() if request.explain else None
         self._stores = stores
         self._embedder = embedder
         self._corpus = corpus
@@ -68,9 +72,52 @@ class Session:
         """Trace a block."""
         found = Step(name)
         start = time.perf_counter()
-        yield found
+        with trace.step(name):
+            yield found
         milliseconds = (time.perf_counter() - start) * 1000
         self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether notes are kept: what is worked out for them alone need not be, otherwise."""
+        return self.notes is not None
+
+    def forget_notes(self) -> None:
+        """The strategy runs anew, with wider bounds."""
+        if self.notes is not None:
+            self.notes.clear()
+
+    def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
+        """For the explanation: where the walk begins. :meth:`seeds` notes what it finds by itself.
+
+        Parameters
+        ----------
+        hits : best first
+        origin : where they are from, in a word or two, such as ``keywords``; the mode of the request when empty
+        """
+        if self.notes is not None:
+            self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
+
+    def note_hop(self, hop: Hop) -> None:
+        """For the explanation: what one depth of a search expanded, kept and pruned, and its best nodes."""
+        if self.notes is not None:
+            self.notes.add_hop(hop)
+
+    def note_path(
+        self, ids: Sequence[str], score: float, *, kind: Kind = Kind.STATEMENT, kinds: Sequence[Kind] = ()
+    ) -> None:
+        """For the explanation: nodes in the order of a walk, and its score; higher is better.
+
+        ``kind``: that of all its nodes; ``kinds``: one a node, where they differ.
+        """
+        if self.notes is not None:
+            self.notes.add_path(ids, score, kinds=kinds or [kind] * len(ids))
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """What is noted in the block belongs to this part of a strategy that is made of several."""
+        with contextlib.nullcontext() if self.notes is None else self.notes.named(name):
+            yield
 
     def vector(self) -> NDArray[np.float32]:
         """The question as a vector; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
@@ -83,30 +130,39 @@ class Session:
             self._vector = vector
         return self._vector
 
-    def seeds(self, kind: Kind, k: int) -> list[Hit]:
-        """The ``k`` best nodes of a kind, searched in the mode of the request.
+    def seeds(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
+        """The ``k`` best nodes of a kind, searched in this mode, or that of the request.
 
         Rows whose record vanished (a removal that was published, but not finished) are no nodes: others take their place.
         """
         wanted = k
         while True:
-            hits = self._search(kind, wanted)
+            hits = self._search(kind, wanted, mode=mode or self.request.mode)
             self._load(kind, [hit.id for hit in hits])
-            there = [hit for hit in hits if self._read[kind, hit.id] is not None]
+            there = self._visible(kind, [hit for hit in hits if self._read[kind, hit.id] is not None])
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
+                self.note_seeds(kind, there[:k], origin=mode or self.request.mode)
                 return there[:k]
             wanted *= 4
 
+    def _visible(self, kind: Kind, hits: list[Hit]) -> list[Hit]:
+        """Entities belong to no source, so the search cannot filter them: those that an admitted source mentions."""
+        if kind is not Kind.ENTITY or self.request.where is None or not hits:
+            return hits
+        shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
+        inside = set(self.pull([hit.id for hit in hits], shape).ids.tolist())
+        return [hit for hit in hits if hit.id in inside]
+
     def search(self, kind: Kind, k: int) -> list[Hit]:
         """The ``k`` best rows of a kind, unchecked: for those who pull them next, which leaves out what vanished."""
-        return self._search(kind, k)
+        return self._search(kind, k, mode=self.request.mode)
 
-    def _search(self, kind: Kind, k: int) -> list[Hit]:
-        mode = self.request.mode
+    def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None
         with self.step(f"search {kind}") as step:
-            query = VectorQuery(kind, self.request.corpus, k, vector, text, self.request.where, self._corpus.pending)
+            where = None if kind is Kind.ENTITY else self.request.where
+            query = VectorQuery(kind, self.request.corpus, k, vector, text, where, self._corpus.pending)
             hits = self._stores.vectors.search(query)
             self.round_trips += 1
             step.count = len(hits)
@@ -161,6 +217,7 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
+            step.details["by"] = ranked_by(ranker, self.scope)
         return hits
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
@@ -182,5 +239,20 @@ class Session:
         missing = [item for item in ids if (kind, item) not in self._read]
         if missing:
             self.round_trips += 1
-            found = {item.id: item for item in self._stores.graph.records(kind, missing)}
+            with trace.step(f"read {kind}"):
+                found = {item.id: item for item in self._stores.graph.records(kind, missing)}
             self._read.update({(kind, item): found.get(item) for item in missing})
+
+    @contextlib.contextmanager
+    def asking(self, question: str) -> Iterator[Session]:
+        """The same retrieval with another question: it sees the same, what it reads and its round trips count here."""
+        if question == self.request.question:
+            yield self
+            return
+        other = copy.copy(self)
+        other.request = replace(self.request, question=question)
+        other._vector, other._cosines, other.round_trips, other.keywords = None, {}, 0, None
+        try:
+            yield other
+        finally:
+            self.round_trips += other.round_trips

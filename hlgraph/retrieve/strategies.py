@@ -10,6 +10,10 @@ import numpy as np
 
 from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.diameter import DiameterRetriever
+from hlgraph.retrieve.explain_notes import Hop
+from hlgraph.retrieve.fused import FusedRetriever
+from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
@@ -79,6 +83,7 @@ class ChunkEntityRetriever:
         mentions = graph.edges[Relationship.MENTIONS][statements][:, entities]
         incidence = ((mentions.T @ in_chunk) > 0).astype(np.float32)  # entity x chunk
         at = graph.index(seeds)
+        seed_places = np.searchsorted(chunks, at[at >= 0])  # in `chunks`, best first
         is_seed = np.isin(chunks, at[at >= 0])
         degree = np.asarray(incidence.sum(axis=1)).ravel()
         is_shared = np.asarray(incidence @ is_seed.astype(np.float32)).ravel() > 0
@@ -87,7 +92,19 @@ class ChunkEntityRetriever:
         overlap[is_seed] = np.finfo(np.float32).max
         linked = np.flatnonzero(overlap > 0)
         best = linked[top_k(overlap[linked], max(self.nodes, k), tie_break=graph.ids[chunks[linked]])]
-        return rerank(session, Kind.CHUNK, ids=[str(graph.ids[chunks[place]]) for place in best])
+        ids = [str(key) for key in graph.ids[chunks[best]]]
+        hits = [Hit(key, float(overlap[at])) for key, at in zip(ids, best, strict=True) if not is_seed[at]]
+        pruned = {"shares no entity": len(chunks) - len(linked), "node limit": len(linked) - len(best)}
+        session.note_hop(Hop(1, len(seeds), len(best), pruned, hits, Kind.CHUNK, "chunks that share an entity"))
+        if session.is_explained:
+            shared = (incidence[:, best].toarray() * weight[:, np.newaxis]).astype(np.float32)  # entity x best chunk
+            for chunk, hit in zip(best[~is_seed[best]], hits, strict=True):
+                column = shared[:, int(np.flatnonzero(best == chunk)[0])]
+                link = int(top_k(column, 1, tie_break=graph.ids[entities])[0])
+                seed = next(place for place in seed_places if incidence[link, place])
+                walk = [str(graph.ids[node]) for node in (chunks[seed], entities[link], chunks[chunk])]
+                session.note_path(walk, hit.score, kinds=[Kind.CHUNK, Kind.ENTITY, Kind.CHUNK])
+        return rerank(session, Kind.CHUNK, ids=ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +129,15 @@ class StatementRetriever:
 
 @dataclass(frozen=True, slots=True)
 class TopicRetriever:
-    """Topics, their statements, then a reranker (HLG TRAG: 50 topics).
+    """Topics, all their statements, then a reranker (HLG TRAG: 50 topics).
 
-    ``statements``: so many of the statements, those closest to the question, go on to the reranker.
+    ``statements``: the paper sets no bound; at most so many of the statements, those closest to the question, go on to the
+    reranker, so that topics of very many statements do not make one question arbitrarily dear.
     """
 
     unit: ClassVar[Unit] = "statement"
     topics: int = 50
-    statements: int = 200
+    statements: int = 1_000
     has_rerank: bool = True
 
     def __post_init__(self) -> None:
@@ -135,8 +153,11 @@ class TopicRetriever:
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
         cosines = session.similarities(Kind.STATEMENT, ids)
         best = sorted(cosines, key=lambda item: (-cosines[item], item))[: max(self.statements, k)]
+        hits = [Hit(item, cosines[item]) for item in best]
+        pruned = {"statement limit": len(cosines) - len(best), "no vector": len(ids) - len(cosines)}
+        session.note_hop(Hop(1, len(topics), len(best), pruned, hits, name="statements of the topics"))
         if not self.has_rerank:
-            return as_searched(Kind.STATEMENT, [Hit(item, cosines[item]) for item in best], session=session)
+            return as_searched(Kind.STATEMENT, hits, session=session)
         return rerank(session, Kind.STATEMENT, ids=best)
 
 
@@ -144,6 +165,9 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk": ChunkRetriever,
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,
+    "diameter": DiameterRetriever,
+    "fused": FusedRetriever,
+    "path": PathRetriever,
     "statement": StatementRetriever,
     "statement_graph": StatementGraphRetriever,
     "topic": TopicRetriever,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.errors import SettingsError, UnknownNameError
 from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.cypher import CypherReader
+from hlgraph.stores.protocols import GraphStore, Ranker, Stores, VectorStore
 
 
 class Finding(NamedTuple):
@@ -29,7 +30,7 @@ class Opened(NamedTuple):
     """A store that is open: the pair, what is to be closed, what checks it, and what migrates it.
 
     ``batch_characters`` is how much text one change should hold, ``batch_removed`` how many sources it should remove: as
-    much as one transaction of the store bears.
+    much as one transaction of the store bears. ``cypher`` runs queries of people, where the store speaks Cypher.
     """
 
     stores: Stores
@@ -38,12 +39,15 @@ class Opened(NamedTuple):
     targets: tuple[MigrationTarget, ...]
     batch_characters: int = 1_000_000
     batch_removed: int = 500
+    cypher: CypherReader | None = None
 
 
 class _Graph(NamedTuple):
     store: GraphStore
+    ranker: contextlib.AbstractContextManager[Ranker]
     check: Callable[[], list[Finding]]
     target: MigrationTarget
+    cypher: CypherReader
 
 
 class _Vectors(NamedTuple):
@@ -75,10 +79,20 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.neo4j.doctor import check
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
+    from hlgraph.stores.neo4j.ranker import GdsRanker
+    from hlgraph.stores.neo4j.reading import Neo4jReader
     from hlgraph.stores.neo4j.server import Server
+    from hlgraph.stores.ranking import PulledRanker
 
     server = Server(settings.store, settings.neo4j)
-    return _Graph(Neo4jGraphStore(server), lambda: [Finding(*item) for item in check(server)], Neo4jTarget(server))
+    graph = Neo4jGraphStore(server)
+    return _Graph(
+        graph,
+        GdsRanker(server, fallback=PulledRanker(graph)),
+        lambda: [Finding(*item) for item in check(server)],
+        Neo4jTarget(server),
+        Neo4jReader(server),
+    )
 
 
 def _opensearch(settings: Settings) -> _Vectors:
@@ -134,10 +148,31 @@ def open_stores(target: str | Settings) -> Opened:
     graph = _GRAPHS[scheme](settings)
     vectors = _VECTORS[_scheme(settings.vectors, tuple(_VECTORS))](settings)
     closing = contextlib.ExitStack()
-    stores = Stores(closing.enter_context(graph.store), closing.enter_context(vectors.store))
+    pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
+    stores = Stores(*pair, closing.enter_context(graph.ranker))
     return Opened(
-        stores, closing, lambda: [*graph.check(), *vectors.check()], (graph.target, vectors.target), _SERVER_BATCH
+        stores,
+        closing,
+        lambda: [*graph.check(), *vectors.check()],
+        (graph.target, vectors.target),
+        _SERVER_BATCH,
+        cypher=graph.cypher,
     )
+
+
+@contextlib.contextmanager
+def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
+    """The graph store of settings for queries of people; None where it is the embedded one. It needs no vectors.
+
+    Raises UnknownNameError for a url that names no kind of store, or no place.
+    """
+    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
+    if scheme == "hlgraph":
+        yield None
+        return
+    graph = _GRAPHS[scheme](settings)
+    with graph.store:
+        yield graph.cypher
 
 
 def _scheme(url: str, known: tuple[str, ...]) -> str:

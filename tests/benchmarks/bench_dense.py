@@ -19,13 +19,13 @@ import hlgraph
 from hlgraph.client import IngestOptions
 from hlgraph.evaluate.baseline import dense_baseline
 from hlgraph.evaluate.datasets import Passage
-from hlgraph.evaluate.metrics import RECALL_CUTOFFS, score
+from hlgraph.evaluate.metrics import CUTOFFS, score
 from hlgraph.ids import chunk_id, source_id
 from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
 SETS = ("musique_oie", "2wikimultihopqa", "hotpotqa")
-DEPTH = max(RECALL_CUTOFFS)
+DEPTH = max(CUTOFFS)
 Rankings = Sequence[tuple[str, ...]]
 
 
@@ -60,7 +60,7 @@ def recalls(item: BenchmarkSet, rankings: Rankings) -> list[str]:
     """Recall in per cent at each cutoff, two decimals."""
     golds = (question.gold for question in item.dataset.questions)
     scores = score(list(zip(rankings, golds, strict=True)))
-    return [f"{100 * scores.recall[k]:.2f}" for k in RECALL_CUTOFFS]
+    return [f"{100 * scores.recall[k]:.2f}" for k in CUTOFFS]
 
 
 def compare(item: BenchmarkSet, embedder: TimedEmbedder, scratch: Path) -> bool:
@@ -77,7 +77,7 @@ def compare(item: BenchmarkSet, embedder: TimedEmbedder, scratch: Path) -> bool:
     seconds = seconds_of(run)
     left, right = recalls(item, mine), recalls(item, plain)
     same = ["yes" if a == b else "NO" for a, b in zip(left, right, strict=True)]
-    head = (f"{item.name}, {len(item.dataset.questions)} questions", *(f"recall@{k}" for k in RECALL_CUTOFFS))
+    head = (f"{item.name}, {len(item.dataset.questions)} questions", *(f"recall@{k}" for k in CUTOFFS))
     table(head, (("chunk", *left), ("dense baseline", *right), ("equal", *same)))
     orders = sum(a != b for a, b in zip(mine, plain, strict=True))
     members = sum(set(a) != set(b) for a, b in zip(mine, plain, strict=True))

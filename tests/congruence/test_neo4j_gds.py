@@ -8,11 +8,14 @@ import scipy.sparse as sp
 
 from hlgraph.algorithms.communities import leiden, modularity
 from hlgraph.algorithms.ppr import personalised_pagerank
+from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_id
-from hlgraph.records import Relationship
+from hlgraph.records import Hit, Relationship
 from hlgraph.stores.neo4j.gds import GraphDataScience, Projection
+from hlgraph.stores.neo4j.ranker import GdsRanker
 from hlgraph.stores.neo4j.server import Server, Transaction
+from hlgraph.stores.protocols import RankQuery, Scope
 
 CORPUS = "graph"
 _WEIGHTS = {Relationship.CO_OCCURS: 0.5}
@@ -42,6 +45,13 @@ def adjacency(size: int, edges: np.ndarray) -> sp.csr_array:
     return sp.csr_array(half + half.T)
 
 
+class Refuses:
+    """Instead of the ranker in process, where it must not be asked."""
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        pytest.fail(f"the server did not rank {query} in {scope}")
+
+
 # Two triangles joined by one edge, a pair apart, and a node alone.
 _TINY = np.array([[0, 1, 2], [1, 2, 1], [0, 2, 3], [2, 3, 1], [3, 4, 2], [4, 5, 2], [3, 5, 1], [6, 7, 4]])
 
@@ -57,25 +67,28 @@ def tiny(server: Server) -> Iterator[tuple[GraphDataScience, list[str], sp.csr_a
 @pytest.mark.parametrize("damping", [0.5, 0.85])
 @pytest.mark.parametrize("seeds", [{0: 1.0}, {0: 1.0, 6: 3.0}, {2: 1.0, 8: 1.0}, {8: 1.0}])
 def test_pagerank_is_the_same_on_a_tiny_graph(
-    tiny: tuple[GraphDataScience, list[str], sp.csr_array], seeds: dict[int, float], damping: float
+    server: Server, tiny: tuple[GraphDataScience, list[str], sp.csr_array], seeds: dict[int, float], damping: float
 ) -> None:
-    gds, names, matrix = tiny
+    _, names, matrix = tiny
     weights = np.zeros(9)
     weights[list(seeds)] = list(seeds.values())
     expected = personalised_pagerank(matrix, weights, damping=damping, tolerance=1e-12, max_iterations=1_000)
     assert expected.has_converged
-    found = gds.rank(
-        Projection(CORPUS, _WEIGHTS),
-        {names[place]: weight for place, weight in seeds.items()},
-        damping=damping,
-        tolerance=1e-12,
-        max_iterations=1_000,
-    )
-    scores = dict(zip(found.ids, found.scores, strict=True))
+    with GdsRanker(server, fallback=Refuses()) as ranker:
+        found = ranker.rank(
+            RankQuery(
+                ProjectionShape.ENTITY_ENTITY,
+                {names[place]: weight for place, weight in seeds.items()},
+                damping=damping,
+                tolerance=1e-9,
+            ),
+            scope=Scope(CORPUS),
+        )
+    scores = {hit.id: hit.score for hit in found}
     assert set(scores) == {names[place] for place in np.flatnonzero(expected.scores > 0)}
     for name, score in zip(names, expected.scores, strict=True):
         assert scores.get(name, 0.0) == pytest.approx(score, abs=1e-6)
-    assert found.ids == sorted(scores, key=lambda name: (-scores[name], name))
+    assert [hit.id for hit in found] == sorted(scores, key=lambda name: (-scores[name], name))
 
 
 def test_leiden_finds_the_same_communities_on_a_tiny_graph(
@@ -115,11 +128,7 @@ def test_bad_input_is_told_before_anything_is_projected(server: Server) -> None:
     write(server, names, _TINY)
     with GraphDataScience(server) as gds:
         with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-            gds.rank(Projection("none", _WEIGHTS), {names[0]: 1.0})
-        with pytest.raises(InputError, match="none of the seeds"):
-            gds.rank(Projection(CORPUS, _WEIGHTS), {"x": 1.0})
-        with pytest.raises(InputError, match="seed_weights"):
-            gds.rank(Projection(CORPUS, _WEIGHTS), {names[0]: -1.0})
+            gds.cluster(Projection("none", _WEIGHTS))
         with pytest.raises(InputError, match="at least one relationship"):
             Projection(CORPUS, {})
 
@@ -138,15 +147,16 @@ def test_a_hundred_thousand_edges(server: Server) -> None:
     weights = np.zeros(size)
     weights[[5, 5_000, 15_000]] = [1.0, 2.0, 3.0]
     expected = personalised_pagerank(matrix, weights, tolerance=1e-12, max_iterations=1_000)
+    seeds = {names[5]: 1.0, names[5_000]: 2.0, names[15_000]: 3.0}
+    with GdsRanker(server, fallback=Refuses()) as ranker:
+        query = RankQuery(ProjectionShape.ENTITY_ENTITY, seeds, k=100, tolerance=1e-9)
+        found = ranker.rank(query, scope=Scope(CORPUS))
+    best = np.lexsort((np.arange(size), -expected.scores))[:100]
+    assert {hit.id for hit in found} == {names[place] for place in best}
+    # Nearly equal scores may change places: float arithmetic in another order. The scores themselves agree.
+    assert np.allclose(np.sort([hit.score for hit in found]), np.sort(expected.scores[best]), rtol=1e-4, atol=1e-9)
     with GraphDataScience(server) as gds:
-        projection = Projection(CORPUS, _WEIGHTS)
-        seeds = {names[5]: 1.0, names[5_000]: 2.0, names[15_000]: 3.0}
-        found = gds.rank(projection, seeds, k=100, tolerance=1e-12, max_iterations=1_000)
-        best = np.lexsort((np.arange(size), -expected.scores))[:100]
-        assert set(found.ids) == {names[place] for place in best}
-        # Nearly equal scores may change places: float arithmetic in another order. The scores themselves agree.
-        assert np.allclose(np.sort(found.scores), np.sort(expected.scores[best]), rtol=1e-4, atol=1e-9)
-        clustered = gds.cluster(projection)
+        clustered = gds.cluster(Projection(CORPUS, _WEIGHTS))
     places = np.searchsorted(np.array(names), np.array(clustered.ids))
     labels = np.arange(size)
     labels[places] = places[clustered.communities.coarsest]

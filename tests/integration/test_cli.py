@@ -162,7 +162,7 @@ def test_search_for_people(copy: Path) -> None:
     first, where, why, *_ = done.out.splitlines()
     assert re.match(r"\[1\] 0\.\d{3}  .*Jonas Querl", first)
     assert re.match(r"    Halfmoon Bridge, .*; characters \d+-\d+ of file:///.*halfmoon-bridge\.md$", where)
-    assert re.match(r"    why: rerank 0\.\d+, cosine 0\.\d+$", why)
+    assert re.match(r"    why: rerank 0\.\d+, cosine 0\.\d+; seed \d+$", why)
     assert re.search(
         r"^strategy statement \(.*\), unit statement, mode vector: [\d.]+ ms, \d+ round trips$", done.out, re.M
     )

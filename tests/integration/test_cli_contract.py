@@ -29,8 +29,10 @@ from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
-DATA = {"metadata", "why", "details", "parameters"}
-OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores"}
+DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out"}
+OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
+    *("by_hops", "by_type", "by_subset"),
+}
 QUESTION = "Who designed the Halfmoon Bridge?"
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
@@ -158,10 +160,39 @@ def test_search(place: Path) -> None:
     assert {item["page"] is None for item in wide["evidence"]} == {True, False}
     assert [len(silent("search", QUESTION, "--k", 3)["evidence"])] == [3]
     assert all(item["statement_id"] is None for item in chunks["evidence"])
-    matches_snapshot("search", wide, chunks)
+    told = silent("search", QUESTION, "--strategy", "chunk_entity", "--explain", "--picture", place / "bridge.html")
+    assert told["explain"]["paths"]
+    assert (place / "bridge.html").read_text().startswith("<!doctype html>")
+    assert not wide["explain"]["calls"]
+    matches_snapshot("search", wide, chunks, told)
     none = silent("search", QUESTION, "--where", "year = 1")
     assert none["evidence"] == []
     assert none["explain"].keys() == wide["explain"].keys()
+
+
+def test_what_happens_after_the_ranking_is_asked_for_by_options(place: Path) -> None:
+    steps = {
+        options: {step["name"]: step for step in silent("search", QUESTION, *options)["explain"]["steps"]}
+        for options in ((), ("--diversity", "0"), ("--diversity", "0.2", "--tabular"))
+    }
+    assert steps[()]["diversity"]["details"]["tau"] == 0.005
+    assert not {"diversity", "tabular"} & steps["--diversity", "0"].keys()
+    both = steps["--diversity", "0.2", "--tabular"]
+    assert both["diversity"]["details"]["tau"] == 0.2
+    assert "tabular" in both
+
+
+def test_numbers_of_tables_have_their_labels(tmp_path: Path, place: Path) -> None:
+    table = "Freight (in tons)\n\n| | 1952 | 1953 |\n|---|---|---|\n| Salt | 12 | 15 |\n"
+    (tmp_path / "freight.md").write_text(table)
+    silent("ingest", tmp_path / "freight.md", "--corpus", "freight")
+    asked = ("search", "Salt in 1953", "--corpus", "freight")
+    found = {item["text"]: item["labels"] for item in silent(*asked, "--tabular")["evidence"]}
+    (row,) = (labels for text, labels in found.items() if "15" in text)
+    assert row == ["Salt, 1952 (Freight (in tons)): 12", "Salt, 1953 (Freight (in tons)): 15"]
+    assert "    table: Salt, 1953 (Freight (in tons)): 15" in call(*asked, "--tabular").out.splitlines()
+    assert not any(item["labels"] for item in silent(*asked)["evidence"])
+    silent("delete", "--all", "--corpus", "freight")
 
 
 def test_the_evidence_is_the_text_of_its_span(place: Path) -> None:
@@ -240,6 +271,13 @@ def test_models(place: Path) -> None:
     matches_snapshot("models-install", silent("models", "install"))
 
 
+def test_cypher(place: Path) -> None:
+    listed = silent("cypher", "list")
+    assert "what_connects" in [item["name"] for item in listed["queries"]]
+    matches_snapshot("cypher-list", listed)
+    matches_snapshot("cypher-show", silent("cypher", "show", "what_connects"), silent("cypher", "show", "find_hubs"))
+
+
 def _evaluation_set(folder: Path) -> Path:
     passages = [("p1", "Mara Quill built the mill of Tessing."), ("p2", "Ivo Brandt painted the harbour.")]
     asked = [("q1", "Who built the mill?", "p1"), ("q2", "Who painted the harbour?", "p2")]
@@ -254,15 +292,26 @@ def _evaluation_set(folder: Path) -> Path:
 
 def test_eval(place: Path) -> None:
     folder = _evaluation_set(place / "tiny")
-    tree = silent("eval", folder)
+    tree = silent("eval", folder, "--save", place / "run.json")
     assert (tree["dataset"], tree["questions"]) == ("tiny", 2)
     assert all(figures["recall@2"] == figures["all_gold@5"] == 100 for figures in tree["strategies"].values())
-    matches_snapshot("eval", tree)
+    compared = silent("eval", folder, "--preset", "plain", "--baseline", place / "run.json")
+    assert compared["changes"][0] == "preset: paper before, plain now"
+    matches_snapshot("eval", tree, compared)
     few = silent("eval", folder, "--strategies", "chunk,statement", "--limit", 1, "--preset", "plain")
     assert (few["questions"], set(few["strategies"]), few["preset"]) == (1, {"chunk", "statement"}, "plain")
     other = folder / "other.jsonl"
     other.write_text('{"id": "q9", "question": "Who painted?", "supporting_passage_ids": ["p2"]}\n')
     assert silent("eval", folder, "--questions", other, "--strategies", "chunk")["questions"] == 1
+
+
+def test_bench(place: Path) -> None:
+    tree = silent("bench", "--statements", "200,400", "--strategies", "chunk,topic", "--questions", 3)
+    assert [(cell["statements"], cell["strategy"]) for cell in tree["cells"]] == [
+        *((200, "chunk"), (200, "topic"), (400, "chunk"), (400, "topic"))
+    ]
+    assert set(tree["growth"]) == {"chunk", "topic"}
+    matches_snapshot("bench", tree)
 
 
 def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
@@ -286,10 +335,11 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("search", "x", "--k", "many"), "UsageError", "--k"),
         (("search", "x", "--mode", "magic"), "UsageError", "'magic' is not one of 'vector', 'text', 'hybrid'"),
         (("stats", "--store", "x"), "UsageError", "--store stands before the command"),
-        (("serch", "x"), "UsageError", "Did you mean 'search'?"),
+        (("sarch", "x"), "UsageError", "Did you mean 'search'?"),
         (("migrate", "undo"), "UsageError", "'undo' is not one of"),
         (("search", "  "), "InputError", "empty"),
         (("search", "x", "--k", "0"), "InputError", "k is 0"),
+        (("search", "x", "--diversity", "2"), "InputError", "diversity is 2.0"),
         (("search", "x", "--strategy", "chunks"), "UnknownNameError", "did you mean 'chunk'"),
         (("search", "x", "--corpus", "nowhere"), "UnknownNameError", "there are: default"),
         (("search", "x", "--where", "yaer > 3"), "WhereError", "yaer"),
@@ -298,6 +348,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
             "InputError",
             "extraction by a chat model needs one; name it in HLGRAPH_CHAT",
         ),
+        (("search", QUESTION, "--picture", "nowhere/x.html"), "InputError", "name a file in a folder that is there"),
         (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local, precomputed or chat"),
         (("ingest", "x", "--extract", "precomputed"), "InputError", "--extractions"),
         (("ingest", "x", "--map", "text"), "InputError", "text=body"),
@@ -309,8 +360,17 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("delete", "file:///nowhere.txt"), "UnknownNameError", "nothing was deleted"),
         (("--store", "nothing://x", "stats"), "UnknownNameError", "hlgraph://"),
         (("--config", "nowhere.yaml", "config"), "SettingsError", "nowhere.yaml"),
+        (("cypher", "show", "what_connect"), "UnknownNameError", "did you mean what_connects?"),
+        (("cypher", "run", "what_connects"), "InputError", "needs source"),
+        (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
+        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: paper, plain, tuned"),
+        (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "there is no folder nowhere"),
+        (("bench", "--statements", "many"), "InputError", "no list of numbers"),
+        (("bench", "--statements", ","), "InputError", "names no number"),
+        (("bench", "--statements", "105"), "InputError", "multiple of 10"),
+        (("bench", "--questions", "0"), "InputError", "at least one"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

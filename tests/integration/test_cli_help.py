@@ -92,11 +92,11 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
-    promised = "init ingest search answer delete stats migrate doctor reconcile journal config models eval"
+    promised = "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher"
     assert first == set(promised.split())
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != ("models",)], ids="-".join)
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path not in {("models",), ("cypher",)}], ids="-".join)
 def test_every_command_has_an_example_and_json(path: tuple[str, ...]) -> None:
     text = shown(*path)
     assert re.search(r"^  Examples?:\n    \S*hlgraph", text, flags=re.MULTILINE)
@@ -121,7 +121,9 @@ def test_every_exit_code_is_documented() -> None:
     assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "130"]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["ingest", "--help"], ["eval", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["ingest", "--help"], ["eval", "--help"], ["cypher", "--help"]]
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     run = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True)
     words = run.stdout.splitlines()[-1].split()
@@ -141,7 +143,7 @@ def test_help_takes_less_than_400_ms() -> None:
     assert min(seconds) < 0.4, seconds
 
 
-@pytest.mark.parametrize("path", [(), ("models",)], ids=["hlgraph", "models"])
+@pytest.mark.parametrize("path", [(), ("models",), ("cypher",)], ids=["hlgraph", "models", "cypher"])
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:

@@ -153,7 +153,8 @@ def test_documents_are_ingested_once(tmp_path: Path) -> None:
 
 def test_names_of_a_source_do_not_hide_ours() -> None:
     source = Source("s" * 32, "c", "doc:1", "Title", "sum", {"score": 7, "page": "x", "own": 1})
-    found = to_langchain(Evidence("Text.", 0.5, "c" * 32, 0, 5, source, page=3))
+    found = to_langchain(Evidence("Text.", 0.5, "c" * 32, 0, 5, source, page=3, labels=("Row: 1",)))
+    assert (found.page_content, found.metadata["labels"]) == ("Text.", ["Row: 1"])
     assert (found.metadata["score"], found.metadata["page"], found.metadata["own"]) == (0.5, 3, 1)
     assert found.metadata["source_metadata"] == {"score": 7, "page": "x", "own": 1}
 

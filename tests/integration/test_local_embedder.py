@@ -12,8 +12,9 @@ import pytest
 
 from hlgraph.errors import ModelError
 from hlgraph.models.install import DEFAULT_MODEL, InstalledModel, install, installed, load_local
-from hlgraph.models.local.embedder import LocalEmbedder, Runtime
-from hlgraph.models.local.openvino import computes_bfloat16
+from hlgraph.models.local.embedder import LocalEmbedder
+from hlgraph.models.local.load import cached_embedder
+from hlgraph.settings import load as load_settings
 
 pytestmark = pytest.mark.model
 
@@ -74,9 +75,19 @@ def test_the_runtimes_agree_on_words_sentences_and_long_texts(embedder: LocalEmb
     assert (again * quick.embed(texts)[shuffled]).sum(axis=1).min() > 0.9999
 
 
-def test_openvino_is_taken_where_the_processor_has_bfloat16(model: InstalledModel) -> None:
-    expected: Runtime = "openvino" if computes_bfloat16() else "onnxruntime"
-    assert load_local(root=model.path.parent).runtime == expected
+def test_the_settings_choose_the_runtime(model: InstalledModel, tmp_path: Path) -> None:
+    hits = []
+    for runtime in ("", "onnxruntime", "openvino", "openvino"):
+        environment = {
+            "HLGRAPH_RUNTIME": runtime,
+            "HLGRAPH_MODELS": str(model.path.parent),
+            "HLGRAPH_CACHE": str(tmp_path),
+        }
+        embedder = cached_embedder(load_settings(environment=environment).models)
+        embedder.embed(["a stone bridge"])
+        embedder.close()
+        hits.append(embedder.hits)
+    assert hits == [0, 1, 0, 1]  # each runtime has its own vectors in the cache
 
 
 def test_a_vector_does_not_depend_on_its_batch(embedder: LocalEmbedder, reference: dict[str, Any]) -> None:

@@ -7,14 +7,17 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, ClassVar, NamedTuple, cast, get_args
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hlgraph import pipeline
+from hlgraph.algorithms.diameter import Distance
+from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import WhereError
 from hlgraph.extract.seam import ChunkInput
@@ -23,7 +26,10 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import (
     Chunk,
     Document,
+    Entity,
+    Evidence,
     Extraction,
+    Fact,
     Kind,
     Mention,
     MetadataValue,
@@ -35,9 +41,14 @@ from hlgraph.records import (
     Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.request import Mode, Unit
+from hlgraph.retrieve.retriever import Ranked, Retriever
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.subqueries import NameSplitter
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
+from hlgraph.stores.ranking import PulledRanker
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, check_fields, matches, source_values
@@ -99,6 +110,22 @@ _FILTERS = st.recursive(
     max_leaves=4,
 )
 
+# Of two sources of the years 0 and 1 these admit one.
+_PARTS: st.SearchStrategy[Where] = st.sampled_from([0, 1]).flatmap(
+    lambda year: st.sampled_from([
+        Compare("year", Op.EQ, year), Compare("year", Op.NE, year), In("year", (year, 2)), Not(In("year", (year, 2))),
+        And((Compare("year", Op.EQ, year), Exists("year"))), Or((Compare("year", Op.EQ, year), Compare("uri", Op.EQ, "?"))),
+    ])
+)  # fmt: skip
+_ASKED = st.tuples(st.sampled_from(get_args(Mode)), st.sampled_from([1, 2, 5, 200]), st.sampled_from([0, 0.005, 0.5]))
+# These give all that there is where k is more. Strategies that walk from a few seeds need not.
+_COMPLETE = ("chunk", "chunk_entity", "chunk_rerank", "statement", "topic")
+# Strategies that walk in other ways than with their defaults.
+_VARIANTS = (
+    DiameterRetriever(search="post_filter", distance=Distance.GRAPH, max_diameter=3),
+    DiameterRetriever(entities=2, entries=1, candidates=3, linked=1, splitter=NameSplitter()),
+)
+
 _Corpus = list[tuple[str, dict[str, MetadataValue], dict[str, MetadataValue]]]
 
 
@@ -108,13 +135,77 @@ def _documents(corpus: _Corpus, *, is_new: bool) -> list[Document]:
     ]
 
 
-def _ask(stores: Stores, strategy: str, unit: Unit, mode: Mode, *, where: Where | None) -> dict[str, tuple[str, float]]:
-    """The evidence by id: its source and its score. ``k`` is more than there is."""
-    request = SearchRequest(_QUESTION, "c", 200, unit, mode, where)
-    found = search(request, strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
-    assert len({item.statement_id or item.chunk_id for item in found}) == len(found)
+class _Asked(NamedTuple):
+    """How one search is asked."""
+
+    strategy: str | Retriever
+    unit: Unit
+    mode: Mode
+    k: int = 200  # more than there is
+    diversity: float = 0
+
+
+def _ask(stores: Stores, asked: _Asked, where: Where | None) -> list[Evidence]:
+    request = SearchRequest(
+        _QUESTION, "c", asked.k, asked.unit, asked.mode, where, diversity=asked.diversity, tabular=True
+    )
+    found = search(request, asked.strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
+    assert len({_key(item) for item in found}) == len(found) <= asked.k
     assert all(item.source.corpus == "c" for item in found)
-    return {item.statement_id or item.chunk_id: (item.source.id, round(item.score, 4)) for item in found}
+    return list(found)
+
+
+def _key(item: Evidence) -> str:
+    return item.statement_id or item.chunk_id
+
+
+def _told(found: list[Evidence]) -> dict[str, tuple[str, str, float, tuple[str, ...]]]:
+    """What evidence tells, by its id."""
+    return {_key(item): (item.source.id, item.text, round(item.score, 3), item.labels) for item in found}
+
+
+class _Watched:
+    """A store or a ranker through which nothing may come that a filter does not admit, at any hop.
+
+    ``visible``: the ids of all nodes that a store with the admitted sources alone has. Records are no hop where they are of
+    facts or entities, which belong to no source: what they are asked for by name is walked on by a pull.
+    """
+
+    def __init__(self, inner: object, visible: frozenset[str]) -> None:
+        self._inner = inner
+        self._visible = visible
+        self.calls: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name == "stats":
+            return method
+        if name not in ("search", "vectors", "records", "pull", "find", "rank"):
+            raise AssertionError(f"a strategy called {name}: say here what of its result must be visible")
+
+        def watched(*args: Any, **named: Any) -> Any:
+            found = method(*args, **named)
+            found = list(found) if name == "find" else found
+            self.calls.add(name)
+            hidden = set(_ids_of(name, found)) - self._visible
+            assert not hidden, f"{name}{args} gave what the filter hides: {hidden}"
+            return found
+
+        return watched
+
+
+def _ids_of(name: str, found: Any) -> list[str]:
+    if name == "pull":
+        ids: list[str] = found.ids.tolist()
+        return ids
+    if name == "vectors":
+        return list(found[0])
+    return [item.id for item in found if not isinstance(item, Fact | Entity)]
+
+
+def _watched(stores: Stores, visible: frozenset[str]) -> tuple[Stores, list[_Watched]]:
+    parts = [None if part is None else _Watched(part, visible) for part in stores]
+    return Stores(*cast("tuple[Any, Any, Any]", parts)), [part for part in parts if part is not None]
 
 
 def _of(records: Sequence[Record], sources: set[str]) -> set[str]:
@@ -161,7 +252,7 @@ def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, o
         # The metadata of today come as an update; a search under the filter has seen those of yesterday.
         pipeline.ingest(_documents(corpus, is_new=False), "c", stores=stores, steps=_STEPS)
         if _is_known(where, stores):
-            _ask(stores, "statement", "statement", "vector", where=where)
+            _ask(stores, _Asked("statement", "statement", "vector"), where)
         documents = _documents(corpus, is_new=True)
         pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
         sources = [item for item in stores.graph.find(Kind.SOURCE, Scope("c")) if isinstance(item, Source)]
@@ -180,12 +271,27 @@ def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, o
         assert (filtered.ids.tolist(), filtered.kinds.tolist()) == (alone.ids.tolist(), alone.kinds.tolist())
         if admitted:
             assert _edges(filtered) == _edges(alone)
+            _check_rankings(stores, fresh.stores, where, seeds)
         if _is_known(where, stores):
             _check_searches(stores, fresh.stores, where, admitted)
     finally:
         opened.closing.close()
         fresh.closing.close()
         shutil.rmtree(folder)
+
+
+def _check_rankings(stores: Stores, alone: Stores, where: Where, seeds: list[str]) -> None:
+    """PageRank under a filter is PageRank in the corpus of what is admitted: on the same nodes, with the same scores."""
+    for shape, epsilon in itertools.product(ProjectionShape, (None, 1e-3)):
+        query = RankQuery(shape, dict.fromkeys(seeds, 1.0), epsilon=epsilon)
+        expected = _ranked(alone.ranker, query, None)
+        for ranker in (stores.ranker, PulledRanker(stores.graph, hops=9)):
+            assert _ranked(ranker, query, where) == pytest.approx(expected, abs=3e-6)
+
+
+def _ranked(ranker: Ranker | None, query: RankQuery, where: Where | None) -> dict[str, float]:
+    assert ranker
+    return {hit.id: hit.score for hit in ranker.rank(query, scope=Scope("c", where))}
 
 
 def _is_known(where: Where, stores: Stores) -> bool:
@@ -201,13 +307,86 @@ def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[s
     statements, chunks = (
         _of(list(stores.graph.find(kind, Scope("c"))), admitted) for kind in (Kind.STATEMENT, Kind.CHUNK)
     )
-    for strategy, unit, mode in itertools.product(sorted(STRATEGIES), get_args(Unit), get_args(Mode)):
-        found = _ask(stores, strategy, unit, mode, where=where)
-        assert {source for source, _ in found.values()} <= admitted
-        if mode != "text":  # nothing starves: there is more than enough k for all
-            assert set(found) == (statements if unit == "statement" else chunks)
-        if mode == "vector" and admitted:  # and scores do not tell of what is hidden
-            assert found == _ask(alone, strategy, unit, mode, where=None)
+    for strategy, unit, mode in itertools.product((*sorted(STRATEGIES), *_VARIANTS), get_args(Unit), get_args(Mode)):
+        asked = _Asked(strategy, unit, mode)
+        found = _ask(stores, asked, where)
+        assert {item.source.id for item in found} <= admitted
+        if mode != "text" and strategy in _COMPLETE:  # nothing starves: there is more than enough k for all
+            assert set(map(_key, found)) == (statements if unit == "statement" else chunks)
+        if mode == "vector" and admitted:  # and scores do not tell of what is hidden, nor does what goes as a duplicate
+            assert _told(found) == _told(_ask(alone, asked, None))
+            asked = asked._replace(diversity=0.005)
+            assert _told(_ask(stores, asked, where)) == _told(_ask(alone, asked, None))
+
+
+def _check_hops(stores: Stores, where: Where, visible: frozenset[str], asked: tuple[Mode, int, float]) -> None:
+    """Every strategy there is, with stores that give nothing that the filter hides, at whatever k and threshold."""
+    mode, k, diversity = asked
+    for strategy, unit in itertools.product((*sorted(STRATEGIES), *_VARIANTS), get_args(Unit)):
+        watched, parts = _watched(stores, visible)
+        found = _ask(watched, _Asked(strategy, unit, mode, k, diversity), where)
+        assert {item.source.id for item in found} <= visible
+        assert any(part.calls for part in parts)
+        if strategy in _COMPLETE and mode != "text" and not diversity:
+            everything = _ask(stores, _Asked(strategy, unit, mode), where)
+            assert len(found) == min(k, len(everything))
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+)
+@given(texts=st.lists(_TEXTS, min_size=2, max_size=6), years=st.lists(st.integers(0, 2), min_size=6, max_size=6),
+       where=_PARTS, asked=_ASKED)  # fmt: skip
+def test_no_hop_of_any_strategy_sees_what_is_hidden(
+    texts: list[str], years: list[int], where: Where, asked: tuple[Mode, int, float]
+) -> None:
+    """Sources that share their few names, so that every walk could go from what is admitted to what is not."""
+    years = [0, 1, *years[2:]]  # whatever the filter is, it parts the corpus
+    documents = [Document(f"doc:{at}", text, f"Title {at}", {"year": years[at]}) for at, text in enumerate(texts)]
+    shown = [item for item in documents if matches(where, {"year": item.metadata["year"]})]
+    folder = Path(tempfile.mkdtemp(prefix="hlgraph-"))
+    opened = open_stores(f"hlgraph://{folder}/all")
+    fresh = open_stores(f"hlgraph://{folder}/admitted")
+    try:
+        pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+        pipeline.ingest(shown, "c", stores=fresh.stores, steps=_STEPS)
+        visible = {item.id for kind in (*KINDS, Kind.SOURCE) for item in fresh.stores.graph.find(kind, Scope("c"))}
+        assert 0 < len(shown) < len(documents)
+        _check_hops(opened.stores, where, frozenset(visible), asked)
+    finally:
+        opened.closing.close()
+        fresh.closing.close()
+        shutil.rmtree(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Forgetful:
+    """Finds what it should, and on the way walks where the filter does not let it."""
+
+    unit: ClassVar[Unit] = "chunk"
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        hits = session.seeds(Kind.CHUNK, k)
+        session._stores.graph.pull([hit.id for hit in hits], _ALL, scope=Scope("c"))
+        return Ranked(Kind.CHUNK, hits, {})
+
+
+def test_a_strategy_that_forgets_the_filter_at_one_hop_is_seen(tmp_path: Path) -> None:
+    """Its evidence alone would not show it: the watched stores do."""
+    documents = [Document(f"doc:{at}", "Ivo | met | Orne.", f"Title {at}", {"year": at}) for at in range(2)]
+    where = Compare("year", Op.EQ, 1)
+    asked = _Asked(_Forgetful(), "chunk", "vector")
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        pipeline.ingest(documents, "c", stores=opened.stores, steps=_STEPS)
+        seen = opened.stores.graph.pull([entity_id("c", "Ivo")], _ALL, scope=Scope("c", where))
+        visible = frozenset([*seen.ids.tolist(), source_id("c", "doc:1")])
+        assert [item.source.uri for item in _ask(opened.stores, asked, where)] == ["doc:1"]
+        with pytest.raises(AssertionError, match="gave what the filter hides"):
+            _ask(_watched(opened.stores, visible)[0], asked, where)
 
 
 def test_counts_of_a_crowded_chunk_are_the_same_under_a_filter(tmp_path: Path) -> None:

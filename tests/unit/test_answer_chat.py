@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,14 @@ def test_what_the_model_is_shown_and_what_it_costs() -> None:
     assert f"[2]\n{delimited('evidence', f'From: Title 9, Heading{chr(10)}{foreign.text}')}" in user
     assert user.endswith(delimited("question", _QUESTION))
     assert (room, usage.calls) == (50, 1)
+
+
+def test_the_model_reads_the_labels_of_numbers_and_the_citation_has_the_text_alone() -> None:
+    model = ScriptedChat(["It was 15 tons [1]."])
+    item = replace(_evidence("Salt 12 15", 1), labels=("Salt, 1953 (in tons): 15",))
+    answer = chat_answer(_QUESTION, [item], model=model)
+    assert "Salt 12 15\nIn its table: Salt, 1953 (in tons): 15" in model.asked[0][1]
+    assert answer.citations[0].evidence.text == "Salt 12 15"
 
 
 def test_errors_of_the_model_are_told() -> None:

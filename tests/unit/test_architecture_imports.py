@@ -20,8 +20,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
-    ("errors", "records"),
-    ("ids", "text", "where", "_where_text", "change", "subgraph", "resources"),
+    ("errors", "records", "trace"),
+    ("ids", "text", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
     ("queries", "migrate", "settings"),
     ("algorithms",),
     ("models", "stores"),
@@ -36,6 +36,7 @@ LAYERS = (
     ("answer",),
     ("pipeline",),
     ("reconcile",),
+    ("analyst",),
     ("wiring",),
     ("client",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
@@ -77,6 +78,7 @@ HOME_OF_EXTRA = {
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
     "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),
+    "py2neo": ("hlgraph.integrations.py2neo",),
     "pytest": ("hlgraph.testing",),
 }
 

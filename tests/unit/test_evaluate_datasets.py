@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import InputError, ReadError
-from hlgraph.evaluate.datasets import Passage, Question, load, read_passages
+from hlgraph.evaluate.datasets import (
+    Passage,
+    Question,
+    corpus_fingerprint,
+    load,
+    questions_fingerprint,
+    read_passages,
+)
 
 Row = Mapping[str, object]
 
@@ -129,3 +136,34 @@ def test_questions_of_another_corpus_are_refused(folder: Path) -> None:
     strange = write(folder / "strange.jsonl", [{**QUESTIONS[0], "supporting_passage_ids": ["x", "y"]}])
     with pytest.raises(ReadError, match="none of its supporting passages"):
         load(folder, questions=strange)
+
+
+def test_subsets_are_chosen_by_name(folder: Path) -> None:
+    rows = [{**QUESTIONS[0], "id": f"q{at}", "subset": name} for at, name in enumerate(("dev", "train", "dev", None))]
+    path = write(folder / "parts.jsonl", rows)
+    assert [item.id for item in load(folder, questions=path, subsets=["dev"]).questions] == ["q0", "q2"]
+    assert [item.id for item in load(folder, questions=path, subsets=["dev", "train"], limit=2).questions] == [
+        "q0",
+        "q1",
+    ]
+    assert [item.subset for item in load(folder, questions=path).questions] == ["dev", "train", "dev", ""]
+    with pytest.raises(InputError, match="subset 'test'; there are: dev, train"):
+        load(folder, questions=path, subsets=["dev", "test"])
+    with pytest.raises(InputError, match="its questions name no subset"):
+        load(folder, subsets=["dev"])
+
+
+def test_fingerprints_tell_texts_and_gold_apart(folder: Path) -> None:
+    same = write(folder / "again.jsonl", PASSAGES)
+    path = load(folder).passages_path
+    assert corpus_fingerprint(path) == corpus_fingerprint(same)
+    for other in ({**PASSAGES[0], "title": "Two"}, {**PASSAGES[0], "text": "Other."}, {**PASSAGES[0], "id": "p9"}):
+        assert corpus_fingerprint(write(folder / "other.jsonl", [other, *PASSAGES[1:]])) != corpus_fingerprint(path)
+    asked = Question("q", "Who?", frozenset({"p1", "p2"}), "bridge", 2)
+    others = [
+        Question("q2", "Who?", asked.gold),
+        Question("q", "When?", asked.gold),
+        Question("q", "Who?", frozenset({"p1"})),
+    ]
+    assert questions_fingerprint([asked]) == questions_fingerprint([Question("q", "Who?", asked.gold)])
+    assert len({questions_fingerprint([each]) for each in (asked, *others)}) == 4

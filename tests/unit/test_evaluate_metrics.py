@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.metrics import has_all_at, percentile, recall_at, score
+from hlgraph.evaluate.metrics import MEASURES, has_all_at, measured, percentile, recall_at, score
 
 ids = st.lists(st.sampled_from("abcdefghij"), max_size=12)
 gold = st.sets(st.sampled_from("abcdefghij"), min_size=1, max_size=4)
@@ -35,7 +35,15 @@ def test_scores_are_means_over_questions_not_over_gold() -> None:
     found = score([(["a", "b"], {"a"}), (["a", "b"], {"x", "y", "b"}), ([], {"z"})])
     assert found.questions == 3
     assert found.recall == {k: pytest.approx((1 + 1 / 3) / 3) for k in (2, 5, 10, 20)}
-    assert found.all_gold == pytest.approx(1 / 3)
+    assert found.all_gold == {k: pytest.approx(1 / 3) for k in (2, 5, 10, 20)}
+    assert list(found.by_name()) == list(MEASURES)
+
+
+def test_all_measures_of_one_question() -> None:
+    ranked = ["a", "x", "x", "b", "x", "x", "c"]
+    found = dict(zip(MEASURES, measured(ranked, {"a", "b", "c"}), strict=True))
+    assert [found[f"recall@{k}"] for k in (2, 5, 10, 20)] == [pytest.approx(1 / 3), pytest.approx(2 / 3), 1, 1]
+    assert [found[f"all_gold@{k}"] for k in (2, 5, 10, 20)] == [0, 0, 1, 1]
 
 
 @given(

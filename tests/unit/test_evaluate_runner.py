@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, ModelError
 from hlgraph.evaluate.baseline import dense_baseline
+from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Passage, Question
 from hlgraph.evaluate.runner import Ranked, evaluate
 
@@ -23,7 +23,7 @@ DATASET = Dataset(
     (
         Question("q1", "one", frozenset({"a"}), "bridge", 1),
         Question("q2", "two", frozenset({"a", "b", "c"}), "bridge", 2),
-        Question("q3", "three", frozenset({"d"})),
+        Question("q3", "three", frozenset({"d"}), subset="dev"),
     ),
 )
 ANSWERS = {
@@ -43,8 +43,9 @@ def test_a_report_holds_outcomes_and_figures() -> None:
 
     steps: list[tuple[str, int, int]] = []
     searches = {"slow": slow, "other": lambda question: Ranked(ANSWERS[question].ids[:1], 0)}
-    report = evaluate(DATASET, searches, progress=lambda *step: steps.append(step))
-    assert asked == ["one", "two", "three"]
+    read = iter([*[Cost(9, 9, 9)] * 6, *(Cost(1, at, 100 * at) for at in range(1, 100))])
+    report = evaluate(DATASET, searches, progress=lambda *step: steps.append(step), cost=lambda: next(read))
+    assert asked == ["one", "two", "three"] * 2  # the first three once more, before, untimed
     assert steps[1:4] == [("slow", 2, 3), ("slow", 3, 3), ("other", 1, 3)]
 
     result = report.strategies["slow"]
@@ -55,40 +56,53 @@ def test_a_report_holds_outcomes_and_figures() -> None:
     ]
     times = [outcome.milliseconds for outcome in result.outcomes]
     assert times[2] >= 20
-    assert result.p50_ms == sorted(times)[1]
-    assert result.p95_ms == pytest.approx(np.percentile(times, 95))
+    figures = result.figures
+    assert figures.p50_ms == sorted(times)[1]
+    assert figures.p95_ms == pytest.approx(np.percentile(times, 95))
+    assert figures.p99_ms == pytest.approx(np.percentile(times, 99))
+    cpu = [outcome.cpu_milliseconds for outcome in result.outcomes]
+    assert all(0 <= spent < 20 for spent in cpu)  # sleeping is not computing
+    assert figures.cpu_ms == sorted(cpu)[1]
+    # Taken twice a question, before and after: the second is the cost of the question.
+    assert [(outcome.rows, outcome.bytes) for outcome in result.outcomes] == [(2, 200), (4, 400), (6, 600)]
+    assert (figures.round_trips, figures.rows, figures.bytes, figures.failed) == (pytest.approx(5 / 3), 4, 400, 0)
     assert {hops: scores.questions for hops, scores in result.by_hops.items()} == {0: 1, 1: 1, 2: 1}
     assert result.by_hops[2].recall[5] == pytest.approx(2 / 3)
     assert result.by_type["bridge"].recall[10] == 1
-
-    data = report.to_json()
-    assert json.loads(json.dumps(data)) == data
-    assert (data["dataset"], data["questions"], list(data["strategies"])) == ("tiny", 3, ["slow", "other"])
-    figures = data["strategies"]["slow"]
-    assert {name: value for name, value in figures.items() if not name.endswith("ms")} == {
-        "recall@2": 44.44,
-        "recall@5": 55.56,
-        "recall@10": 66.67,
-        "recall@20": 66.67,
-        "all_gold@5": 33.33,
-        "round_trips": 1.67,
-    }
-    assert list(figures) == [
-        *("recall@2", "recall@5", "recall@10", "recall@20", "all_gold@5", "p50_ms", "p95_ms", "round_trips")
-    ]
+    assert {part: scores.questions for part, scores in result.by_subset.items()} == {"": 2, "dev": 1}
+    assert result.scores.recall[5] == pytest.approx(5 / 9)
 
 
-def test_what_cannot_be_evaluated_is_refused_and_errors_go_through() -> None:
+def test_a_strategy_that_fails_takes_nothing_from_the_others() -> None:
+    def sometimes(question: str) -> Ranked:
+        if question == "two":
+            raise ModelError("too long")
+        return ANSWERS[question]
+
+    def never(question: str) -> Ranked:
+        raise ZeroDivisionError(question)
+
+    report = evaluate(DATASET, {"sometimes": sometimes, "never": never})
+    some, none = report.strategies["sometimes"], report.strategies["never"]
+    assert report.failed == 4
+    assert some.errors == {"ModelError: too long": 1}
+    assert (some.figures.failed, some.figures.round_trips) == (1, 1.5)
+    assert some.scores.recall[5] == pytest.approx(1 / 3)  # what failed found nothing
+    assert [outcome.error for outcome in none.outcomes] == [f"ZeroDivisionError: {name}" for name in ANSWERS]
+    assert none.figures == (None, None, None, None, None, None, 3, None)
+
+
+def test_what_cannot_be_evaluated_is_refused() -> None:
     with pytest.raises(InputError, match="no strategy"):
         evaluate(DATASET, {})
-    with pytest.raises(InputError, match="no question"):
+    with pytest.raises(InputError, match="no question in empty"):
         evaluate(Dataset("empty", Path("x"), ()), {"a": lambda _: Ranked((), 0)})
 
-    def broken(question: str) -> Ranked:
-        raise ModelError(question)
+    def interrupted(question: str) -> Ranked:
+        raise KeyboardInterrupt
 
-    with pytest.raises(ModelError, match="one"):
-        evaluate(DATASET, {"broken": broken})
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(DATASET, {"interrupted": interrupted})
 
 
 class WordEmbedder:

@@ -8,26 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from plain_pagerank import graphs, solved
 
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.errors import InputError
-
-
-def solved(adjacency: NDArray[np.float64], seeds: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
-    """The plain reference: ``p = (1 - d) s + d W' p`` as a dense system, rows without edges replaced by the seeds."""
-    seeds = seeds / seeds.sum()
-    sums = adjacency.sum(axis=1, keepdims=True)
-    walk = np.where(sums > 0, adjacency / np.where(sums > 0, sums, 1), seeds)
-    size = len(seeds)
-    return np.linalg.solve(np.eye(size) - damping * walk.T, (1 - damping) * seeds)
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    size = draw(st.integers(1, 7))
-    cells = draw(st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0]), min_size=size * size, max_size=size * size))
-    seeds = draw(st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=size, max_size=size).filter(any))
-    return np.array(cells).reshape(size, size), np.array(seeds)
 
 
 @given(graphs(), st.sampled_from([0.0, 0.5, 0.85, 0.99]))

@@ -215,3 +215,8 @@ _SETTINGS = st.builds(
 def test_settings_written_as_text_are_read_back(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> None:
     path = _file(tmp_path_factory.getbasetemp(), as_text(settings))
     assert load(path, environment={}) == settings
+
+
+def test_an_unknown_runtime_of_the_local_model_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"models\.runtime is 'torch'; choose onnxruntime or openvino"):
+        load(environment={"HLGRAPH_RUNTIME": "torch"})

@@ -74,8 +74,8 @@ def _document(item: LangChainDocument, uri: str) -> Document:
 def to_langchain(evidence: Evidence) -> LangChainDocument:
     """One piece of evidence: its text, and in the metadata its provenance above the metadata of its source.
 
-    ``source`` (the uri), ``title``, ``score``, ``start``, ``end``, ``page``, ``headings``, ``chunk_id``, ``statement_id``
-    are ours; all other names are those of the source, which also stands whole under ``source_metadata``.
+    ``source`` (the uri), ``title``, ``score``, ``start``, ``end``, ``page``, ``headings``, ``chunk_id``, ``statement_id``,
+    ``labels`` are ours; all other names are those of the source, which also stands whole under ``source_metadata``.
     """
     source = evidence.source
     metadata: Mapping[str, object] = {
@@ -89,6 +89,7 @@ def to_langchain(evidence: Evidence) -> LangChainDocument:
         "headings": list(evidence.headings),
         "chunk_id": evidence.chunk_id,
         "statement_id": evidence.statement_id or None,
+        "labels": list(evidence.labels),
         "source_metadata": dict(source.metadata),
     }
     return LangChainDocument(evidence.text, id=evidence.statement_id or evidence.chunk_id, metadata=dict(metadata))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -20,7 +19,7 @@ from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissi
 from hlgraph.ids import checksum
 from hlgraph.models.local.config import BertConfig, read_config
 from hlgraph.models.local.graph import build_graph
-from hlgraph.models.local.openvino import OpenVinoModel, computes_bfloat16
+from hlgraph.models.local.openvino import OpenVinoModel
 from hlgraph.models.local.runtime import load_runtime
 from hlgraph.models.local.weights import read_tensors, sha256
 
@@ -56,8 +55,8 @@ class LocalEmbedder:
     name : what the fingerprint calls it; default: the name of the folder
     weights_sha256 : of the weights file, where the caller has it from the installation; else it is computed when needed
     threads : processor cores to use; default: all that this process may use
-    runtime : what computes; default: OpenVINO where it is installed, the processor has bfloat16 and the model was
-        installed by ``hlgraph models install``, else onnxruntime
+    runtime : what computes; onnxruntime (default) gives the same vectors on every machine, OpenVINO is faster where the
+        processor has bfloat16 and needs a model that ``hlgraph models install`` installed
 
     Raises
     ------
@@ -77,9 +76,9 @@ class LocalEmbedder:
         name: str = "",
         weights_sha256: str | None = None,
         threads: int | None = None,
-        runtime: Runtime | None = None,
+        runtime: Runtime = "onnxruntime",
     ) -> None:
-        if runtime not in (None, *get_args(Runtime)):
+        if runtime not in get_args(Runtime):
             raise InputError(f"{runtime!r} is no runtime of local models; choose {' or '.join(get_args(Runtime))}")
         self.folder = folder
         self._config = read_config(folder)
@@ -101,9 +100,8 @@ class LocalEmbedder:
 
     @property
     def cache_name(self) -> str:
-        """What a cache of vectors files them under: those that OpenVINO may have computed apart from all others."""
-        may_differ = self._wanted != "onnxruntime" and find_spec("openvino") is not None
-        return f"{self.fingerprint}+openvino" if may_differ else self.fingerprint
+        """What a cache of vectors files them under: those that OpenVINO computed apart from all others."""
+        return f"{self.fingerprint}+openvino" if self._wanted == "openvino" else self.fingerprint
 
     @property
     def dimensions(self) -> int:
@@ -207,7 +205,7 @@ def save_graph(folder: Path) -> Path:
     return path
 
 
-def _load(folder: Path, config: BertConfig, *, threads: int, runtime: Runtime | None) -> _Engine:
+def _load(folder: Path, config: BertConfig, *, threads: int, runtime: Runtime) -> _Engine:
     saved = folder / graph_name(config, folder)
     # OpenVINO reads graphs that point into the weights from files only, and follows no links.
     is_readable = saved.is_file() and not (folder / WEIGHTS).is_symlink()
@@ -217,7 +215,7 @@ def _load(folder: Path, config: BertConfig, *, threads: int, runtime: Runtime | 
             " or choose the runtime onnxruntime"
         )
     tokenizer = _tokenizer(folder / TOKENIZER, config.max_tokens)
-    if runtime == "openvino" or (runtime is None and is_readable and computes_bfloat16()):
+    if runtime == "openvino":
         return _Engine("openvino", OpenVinoModel(saved, threads=threads), tokenizer)
     return _Engine("onnxruntime", _onnxruntime(folder, config), tokenizer)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import platformdirs
 
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
-from hlgraph.models.local.embedder import LocalEmbedder
+from hlgraph.models.local.embedder import LocalEmbedder, Runtime
 
 CACHE_FILE = "embeddings-1.sqlite"  # the number is that of its layout
 
@@ -29,11 +29,15 @@ class ModelChoice(Protocol):
     def embedder(self) -> str:
         """Name of an installed model, or a folder."""
 
+    @property
+    def runtime(self) -> str:
+        """What computes: ``onnxruntime`` or ``openvino``."""
+
 
 def cached_embedder(choice: ModelChoice) -> CachedEmbedder:
     """The chosen model behind the on-disk cache of its vectors.
 
-    Raises ModelMissingError with the command that installs the model.
+    Raises ModelMissingError with the command that installs the model, InputError for a runtime that there is not.
     """
     return CachedEmbedder(_local(choice), cache_file(choice.cache))
 
@@ -50,6 +54,7 @@ def cache_folder(folder: str | None) -> Path:
 
 def _local(choice: ModelChoice) -> LocalEmbedder:
     folder = Path(choice.embedder)
+    runtime = cast("Runtime", choice.runtime)  # the embedder refuses what is none
     if len(folder.parts) > 1 or folder.is_absolute():
-        return LocalEmbedder(folder)
-    return load_local(choice.embedder, root=Path(choice.root) if choice.root else None)
+        return LocalEmbedder(folder, runtime=runtime)
+    return load_local(choice.embedder, root=Path(choice.root) if choice.root else None, runtime=runtime)

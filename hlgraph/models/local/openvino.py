@@ -89,15 +89,6 @@ def _abandon(reference: weakref.ref[OpenVinoModel]) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(part))
 
 
-def computes_bfloat16() -> bool:
-    """Whether openvino is installed and this processor has bfloat16; without it, OpenVINO is no faster than others."""
-    try:
-        runtime = _imported()
-        return "BF16" in runtime.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-    except (MissingExtraError, RuntimeError):  # RuntimeError: it has no support for this kind of processor
-        return False
-
-
 def _imported() -> ModuleType:
     with _no_reports():
         try:

@@ -14,6 +14,7 @@ import msgspec
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Kind, Record, Relationship
+from hlgraph.stores.embedded import told
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.publish import publish
@@ -201,8 +202,10 @@ class EmbeddedGraphStore:
         found = self._current(scope.corpus)
         if found is None:
             return nothing(shape)
-        with mapped(self._database.path):
-            return found.pull(seeds, shape, scope=scope)
+        with mapped(self._database.path), told.pulling("pull", seeds, shape=shape, scope=scope) as call:
+            graph = found.pull(seeds, shape, scope=scope)
+            call.rows = len(graph)
+        return graph
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """The whole graph of a scope, without bounds: what the kinds and relationships of the shape name."""
@@ -211,8 +214,10 @@ class EmbeddedGraphStore:
         found = self._current(scope.corpus)
         if found is None:
             return nothing(shape)
-        with mapped(self._database.path):
-            return found.whole(shape, scope=scope)
+        with mapped(self._database.path), told.pulling("whole", (), shape=shape, scope=scope) as call:
+            graph = found.whole(shape, scope=scope)
+            call.rows = len(graph)
+        return graph
 
     def _current(self, corpus: str) -> Adjacency | None:
         """The corpus's graph in memory, of its present version; None when there is no such corpus."""
@@ -235,9 +240,9 @@ class EmbeddedGraphStore:
             return ()
         connection = self._database.reader()
         with mapped(self._database.path):
-            rows = connection.execute(
-                "SELECT c, name, version, embedding, dimensions FROM corpus ORDER BY name"
-            ).fetchall()
+            with told.sql("read corpora", _CORPORA) as call:
+                rows = connection.execute(_CORPORA).fetchall()
+                call.rows = len(rows)
             pending: dict[str, list[str]] = {}
             for name, change in connection.execute(
                 "SELECT corpus, id FROM journal WHERE state = 'staged' ORDER BY seq"
@@ -276,6 +281,7 @@ class EmbeddedGraphStore:
         return held
 
 
+_CORPORA = "SELECT c, name, version, embedding, dimensions FROM corpus ORDER BY name"
 _FIELDS = """
     SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
     WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""

@@ -2,66 +2,59 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hlgraph.algorithms.ppr import personalised_pagerank
-from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
-from hlgraph.algorithms.topk import top_k
-from hlgraph.records import Hit, Kind
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
+from hlgraph.algorithms.walk import Precision
+from hlgraph.records import Hit
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope
-from hlgraph.subgraph import KINDS, Csr
+from hlgraph.stores.ranking import WalkedGraph, check_query, precision_of
 
-_HELD = 4
-
-
-class _Held(NamedTuple):
-    version: int
-    ids: NDArray[np.str_]
-    kinds: NDArray[np.uint8]
-    adjacency: Csr
+_EDGES = 20_000_000
+"""Graphs are kept up to so many edges in all: some 160 MiB in single precision. The last one stays in any case."""
+_GRAPHS = 16
+_Key = tuple[ProjectionShape, Scope, Precision]
 
 
 class EmbeddedRanker:
-    """See :class:`hlgraph.stores.protocols.Ranker`."""
+    """See :class:`hlgraph.stores.protocols.Ranker`. Exact, or local where the query names an ``epsilon``.
 
-    def __init__(self, graph: EmbeddedGraphStore) -> None:
+    A graph is kept for a version of its corpus, a shape, a scope and a precision; the longest unused goes first. The scope
+    is that of the graph itself: a filtered walk never sees the rest. Safe for threads: they share the graphs, and one of
+    them makes each.
+
+    Parameters
+    ----------
+    edges : how many edges of all graphs together are kept
+    """
+
+    def __init__(self, graph: EmbeddedGraphStore, *, edges: int = _EDGES) -> None:
         self._graph = graph
-        self._held: OrderedDict[tuple[ProjectionShape, Scope], _Held] = OrderedDict()
+        self._edges = edges
+        self._held: OrderedDict[_Key, WalkedGraph] = OrderedDict()
+        self._guard = threading.Lock()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See the protocol."""
-        held = self._projected(query.shape, scope)
-        weights = np.zeros(len(held.ids))
-        for key, weight in query.seed_weights.items():
-            at = int(np.searchsorted(held.ids, key)) if len(held.ids) else 0
-            if at < len(held.ids) and held.ids[at] == key:
-                weights[at] = weight
-        if not weights.any():
-            return []
-        ranking = personalised_pagerank(held.adjacency, weights, damping=query.damping, tolerance=query.tolerance)
-        wanted = np.arange(len(held.ids))
-        if query.kinds is not None:
-            wanted = np.flatnonzero(np.isin(held.kinds, [KINDS.index(Kind(kind)) for kind in query.kinds]))
-        scores = ranking.scores[wanted]
-        best = wanted[top_k(scores.astype(np.float32), min(query.k, len(wanted)), tie_break=held.ids[wanted])]
-        return [Hit(str(held.ids[at]), float(ranking.scores[at])) for at in best if ranking.scores[at] > 0]
+        check_query(query)
+        return self._walked(query.shape, scope, precision_of(query)).rank(query)
 
-    def _projected(self, shape: ProjectionShape, scope: Scope) -> _Held:
+    def _walked(self, shape: ProjectionShape, scope: Scope, precision: Precision) -> WalkedGraph:
         stats = self._graph.stats(scope.corpus, has_counts=False)
         version = stats[0].version if stats else 0
-        held = self._held.get((shape, scope))
-        if held is None or held.version != version:
-            relationships, kinds = INGREDIENTS[shape]
-            graph = self._graph.whole(PullShape(relationships, kinds), scope=scope)
-            made = project(graph, shape)
-            held = _Held(graph.version, graph.ids[made.nodes], graph.kinds[made.nodes], made.adjacency)
-        self._held[shape, scope] = held
-        self._held.move_to_end((shape, scope))
-        while len(self._held) > _HELD:
-            self._held.popitem(last=False)
-        return held
+        key = (shape, scope, precision)
+        with self._guard:
+            held = self._held.get(key)
+            if held is None or held.version != version:
+                relationships, kinds = INGREDIENTS[shape]
+                graph = self._graph.whole(PullShape(relationships, kinds), scope=scope)
+                held = self._held[key] = WalkedGraph(graph, shape, precision=precision)
+            self._held.move_to_end(key)
+            while len(self._held) > 1 and (len(self._held) > _GRAPHS or self._sum() > self._edges):
+                self._held.popitem(last=False)
+            return held
+
+    def _sum(self) -> int:
+        return sum(item.edges for item in self._held.values())

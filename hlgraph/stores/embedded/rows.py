@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
+from hlgraph.stores.embedded import told
 
 _SELECT: Mapping[Kind, str] = {
     Kind.SOURCE: """
@@ -60,5 +61,8 @@ def select(
 ) -> list[Record]:
     """Records of a kind whose ``node`` row meets a condition, by ascending id."""
     make = _MAKE[kind]
-    rows = connection.execute(f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id", values)
-    return [make(row) for row in rows]
+    statement = f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id"
+    with told.sql(f"read {kind}", statement, values=values) as call:
+        found = [make(row) for row in connection.execute(statement, values)]
+        call.rows = len(found)
+    return found

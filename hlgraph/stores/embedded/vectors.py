@@ -16,7 +16,7 @@ from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.records import Hit, Kind
-from hlgraph.stores.embedded import ann, coarse
+from hlgraph.stores.embedded import ann, coarse, told
 from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
@@ -29,6 +29,7 @@ from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
 from hlgraph.text import content_words, words
 from hlgraph.where import Where
 
+_SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND id IN (SELECT value FROM json_each(:ids))"
 _FUSE = 100
 _GATHER = 20
 _THREADED = 50_000
@@ -121,6 +122,12 @@ class EmbeddedVectorStore:
         raise InputError("a search needs a vector, a text, or both")
 
     def _by_vector(self, query: VectorQuery, k: int) -> list[Hit]:
+        with told.searching(query, k) as call:
+            found = self._nearest(query, k)
+            call.rows = len(found)
+        return found
+
+    def _nearest(self, query: VectorQuery, k: int) -> list[Hit]:
         view = self._views.view(query.kind, query.corpus)
         if view is None or not len(view.slots) or query.vector is None:
             return []
@@ -192,11 +199,11 @@ class EmbeddedVectorStore:
             found = self._masks.get(key)
             if found is None:
                 condition, values = to_sql(where)
-                rows = connection.execute(
-                    f"SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition}",
-                    {**values, "corpus": corpus},
-                )
-                found = frozenset(item for (item,) in rows)
+                statement = f"SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition}"
+                values = {**values, "corpus": corpus}
+                with told.sql("read admitted sources", statement, values=values) as call:
+                    found = frozenset(item for (item,) in connection.execute(statement, values))
+                    call.rows = len(found)
                 if len(self._masks) >= 64:
                     self._masks.clear()
                 self._masks[key] = found
@@ -226,7 +233,9 @@ class EmbeddedVectorStore:
             if row is None:
                 return []
             statement = script("search_text")[0].format(table=text_table(row[0]), inside=inside)
-            found = connection.execute(statement, values).fetchall()
+            with told.sql(f"search {query.kind} by text", statement, values=values) as call:
+                found = connection.execute(statement, values).fetchall()
+                call.rows = len(found)
         return [Hit(item, score) for item, score in found]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
@@ -253,12 +262,10 @@ class EmbeddedVectorStore:
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not ids:
             return [], np.empty((0, 0 if view is None else view.dimensions), dtype=np.float32)
-        slots = dict(
-            self._database.reader().execute(
-                "SELECT id, slot FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
-                (view.file, json.dumps(list(ids))),
-            )
-        )
+        values = {"file": view.file, "ids": json.dumps(list(ids))}
+        with told.sql(f"read vectors {kind}", _SLOTS, values=values) as call:
+            slots = dict(self._database.reader().execute(_SLOTS, values))
+            call.rows = len(slots)
         found = [item for item in dict.fromkeys(ids) if item in slots]
         return found, np.array(view.matrix[[slots[item] for item in found]], dtype=np.float32)
 

@@ -8,6 +8,7 @@ from hlgraph import migrate, queries
 from hlgraph.errors import HLGraphError
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
+from hlgraph.stores.neo4j.ranker import PLUGIN
 from hlgraph.stores.neo4j.server import Server
 
 OLDEST = (5, 26)
@@ -41,9 +42,7 @@ def check(server: Server) -> Iterator[tuple[str, bool, str]]:
 
 
 def _gds(server: Server) -> tuple[str, bool, str]:
-    rows = server.read(lambda transaction: transaction.rows("admin/find_plugin_functions"))
-    names = [str(row["name"]) for row in rows]
-    if "gds.version" not in names:
+    if not server.ask("admin/find_plugin_functions", function=PLUGIN):
         return "gds", True, "not installed: ranking and clustering run in process"
     return "gds", True, "installed"
 

@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
 def nothing(shape: PullShape) -> Subgraph:
     """The subgraph of a corpus that is not there."""
-    edges = {item: _matrix([], [], [], 0) for item in sorted(shape.relationships) if item in STORED}
+    edges = {item: _matrix([], [], [], size=0) for item in sorted(shape.relationships) if item in STORED}
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
 
 
@@ -64,14 +64,14 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     rows = transaction.rows(
         "retrieve/find_seeds", corpus=corpus, nodes=dict.fromkeys(PLURAL.values(), wanted), **admitted.params()
     )
-    found = [(str(row["id"]), Kind(str(row["kind"]))) for row in rows if Kind(str(row["kind"])) in shape.kinds]
+    found = [(name, kind) for name, kind in _nodes(rows) if kind in shape.kinds]
     is_cut = len(found) > shape.node_cap
     frontier = found[: shape.node_cap]
     reached = dict(frontier)
     for _ in range(shape.hops):
         if not frontier or not (scope["relationships"] or scope["counted"]):
             break
-        expanded = transaction.rows(
+        rows = transaction.rows(
             "retrieve/expand_frontier",
             nodes=_by_kind(frontier),
             kinds=sorted(kind.value for kind in shape.kinds),
@@ -79,18 +79,23 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
             fan_out=shape.fan_out,
             **scope,
         )
-        found = [
-            (str(name), Kind(str(kind)))
-            for row in expanded
-            for name, kind in zip(_listed(row, "ids"), _listed(row, "kinds"), strict=True)
-        ]
+        found = _nodes(rows)
         room = shape.node_cap - len(reached)
-        is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in expanded)
+        is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in rows)
         frontier = found[:room]
         reached.update(frontier)
     made = _subgraph(transaction, reached, shape=shape, scope=scope, version=version, is_cut=is_cut)
     versions = {row["name"]: row["version"] for row in transaction.rows("persist/read_corpora")}
     return made if versions.get(corpus) == version else None
+
+
+def _nodes(rows: Iterable[Row]) -> list[tuple[str, Kind]]:
+    """Ids and kinds by ascending id. A kind is one row: a row a node would cost several times as much to read."""
+    return sorted((str(name), Kind(str(row["kind"]))) for row in rows for name in _list(row["ids"]))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _names(relationships: Iterable[Relationship]) -> list[str]:
@@ -113,19 +118,16 @@ def _subgraph(
     if ids and (scope["relationships"] or scope["counted"]):
         params = {name: value for name, value in scope.items() if name != "has_scope"}
         rows = transaction.rows("retrieve/induce_edges", nodes=_by_kind(reached.items()), places=places, **params)
-    matrices = {item: _matrix([], [], [], len(ids)) for item in sorted(shape.relationships) if item in STORED}
+    matrices = {item: _matrix([], [], [], size=len(ids)) for item in sorted(shape.relationships) if item in STORED}
     for row in rows:
-        starts, stops, weights = (_listed(row, name) for name in ("starts", "stops", "weights"))
-        matrices[Relationship(str(row["relationship"]))] = _matrix(starts, stops, weights, len(ids))
+        ends = _list(row["starts"]), _list(row["stops"])
+        matrices[Relationship(str(row["relationship"]))] = _matrix(*ends, _list(row["weights"]), size=len(ids))
     kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
     return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
 
 
-def _listed(row: Row, name: str) -> list[object]:
-    value = row[name]
-    return value if isinstance(value, list) else []
-
-
-def _matrix(starts: Sequence[object], stops: Sequence[object], weights: Sequence[object], size: int) -> Csr:
-    ends = (np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64))
-    return sp.csr_array((np.array(weights, dtype=np.float32), ends), shape=(size, size))
+def _matrix(starts: list[object], stops: list[object], weights: list[object], *, size: int) -> Csr:
+    """A matrix of edges; weights are 1 where none are given."""
+    ends = (np.array(item, dtype=np.int64) for item in (starts, stops))
+    values = np.array(weights or [1.0] * len(starts), dtype=np.float32)
+    return sp.csr_array((values, tuple(ends)), shape=(size, size))

@@ -14,6 +14,7 @@ import neo4j
 from hlgraph import queries
 from hlgraph.errors import SettingsError
 from hlgraph.stores.neo4j.mapped import mapped
+from hlgraph.trace import traced
 
 if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
@@ -39,8 +40,11 @@ class Transaction:
 
     def rows(self, name: str, /, **params: Value) -> list[Row]:
         """All rows that a query gives, as mappings of its columns."""
-        result = self._inner.run(queries.load(name).text, params)
-        found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
+        text = queries.load(name).text
+        with traced("neo4j", name, text=text, language="cypher", params=params) as call:
+            result = self._inner.run(text, params)
+            found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
+            call.rows = len(found)
         self._server.count(1, len(found))
         return found
 
@@ -104,16 +108,30 @@ class Server:
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of one reading query, again after errors that pass; fewer messages than :meth:`read` takes for it."""
-        with mapped(self.url):
+        text = queries.load(name).text
+        with mapped(self.url), traced("neo4j", name, text=text, language="cypher", params=params) as call:
             records, _, keys = self.driver().execute_query(
-                queries.load(name).text,
+                text,
                 parameters_=params,
                 routing_=neo4j.RoutingControl.READ,
                 database_=self.settings.database,
                 bookmark_manager_=self._bookmarks,
             )
+            call.rows = len(records)
         self.count(1, len(records))
         return [dict(zip(keys, record.values(), strict=True)) for record in records]
+
+    @contextlib.contextmanager
+    def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
+        """One transaction in which the server refuses to write, and which it ends after ``timeout`` seconds.
+
+        Rows arrive ``fetch_size`` at a time, and nothing is tried again. Errors come out as the driver raises them.
+        """
+        with (
+            self._session(neo4j.READ_ACCESS, fetch_size=fetch_size) as session,
+            session.begin_transaction(timeout=timeout) as transaction,
+        ):
+            yield transaction
 
     def write(self, work: Callable[[Transaction], T], *, longest: float = LONGEST) -> T:
         """Run a function in one writing transaction, again after errors that pass: it must not depend on being run once.
@@ -135,9 +153,12 @@ class Server:
                 self.count(1, 0)
 
     @contextlib.contextmanager
-    def _session(self, access: str) -> Iterator[neo4j.Session]:
+    def _session(self, access: str, *, fetch_size: int = 1_000) -> Iterator[neo4j.Session]:
         with self.driver().session(
-            database=self.settings.database, default_access_mode=access, bookmark_manager=self._bookmarks
+            database=self.settings.database,
+            default_access_mode=access,
+            bookmark_manager=self._bookmarks,
+            fetch_size=fetch_size,
         ) as session:
             yield session
 

@@ -18,6 +18,7 @@ import msgspec
 from hlgraph.errors import MissingExtraError, SettingsError, StoreError
 from hlgraph.stores.opensearch.mapped import mapped, refusal
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
+from hlgraph.trace import is_listening, request_text, traced
 
 _LOG = logging.getLogger(__name__)
 
@@ -185,15 +186,25 @@ class Connection:
     ) -> Answer:
         """Send a request, again while the server is busy; the answer may be a refusal."""
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
+        line = request_text(method, path, parameters=parameters)
+        with traced("opensearch", f"{method} {path}", text=line, language="json", params=lambda: _told(body)) as call:
+            found, call.round_trips = self._patiently(method, path, data=data, parameters=parameters)
+            call.bytes = len(found.body.encode()) if is_listening() else None
+            return found
+
+    def _patiently(
+        self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
+    ) -> tuple[Answer, int]:
+        """The answer, and how often it was asked for."""
         waiting = Patience(self.settings.patience)
         attempt = 0
         while True:
             attempt += 1
             found = self._once(method, path, data=data, parameters=parameters, waiting=waiting)
             if found.status == 500 and attempt == _BROKEN:  # a fault of the server, or of the request: it will not pass
-                return found
+                return found, attempt
             if found.status not in BUSY or _is_blocked(found) or not waiting.goes_on(found.headers.get("retry-after")):
-                return found
+                return found, attempt
             _LOG.debug("%s %s: status %d, trying again", method, path, found.status)
 
     def _once(
@@ -313,6 +324,11 @@ def cause_of(body: str) -> Cause | str:
     except (msgspec.DecodeError, msgspec.ValidationError):
         return " ".join(body.split())[:200]
     return found.error or found.message
+
+
+def _told(body: Json | bytes) -> Mapping[str, object]:
+    """A body as a trace keeps it."""
+    return body if isinstance(body, dict) else {} if body is None else {"body": body}
 
 
 def _is_blocked(found: Answer) -> bool:

@@ -15,6 +15,7 @@ from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.records import Hit
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.wire import Found, Hits, Json, Row
+from hlgraph.trace import count_rows
 
 EXACT_BELOW = 10_000
 """Up to so many rows that a filter admits, every one is scored; beyond, HNSW proposes.
@@ -93,7 +94,9 @@ def find(
     )
     if found.status == 404 and "index_not_found_exception" in found.body:
         return Found(Hits())
-    return connection.accepted(found, Found)
+    decoded = connection.accepted(found, Found)
+    count_rows(len(decoded.hits.hits))
+    return decoded
 
 
 def by_vector(

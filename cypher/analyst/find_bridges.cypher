@@ -1,0 +1,20 @@
+// The entities that bridge two sources: both mention them. Rare ones first: with fewest other sources that mention them.
+// params: corpus, first, second, k
+// columns: id, name, kind, statements_of_first, statements_of_second, sources
+// $corpus text = default: the corpus
+// $first source: a source
+// $second source: another source
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run find_bridges --first "Halfmoon Bridge" --second "Emeric Vaude"
+MATCH (s:Statement {source_id: $first})-[:MENTIONS]->(e:Entity)
+WHERE s.corpus = $corpus
+WITH e, count(s) AS statements_of_first
+CALL (e) {
+  MATCH (e)<-[:MENTIONS]-(s:Statement)
+  RETURN count(DISTINCT s.source_id) AS sources,
+    count(CASE WHEN s.source_id = $second THEN 1 END) AS statements_of_second
+}
+WITH e, statements_of_first, statements_of_second, sources WHERE statements_of_second > 0
+RETURN e.id AS id, e.name AS name, e.kind AS kind, statements_of_first AS statements_of_first,
+  statements_of_second AS statements_of_second, sources AS sources
+ORDER BY sources, id LIMIT $k

@@ -1,0 +1,19 @@
+// Chunks that stand word by word in several places, those with most copies first. Passages that one source copies from another,
+// or boilerplate. Reads every chunk of the corpus.
+// params: corpus, characters, k
+// columns: text, copies, sources, titles, chunk_ids
+// $corpus text = default: the corpus
+// $characters integer 0.. = 40: shorter texts are left out
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run find_copies --characters 20
+MATCH (c:Chunk)
+WHERE c.corpus = $corpus AND c.id >= ''
+WITH c WHERE size(c.text) >= $characters
+WITH c.text AS text, collect(c) AS same, count(DISTINCT c.source_id) AS sources WHERE size(same) > 1
+WITH text, same, sources ORDER BY size(same) DESC, text LIMIT $k
+UNWIND same AS c
+MATCH (d:Source {id: c.source_id})
+WITH text, same, sources, d.title AS title, c.id AS chunk_id ORDER BY title, chunk_id
+WITH text, size(same) AS copies, sources, collect(title) AS titles, collect(chunk_id) AS chunk_ids
+RETURN text AS text, copies AS copies, sources AS sources, titles AS titles, chunk_ids AS chunk_ids
+ORDER BY copies DESC, text

@@ -1,0 +1,17 @@
+// Statements that several sources make in the same words, those of most sources first. Upper and lower case, double spaces and
+// the marks at the ends make no difference. Reads every statement of the corpus.
+// params: corpus, k
+// columns: text, sources, titles, statement_ids
+// $corpus text = default: the corpus
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run find_duplicates
+MATCH (s:Statement)
+WHERE s.corpus = $corpus AND s.id >= ''
+WITH s, btrim(toLower(replace(replace(s.text, '\n', ' '), '  ', ' ')), ' .!?,;:') AS words ORDER BY s.id
+WITH words, collect(s) AS same, count(DISTINCT s.source_id) AS sources WHERE sources > 1
+WITH words, same, sources ORDER BY sources DESC, words LIMIT $k
+UNWIND same AS s
+MATCH (d:Source {id: s.source_id})
+WITH words, sources, head(same).text AS text, d.title AS title, s.id AS statement_id ORDER BY title, statement_id
+RETURN text AS text, sources AS sources, collect(title) AS titles, collect(statement_id) AS statement_ids
+ORDER BY sources DESC, text

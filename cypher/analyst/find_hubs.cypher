@@ -1,0 +1,21 @@
+// Hubs: entities that at least the share $share of all sources mention. Names so general that everything is near them blur
+// retrieval; they are candidates for a stop list. Reads every mention of the corpus.
+// params: corpus, share, k
+// columns: id, name, kind, sources, share_of_sources, statements, degree
+// $corpus text = default: the corpus
+// $share number 0..1 = 0.1: the least share of sources
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run find_hubs --share 0.2
+MATCH (d:Source)
+WHERE d.corpus = $corpus AND d.id >= ''
+WITH count(d) AS total
+MATCH (e:Entity)
+WHERE e.corpus = $corpus AND e.id >= ''
+CALL (e) {
+  MATCH (e)<-[:MENTIONS]-(s:Statement)
+  RETURN count(DISTINCT s.source_id) AS sources, count(s) AS statements
+}
+WITH e, sources, statements, 1.0 * sources / total AS share WHERE share >= $share
+RETURN e.id AS id, e.name AS name, e.kind AS kind, sources AS sources, round(share, 3) AS share_of_sources,
+  statements AS statements, COUNT { (e)-[:CO_OCCURS]-() } AS degree
+ORDER BY sources DESC, statements DESC, id LIMIT $k

@@ -1,0 +1,32 @@
+// The communities of a corpus and who is in them, the largest of a level first. Members are named by name, else by the
+// beginning of their text, those with most neighbours first. No row where no community is stored. Reads every entity, chunk and
+// statement of the corpus.
+// params: corpus, level, names, k
+// columns: level, members, parent_id, names, community_id
+// $corpus text = default: the corpus
+// $level integer -1.. = -1: this level alone; -1: all
+// $names integer 0.. = 10: names shown of each
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run list_communities --level 0
+CALL () {
+  MATCH (n:Entity)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Entity(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
+  RETURN n, c, n.name AS name
+UNION ALL
+  MATCH (n:Chunk)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Chunk(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
+  RETURN n, c, left(n.text, 60) AS name
+UNION ALL
+  MATCH (n:Statement)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Statement(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
+  RETURN n, c, left(n.text, 60) AS name
+}
+WITH n, c, name WHERE $level = -1 OR c.level = $level
+WITH c, name, COUNT { (n)-[:CO_OCCURS]-() } AS degree ORDER BY degree DESC, name
+WITH c, count(*) AS members, collect(name)[..$names] AS names ORDER BY c.level, members DESC, c.id LIMIT $k
+OPTIONAL MATCH (c)-[:PART_OF]->(p:Community)
+RETURN c.level AS level, members AS members, p.id AS parent_id, names AS names, c.id AS community_id
+ORDER BY level, members DESC, community_id

@@ -1,0 +1,16 @@
+// The statements that mention an entity, under which names, and where they stand. Source by source in the order of the text.
+// params: corpus, entity, k
+// columns: statement, names, title, start, end, statement_id
+// $corpus text = default: the corpus
+// $entity entity: the entity that is mentioned
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run list_mentions --entity "Emeric Vaude"
+MATCH (:Entity {id: $entity, corpus: $corpus})<-[m:MENTIONS]-(s:Statement)-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
+WHERE c.id IN m.chunks
+WITH s, m, d, min(c.start + r.start) AS start, min(c.start + r.end) AS end
+ORDER BY d.title, d.id, start, s.id LIMIT $k
+UNWIND m.surfaces AS name
+WITH s, d, start, end, name ORDER BY name
+RETURN s.text AS statement, collect(DISTINCT name) AS names, d.title AS title, start AS start, end AS end,
+  s.id AS statement_id
+ORDER BY title, start, statement_id

@@ -1,0 +1,11 @@
+// The sources of a corpus by title, with their metadata (JSON), and how often their text changed.
+// params: corpus, k
+// columns: title, uri, version, valid_from, valid_to, metadata, source_id
+// $corpus text = default: the corpus
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run list_sources --k 10
+MATCH (d:Source)
+WHERE d.corpus = $corpus AND d.id >= ''
+RETURN d.title AS title, d.uri AS uri, d.version AS version, d.valid_from AS valid_from, d.valid_to AS valid_to,
+  d.metadata AS metadata, d.id AS source_id
+ORDER BY title, source_id LIMIT $k

@@ -1,0 +1,28 @@
+// The pairs of sources that share most entities. Entities that more than $most sources mention are left out: they say little,
+// and pairs grow with the square of their number. Reads every mention of the corpus.
+// params: corpus, most, k
+// columns: first, second, entities, names
+// $corpus text = default: the corpus
+// $most integer 2.. = 20: entities of more sources than that are left out
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run pair_sources --most 10
+MATCH (e:Entity)
+WHERE e.corpus = $corpus AND e.id >= ''
+CALL (e) {
+  MATCH (e)<-[:MENTIONS]-(s:Statement)
+  WITH DISTINCT s.source_id AS source_id ORDER BY source_id
+  RETURN collect(source_id) AS found
+}
+WITH e, found WHERE 1 < size(found) <= $most
+UNWIND range(0, size(found) - 2) AS i
+UNWIND range(i + 1, size(found) - 1) AS j
+WITH e, found[i] AS first_id, found[j] AS second_id ORDER BY e.name
+WITH first_id, second_id, count(e) AS entities, collect(e.name)[..5] AS names
+ORDER BY entities DESC, first_id, second_id LIMIT $k
+MATCH (a:Source {id: first_id})
+CALL (second_id) {
+  MATCH (b:Source {id: second_id})
+  RETURN b
+}
+RETURN a.title AS first, b.title AS second, entities AS entities, names AS names
+ORDER BY entities DESC, first_id, second_id

@@ -1,0 +1,16 @@
+// The predicates of a corpus by the number of their facts, with an example of each. Reads every fact of the corpus.
+// params: corpus, k
+// columns: predicate, facts, subjects, example
+// $corpus text = default: the corpus
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run rank_predicates --k 10
+MATCH (f:Fact)
+WHERE f.corpus = $corpus AND f.id >= ''
+MATCH (e:Entity)-[:SUBJECT]->(f)
+WITH toLower(f.predicate) AS predicate, count(f) AS facts, count(DISTINCT e) AS subjects, min(f.id) AS first
+ORDER BY facts DESC, predicate LIMIT $k
+MATCH (e:Entity)-[:SUBJECT]->(f:Fact {id: first})
+OPTIONAL MATCH (o:Entity)-[:OBJECT]->(f)
+RETURN predicate AS predicate, facts AS facts, subjects AS subjects,
+  e.name + ' ' + f.predicate + ' ' + coalesce(o.name, f.complement) AS example
+ORDER BY facts DESC, predicate

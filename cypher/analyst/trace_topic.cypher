@@ -1,0 +1,16 @@
+// The timeline of a topic: the statements about it by the date of their source. From every source that has a topic of that name;
+// the date is valid_from, else the metadata field $field. Then in the order of the text; sources without a date stand last.
+// params: corpus, topic, field, k
+// columns: date, statement, title, uri, statement_id
+// $corpus text = default: the corpus
+// $topic text: the name of the topic, in upper or lower case
+// $field text = date: the metadata field of sources that holds their date, such as 2024-03-05 or 1953
+// $k integer 1.. = 25: rows at most
+// example: hlgraph cypher run trace_topic --topic "Candlemas Flood" --field year
+MATCH (t:Topic)
+WHERE t.corpus = $corpus AND t.id >= '' AND toLower(t.name) = toLower($topic)
+MATCH (t)<-[a:ABOUT]-(s:Statement)-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
+WHERE c.id IN a.chunks
+WITH s, d, left(toString(coalesce(d.valid_from, d['meta_' + $field])), 10) AS date, min(c.start + r.start) AS start
+RETURN date AS date, s.text AS statement, d.title AS title, d.uri AS uri, s.id AS statement_id
+ORDER BY date, uri, start, statement_id LIMIT $k

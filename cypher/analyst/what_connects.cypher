@@ -1,0 +1,40 @@
+// What connects two entities: the steps of a shortest path between them. It is at most $hops (and six) long, of facts where
+// there is one, else of facts and common chunks; of several equally short paths it is one. With each step the predicates of its
+// facts, which may stand in either direction, the number of common chunks, and a statement that mentions both ends, if there
+// is one. No row when nothing connects them.
+// params: corpus, source, target, hops
+// columns: step, start, end, predicates, chunks, statement
+// $corpus text = default: the corpus
+// $source entity: where the path begins
+// $target entity: where it ends
+// $hops integer 1..6 = 4: steps at most
+// example: hlgraph cypher run what_connects --source "Emeric Vaude" --target "Isle of Gannow"
+MATCH (a:Entity {id: $source, corpus: $corpus})
+CALL (a) {
+  MATCH (b:Entity {id: $target, corpus: $corpus})
+  RETURN b
+}
+WITH a, b WHERE a <> b
+CALL (a, b) {
+  MATCH path = shortestPath((a)-[:RELATES*..6]-(b))
+  RETURN path, 1 AS choice
+UNION ALL
+  MATCH path = shortestPath((a)-[:RELATES|CO_OCCURS*..6]-(b))
+  RETURN path, 2 AS choice
+}
+WITH path, choice WHERE length(path) <= $hops
+WITH nodes(path) AS found ORDER BY choice LIMIT 1
+UNWIND range(1, size(found) - 1) AS step
+WITH step, found[step - 1] AS a, found[step] AS b
+CALL (a, b) {
+  OPTIONAL MATCH (a)-[r:RELATES]-(b)
+  WITH DISTINCT r.predicate AS predicate ORDER BY predicate
+  RETURN collect(predicate) AS predicates
+}
+CALL (a, b) {
+  OPTIONAL MATCH (a)<-[:MENTIONS]-(s:Statement)-[:MENTIONS]->(b)
+  RETURN s.text AS statement ORDER BY COUNT { (s)<-[:SUPPORTS]-() } DESC, s.id LIMIT 1
+}
+RETURN step AS step, a.name AS start, b.name AS end, predicates AS predicates,
+  coalesce(head([(a)-[r:CO_OCCURS]-(b) | r.chunks]), 0) AS chunks, statement AS statement
+ORDER BY step

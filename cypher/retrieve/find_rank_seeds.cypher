@@ -1,0 +1,32 @@
+// Which of some ids are nodes of the graph of a shape (GDS projects it) in a corpus, and whether anything joins them there: a
+// projection holds no node without relationships.
+// params: corpus, shape, ids
+// columns: id, kind, is_joined
+CALL () {
+  UNWIND $ids AS id
+  MATCH (n:Chunk {id: id})
+  WHERE n.corpus = $corpus AND $shape <> 'entity_entity'
+  RETURN n.id AS found, 'chunk' AS kind,
+    CASE $shape
+      WHEN 'entity_passage' THEN EXISTS { (n)<-[:IN_CHUNK]-(:Statement)-[:MENTIONS]->(:Entity) }
+      ELSE EXISTS { (n)<-[:IN_CHUNK]-(:Statement) }
+    END AS is_joined
+  UNION ALL
+  UNWIND $ids AS id
+  MATCH (n:Statement {id: id})
+  WHERE n.corpus = $corpus AND $shape = 'statement_entity_chunk'
+  RETURN n.id AS found, 'statement' AS kind,
+    EXISTS { (n)-[:MENTIONS]->(:Entity) } OR EXISTS { (n)-[:IN_CHUNK]->(:Chunk) } AS is_joined
+  UNION ALL
+  UNWIND $ids AS id
+  MATCH (n:Entity {id: id})
+  WHERE n.corpus = $corpus
+  RETURN n.id AS found, 'entity' AS kind,
+    CASE $shape
+      WHEN 'entity_passage' THEN EXISTS { (n)-[r:SYNONYM]-(m:Entity) WHERE m <> n }
+        OR EXISTS { (n)<-[:MENTIONS]-(:Statement)-[:IN_CHUNK]->(:Chunk) }
+      WHEN 'statement_entity_chunk' THEN EXISTS { (n)<-[:MENTIONS]-(:Statement) }
+      ELSE EXISTS { (n)-[:RELATES|CO_OCCURS]-(m:Entity) WHERE m <> n }
+    END AS is_joined
+}
+RETURN found AS id, kind, is_joined ORDER BY id

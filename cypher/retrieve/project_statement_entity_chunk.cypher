@@ -1,0 +1,14 @@
+// Projects the graph of statements with their entities and their chunks (GDS), undirected, each relationship 1.
+// params: name, corpus
+// columns: nodes, relationships
+CALL () {
+  MATCH (a:Statement)-[:MENTIONS]->(b:Entity)
+  WHERE a.corpus = $corpus AND a.id >= ''
+  RETURN a, b, 1.0 AS weight
+  UNION ALL
+  MATCH (a:Statement)-[:IN_CHUNK]->(b:Chunk)
+  WHERE a.corpus = $corpus AND a.id >= ''
+  RETURN a, b, 1.0 AS weight
+}
+WITH gds.graph.project($name, a, b, {relationshipProperties: {weight: weight}}, {undirectedRelationshipTypes: ['*']}) AS made
+RETURN made.nodeCount AS nodes, made.relationshipCount AS relationships

@@ -1,0 +1,257 @@
+"""hlgraph cypher: list, show and run the queries for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json as json_text
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hlgraph.cli.output import note, print_json, say
+from hlgraph.cli.state import Corpus, Json, State, show_help
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.queries import Query
+    from hlgraph.stores.cypher import Plain, Table
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the query.", show_default=False)]
+Folder = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="A folder of your own queries, instead of hlgraph's.", show_default=False),
+]
+_WIDEST = 60
+app = typer.Typer(
+    help="Run documented queries on a graph in Neo4j, reading only.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _cypher(context: typer.Context) -> None:
+    show_help(context)
+
+
+@app.command("list")
+def list_queries(folder: Folder = None, json: Json = False) -> None:
+    """List the queries: what there is to ask. No store is needed.
+
+    \b
+    Examples:
+      hlgraph cypher list
+      hlgraph cypher list --folder ./my-queries
+    """
+    from hlgraph.analyst import load_all
+
+    found = load_all(folder)
+    if json:
+        print_json({"queries": [_tree(name, query) for name, query in found.items()]})
+        return
+    width = max(map(len, found))
+    say(*(f"{name:<{width}}  {_first_sentence(query.summary)}" for name, query in found.items()))
+    say("next: hlgraph cypher show NAME")
+
+
+@app.command("show")
+def show(context: typer.Context, name: Name, corpus: Corpus = None, folder: Folder = None, json: Json = False) -> None:
+    """Show a query: what it does, its parameters, and its text to copy into Neo4j's browser. No store is needed.
+
+    \b
+    Example:
+      hlgraph cypher show what_connects
+    """
+    from hlgraph.analyst import browser_lines, load
+
+    state: State = context.obj
+    query = load(name, folder)
+    params = browser_lines(query, corpus=state.settings(corpus).corpus)
+    if json:
+        print_json({**_tree(name, query), "text": query.text, "browser": params})
+        return
+    say(f"{name}: {query.summary}", "", "Parameters:")
+    width = max((len(item.name) for item in query.parameters), default=0)
+    say(*(f"  --{item.name:<{width}}  {item.shape}: {item.meaning}" for item in query.parameters))
+    say("", f"Columns: {', '.join(query.columns)}")
+    if query.example:
+        say("", f"Example: {query.example}")
+    say("", "To run it in Neo4j's browser or cypher-shell, set the parameters first:", "", *params, "", query.text)
+
+
+@app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run(
+    context: typer.Context,
+    name: Name,
+    corpus: Corpus = None,
+    folder: Folder = None,
+    format_: Annotated[
+        Literal["table", "json", "csv"], typer.Option("--format", help="How the rows are printed.")
+    ] = "table",
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The server ends the query after so long.")] = 30,
+    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Rows at most.")] = 1_000,
+    json: Json = False,
+) -> None:
+    """Run a query with parameters of its own: --name value. It can only read; entities may be given by name.
+
+    hlgraph cypher show NAME says which parameters there are. A table shows the beginning of long cells, json and csv all of them.
+
+    \b
+    Examples:
+      hlgraph cypher run what_connects --source "Mara Quill" --target Orne
+      hlgraph cypher run rank_entities --k 50 --format csv > entities.csv
+      hlgraph cypher run my_query --folder ./my-queries --timeout 5 --max-rows 100
+    """
+    from hlgraph import analyst
+    from hlgraph.stores.cypher import Limits
+    from hlgraph.stores.open import open_cypher
+
+    state: State = context.obj
+    settings = state.settings(corpus)
+    limits = Limits(timeout, max_rows)
+    query = analyst.load(name, folder)
+    given = analyst.read_texts(query, _given(context.args))
+    with open_cypher(settings) as reader:
+        table = analyst.run(query, given, reader=reader, corpus=settings.corpus, limits=limits)
+    if json or format_ == "json":
+        print_json(
+            {
+                "query": name,
+                "params": dict(table.params),
+                "columns": list(table.columns),
+                "rows": [dict(row) for row in table.rows],
+                "is_cut": table.is_cut,
+                "milliseconds": round(table.milliseconds, 1),
+            }
+        )
+        return
+    say(*(_csv(table) if format_ == "csv" else _lines(table)))
+    if table.is_cut:
+        note(f"there are more rows than {max_rows}; the rest is left out (--max-rows)")
+
+
+def _given(words: Sequence[str]) -> dict[str, str]:
+    """The texts of the parameters, from words such as ``--k 5`` and ``--k=5``."""
+    given: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        name, has_value, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not name:
+            raise InputError(f"{word!r} is no parameter of the query; write --name value, or --name=value")
+        found = value if has_value else next(rest, None)
+        if found is None:
+            raise InputError(f"--{name} has no value; write --{name} VALUE")
+        key = name.replace("-", "_")
+        if key in given:
+            raise InputError(f"--{name} is given twice; give it once")
+        given[key] = found
+    return given
+
+
+def _tree(name: str, query: Query) -> dict[str, object]:
+    fields = ("name", "kind", "meaning", "default", "low", "high")
+    return {
+        "name": name,
+        "what": query.summary,
+        "parameters": [{each: getattr(item, each) for each in fields} for item in query.parameters],
+        "columns": list(query.columns),
+        "example": query.example,
+    }
+
+
+def _first_sentence(text: str) -> str:
+    head, stop, _ = text.partition(". ")
+    return f"{head}." if stop else head
+
+
+# Cells
+
+
+def _text(value: Plain) -> str:
+    """A cell for people: lists with commas, nodes and relationships as in Cypher, numbers short."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    if isinstance(value, Mapping):
+        return _map_text(value)
+    return " ".join(str(value).split())
+
+
+def _map_text(value: Mapping[str, Plain]) -> str:
+    if value.keys() == {"labels", "properties"}:
+        return f"(:{':'.join(map(_text, _items(value['labels'])))} {_title(value['properties'])})"
+    if value.keys() == {"type", "start", "end", "properties"}:
+        return f"[:{_text(value['type'])} {_text(value['properties'])}]"
+    if value.keys() == {"nodes", "relationships"}:
+        nodes, steps = map(_text, _items(value["nodes"])), map(_text, _items(value["relationships"]))
+        return next(nodes, "") + "".join(f"-{step}-{node}" for step, node in zip(steps, nodes, strict=True))
+    return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
+
+
+def _title(properties: Plain) -> str:
+    """What people call a node: its name, else another text of it, else all of its properties."""
+    found = properties if isinstance(properties, Mapping) else {}
+    return next((_text(found[key]) for key in ("name", "title", "text", "id") if found.get(key)), _text(properties))
+
+
+def _items(value: Plain) -> list[Plain]:
+    return value if isinstance(value, list) else []
+
+
+def _lines(table: Table) -> list[str]:
+    """The rows as columns of one width, numbers to the right; then how many there are."""
+    from rich.cells import cell_len, set_cell_size
+
+    cells = [[_shortened(_text(row[name])) for name in table.columns] for row in table.rows]
+    widths = [max(map(cell_len, column)) for column in zip(table.columns, *cells, strict=True)]
+    numeric = [
+        {type(row[name]) for row in table.rows} - {type(None)} in ({int}, {float}, {int, float})
+        for name in table.columns
+    ]
+
+    def line(texts: Iterable[str]) -> str:
+        aligned = (
+            " " * (width - cell_len(text)) + text if is_right else set_cell_size(text, width)
+            for text, width, is_right in zip(texts, widths, numeric, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+    count = f"{len(table.rows)} row{'' if len(table.rows) == 1 else 's'} in {table.milliseconds:.0f} ms"
+    if not cells:
+        return [count]
+    return [line(table.columns), line("-" * width for width in widths), *map(line, cells), "", count]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def _csv(table: Table) -> list[str]:
+    """Comma-separated lines with a head; lists and maps as JSON, nothing for null."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    for row in table.rows:
+        writer.writerow(_csv_cell(row[name]) for name in table.columns)
+    return [out.getvalue().removesuffix("\n")]
+
+
+def _csv_cell(value: Plain) -> str | int | float | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | Mapping):
+        return json_text.dumps(value, ensure_ascii=False)
+    return value
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app, name="cypher")

@@ -1,0 +1,72 @@
+"""Turns names of strategies into searches over an open corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import UnknownNameError
+from hlgraph.evaluate.runner import Ranked, Search
+from hlgraph.records import Scalar
+from hlgraph.retrieve import STRATEGIES
+from hlgraph.retrieve.presets import retriever
+
+if TYPE_CHECKING:
+    from hlgraph.client import HLGraph
+    from hlgraph.retrieve.retriever import Retriever
+
+PREFIX = "passage:"
+"""What stands before the id of a passage in the uri of its source."""
+ALL = "all"
+
+
+def chosen(names: str, preset: str) -> dict[str, Retriever]:
+    """The retrievers that a line of names means, with the parameters of a preset.
+
+    Parameters
+    ----------
+    names
+        Names with commas between; or ``all``: every strategy that runs without a chat model, that is, every one whose
+        retriever does not say ``needs_chat = True``.
+    preset
+        See `hlgraph.retrieve.presets`.
+
+    Raises
+    ------
+    UnknownNameError
+        No strategy is named, or there is none of that name, or no such preset.
+    """
+    if names.strip() == ALL:
+        wanted = sorted(name for name, made in STRATEGIES.items() if not getattr(made, "needs_chat", False))
+    else:
+        wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not wanted:
+        raise UnknownNameError(f"no strategy is named; choose all, or some of: {', '.join(sorted(STRATEGIES))}")
+    return {name: retriever(name, preset) for name in wanted}
+
+
+def parameters(retrievers: Mapping[str, Retriever]) -> dict[str, dict[str, Scalar | None]]:
+    """The parameters of retrievers, by strategy; what is no scalar as its text."""
+    return {
+        name: {item.name: _scalar(getattr(made, item.name)) for item in fields(made)}
+        for name, made in retrievers.items()
+    }
+
+
+def _scalar(value: object) -> Scalar | None:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def searches(graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int) -> dict[str, Search]:
+    """For each retriever a function from a question to the ids of the k best passages."""
+    return {name: _search(graph, made, k) for name, made in retrievers.items()}
+
+
+def _search(graph: HLGraph, made: Retriever, k: int) -> Search:
+    def ask(question: str) -> Ranked:
+        found = graph.search(question, strategy=made, k=k, unit="chunk")
+        ids = tuple(item.source.uri.removeprefix(PREFIX) for item in found.evidence)
+        return Ranked(ids, found.explain.round_trips)
+
+    return ask

@@ -1,0 +1,188 @@
+"""A run of an evaluation as a file: what was asked, with what, and the outcome of every question, for comparing later."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+import msgspec
+
+from hlgraph.errors import InputError, ReadError
+from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
+from hlgraph.records import Scalar
+
+_FORMAT = 1
+_MOST_IDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """With what a run was made; two runs are compared whatever differs here, and the difference is said.
+
+    Attributes
+    ----------
+    version : of hlgraph
+    preset : the name of the parameters
+    extraction : where the statements came from
+    store : the kind of store, without its address
+    embedder, reranker : fingerprints of the models
+    k : how many passages were asked for
+    parameters : by strategy, those of its retriever
+    """
+
+    version: str
+    preset: str
+    extraction: str
+    store: str
+    embedder: str
+    reranker: str
+    k: int
+    parameters: Mapping[str, Mapping[str, Scalar | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question without its text."""
+
+    id: str
+    gold: tuple[str, ...]
+    type: str = ""
+    hops: int = 0
+    subset: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a file of a run holds; ``corpus`` and ``asked`` are fingerprints of the passages and of the questions."""
+
+    dataset: str
+    corpus: str
+    asked: str
+    setting: Setting
+    questions: tuple[AskedQuestion, ...]
+    outcomes: Mapping[str, tuple[Outcome, ...]]
+    format: int = _FORMAT
+
+    def report(self) -> EvalReport:
+        """The measures of the run, made from its outcomes again; the texts of the questions are empty."""
+        questions = tuple(
+            Question(item.id, "", frozenset(item.gold), item.type, item.hops, (), item.subset)
+            for item in self.questions
+        )
+        strategies = {name: result_of(questions, outcomes) for name, outcomes in self.outcomes.items()}
+        return EvalReport(self.dataset, questions, strategies)
+
+
+def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str) -> Run:
+    """A report as a run that can be saved."""
+    return Run(
+        dataset=report.dataset,
+        corpus=corpus,
+        asked=asked,
+        setting=setting,
+        questions=tuple(
+            AskedQuestion(item.id, tuple(sorted(item.gold)), item.type, item.hops, item.subset)
+            for item in report.questions
+        ),
+        outcomes={name: result.outcomes for name, result in report.strategies.items()},
+    )
+
+
+def save(run: Run, path: str | Path) -> None:
+    """Write a run as JSON; the file is there completely or not at all.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    place = Path(path)
+    part = place.with_name(f"{place.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(msgspec.json.encode(run))
+        part.replace(place)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(
+            f"{place}: the run cannot be saved: {error.strerror}; name a file in a folder that is there"
+        ) from error
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run that `save` wrote.
+
+    Raises
+    ------
+    ReadError
+        The file is not there, is no run, or is one of another format, or of strategies that were asked other questions.
+    """
+    mend = "give a file that hlgraph eval --save wrote"
+    try:
+        run = msgspec.json.decode(Path(path).read_bytes(), type=Run)
+    except OSError as error:
+        raise ReadError(str(path), f"it cannot be read: {error.strerror}", mend) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReadError(str(path), f"it is no saved run: {error}", mend) from error
+    if run.format != _FORMAT:
+        raise ReadError(
+            str(path), f"it has format {run.format}, this hlgraph reads {_FORMAT}", "run the evaluation again"
+        )
+    ids = [question.id for question in run.questions]
+    for name, outcomes in run.outcomes.items():
+        if [outcome.question_id for outcome in outcomes] != ids or not ids:
+            raise ReadError(str(path), f"the outcomes of {name} are not those of its questions", mend)
+    if not all(question.gold for question in run.questions):
+        raise ReadError(str(path), "a question has no gold", mend)
+    return run
+
+
+def check_comparable(run: Run, earlier: Run) -> None:
+    """Refuse to compare what was not asked the same: a difference would be one of the questions.
+
+    Raises
+    ------
+    InputError
+        The corpus or the questions differ; the message says how.
+    """
+    if run.corpus != earlier.corpus:
+        raise InputError(
+            f"the earlier run asked another corpus ({earlier.dataset}, {earlier.corpus[:8]}, now {run.dataset}, "
+            f"{run.corpus[:8]}); compare runs over the same passages"
+        )
+    if run.asked == earlier.asked:
+        return
+    now, before = ({item.id for item in each.questions} for each in (run, earlier))
+    other = sorted(now ^ before)
+    named = ", ".join(other[:_MOST_IDS]) + (", ..." if len(other) > _MOST_IDS else "")
+    how = f"{len(other)} are in one of them only: {named}" if other else "the same ids with other texts or gold"
+    raise InputError(
+        f"the earlier run asked {len(before)} questions and this one {len(now)}, {how}; "
+        "compare runs with the same --questions, --limit and --subset"
+    )
+
+
+def changed(setting: Setting, earlier: Setting) -> list[str]:
+    """What two runs were made with differently, a line each: name, then before and now.
+
+    Examples
+    --------
+    >>> one = Setting(version="1", preset="paper", extraction="local", store="hlgraph", embedder="e", reranker="r", k=20)
+    >>> changed(one, one)
+    []
+    """
+    lines = [
+        f"{item.name}: {getattr(earlier, item.name)} before, {getattr(setting, item.name)} now"
+        for item in fields(Setting)
+        if item.name != "parameters" and getattr(setting, item.name) != getattr(earlier, item.name)
+    ]
+    for name in sorted(set(setting.parameters) & set(earlier.parameters)):
+        before, now = earlier.parameters[name], setting.parameters[name]
+        lines.extend(
+            f"{name}.{key}: {before.get(key)} before, {now.get(key)} now"
+            for key in sorted(set(before) | set(now))
+            if before.get(key) != now.get(key)
+        )
+    return lines

@@ -1,0 +1,294 @@
+"""PropRAG: paths of statements, found inside a subgraph around the seeds, steer a second PageRank over its passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.beam import BeamOptions, BeamPath, BeamResult, beam_search
+from hlgraph.algorithms.frontier import run
+from hlgraph.algorithms.ppr import personalised_pagerank
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.records import Hit, Kind, Relationship, Statement
+from hlgraph.retrieve.explain_notes import Hop
+from hlgraph.retrieve.lexical import Coverage
+from hlgraph.retrieve.path_beam import PathFrontier, StatementGraph, entity_weights, statement_graph
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, Why, check_counts
+from hlgraph.retrieve.retriever import rerank as reranked
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.protocols import PullShape, RankQuery
+from hlgraph.subgraph import Subgraph
+
+_SHAPE = ProjectionShape.ENTITY_PASSAGE
+_CANDIDATES = 100
+_WIDE = 1_000
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PathRetriever:
+    """Passages by PageRank in two stages, the second one steered by paths of statements (PropRAG).
+
+    Stage 1: the entities of the best statements are the seeds of a PageRank over entities and passages; its best passages
+    and their entities are the subgraph. Stage 2: a beam search finds paths of statements there, joined by shared or
+    synonymous entities; the entities of the best paths (to exploit) and of the best single statements (to explore) are the
+    seeds of a second PageRank, over the subgraph. Its order is that of the passages; the rest follow in that of stage 1.
+
+    Attributes
+    ----------
+    statements, entities : of stage 1: so many statements, and so many of their entities, by the sum of the scores of their
+        statements; each weighs 1
+    damping_first, damping : of the two PageRanks
+    passages : so many make the subgraph
+    beam_width, max_length, jump_points, rescored : of the beam search; ``rescored`` paths of a depth are scored by the
+        embedding of their joined texts
+    paths, path_entities : so many of the best paths are exploited, and so many of their entities
+    seed_entities : so many of the entities of the best ``beam_width`` single statements are explored
+    passage_weight : the weight of the cosine of a passage as a seed of the second PageRank
+    passage_weight_first : the same for the first one: 0 in the paper; its authors' code has .05
+    has_words : seeds are searched by vector and by text, and words have a part in every score (ours, not the paper's)
+    is_exact : paths are scored by the embedding of their joined texts; False: by the mean of their embeddings, no encoder
+
+    The cliques of the subgraph are those of its own statements; the weight of a path's entities is the sum of its scores as
+    in appendix A.6 (the authors' code takes the maximum).
+
+    References
+    ----------
+    PropRAG, sections 5.2 and 5.3, appendices A.1, A.2 and A.6.
+    """
+
+    unit: ClassVar[Unit] = "chunk"
+    statements: int = 20
+    entities: int = 40
+    damping_first: float = 0.75
+    passages: int = 50
+    beam_width: int = 4
+    max_length: int = 3
+    jump_points: int = 3
+    rescored: int = 40
+    paths: int = 5
+    path_entities: int = 5
+    seed_entities: int = 5
+    damping: float = 0.45
+    passage_weight: float = 0.05
+    passage_weight_first: float = 0.0
+    has_words: bool = False
+    is_exact: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_counts(self)
+        for name in ("damping_first", "damping"):
+            check.probability(name, getattr(self, name))
+        for name in ("passage_weight", "passage_weight_first"):
+            check.not_negative(name, getattr(self, name))
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        first = self._first(session, max(k, 4 * self.passages))
+        focus = [hit.id for hit in first[: self.passages]]
+        if not focus:
+            return Ranked(Kind.CHUNK, [], {})
+        shape = PullShape(*INGREDIENTS[_SHAPE], hops=2, fan_out=_WIDE)
+        graph = within(session.pull(focus, shape), focus)
+        found = self._search(session, graph)
+        second = self._second(session, graph, found=found)
+        lowest = min((hit.score for hit in second), default=0.0)
+        best = max((hit.score for hit in first), default=1.0) or 1.0
+        inside = {hit.id for hit in second}
+        # The rest of stage 1 stand below all of stage 2, in their order.
+        rest = [Hit(hit.id, 0.5 * lowest * hit.score / best) for hit in first if hit.id not in inside]
+        hits = [*second, *rest]
+        if session.request.unit == "statement":
+            return _statements(session, found=found, chunks=hits)
+        return Ranked(Kind.CHUNK, hits, _why(session, hits, first=first, found=found))
+
+    def _first(self, session: Session, k: int) -> list[Hit]:
+        """Stage 1: passages by PageRank from the entities of the best statements."""
+        hits = self._seeds(session, Kind.STATEMENT, self.statements)
+        shape = PullShape(
+            frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=1, fan_out=_WIDE
+        )
+        graph = session.pull([hit.id for hit in hits], shape)
+        scores = {hit.id: hit.score for hit in hits}
+        weights = np.array([scores.get(str(key), 0.0) for key in graph.ids])
+        mentions = graph.edges[Relationship.MENTIONS]
+        totals = np.asarray(weights @ mentions).ravel()
+        entities = graph.nodes(Kind.ENTITY)
+        order = entities[np.lexsort((graph.ids[entities], -totals[entities]))][: self.entities]
+        chosen = [Hit(str(graph.ids[at]), float(totals[at])) for at in order]
+        session.note_seeds(Kind.ENTITY, chosen, origin="statements")
+        seeds = {hit.id: 1.0 for hit in chosen}
+        if self.passage_weight_first:
+            passages = self._seeds(session, Kind.CHUNK, k)
+            top = max((hit.score for hit in passages), default=0.0)
+            seeds |= {hit.id: self.passage_weight_first * hit.score / top for hit in passages if hit.score > 0}
+        if not seeds:
+            return []
+        query = RankQuery(_SHAPE, seeds, k, self.damping_first, frozenset({Kind.CHUNK}), tolerance=1e-4)
+        return session.rank(query)
+
+    def _seeds(self, session: Session, kind: Kind, k: int) -> list[Hit]:
+        """The best of a kind: as searched, or with words: found by vector or by text, in the order of the reranker."""
+        if not self.has_words:
+            return session.seeds(kind, k)
+        found = [*session.seeds(kind, _CANDIDATES, mode="vector"), *session.seeds(kind, _CANDIDATES, mode="text")]
+        return reranked(session, kind, ids=list(dict.fromkeys(hit.id for hit in found))).hits[:k]
+
+    def _search(self, session: Session, graph: Subgraph) -> _Found:
+        """Stage 2: paths of statements."""
+        joined = statement_graph(graph)
+        ids = [str(item) for item in joined.ids]
+        known, vectors = session.vectors(Kind.STATEMENT, ids)
+        if known != ids:  # removed a moment ago: a row of zeros has no similarity
+            at = {item: place for place, item in enumerate(known)}
+            rows = [vectors[at[item]] if item in at else np.zeros_like(session.vector()) for item in ids]
+            vectors = np.stack(rows) if rows else vectors
+        texts: list[str] = [""] * len(ids)
+        if self.is_exact or self.has_words:
+            records = session.records(Kind.STATEMENT, ids, made=Statement)
+            texts = [records[item].text if item in records else "" for item in ids]
+        with session.step("beam") as step:
+            frontier = PathFrontier(
+                joined,
+                vectors,
+                question=session.vector(),
+                texts=texts,
+                embed=session.embed,
+                coverage=Coverage(session.request.question, texts) if self.has_words else None,
+            )
+            options = BeamOptions(
+                self.beam_width,
+                self.max_length - 1,
+                jump_points=self.jump_points,
+                rescored=self.rescored if self.is_exact else None,
+            )
+            result = run(beam_search(np.arange(len(ids)), options=options, keys=joined.ids), frontier)
+            step.count = len(result.paths)
+            step.details = {"statements": len(ids), "depths": len(result.steps) - 1}
+        _note(session, joined, result)
+        return _Found(joined, result.paths)
+
+    def _second(self, session: Session, graph: Subgraph, *, found: _Found) -> list[Hit]:
+        """The passages of the subgraph by PageRank from the entities of paths."""
+        single = [path for path in found.paths if len(path.nodes) == 1]
+        weights = np.maximum(
+            entity_weights(found.graph, single[: self.beam_width], most=self.seed_entities),
+            entity_weights(found.graph, found.paths[: self.paths], most=self.path_entities),
+        )
+        made = project(graph, _SHAPE)
+        ids = graph.ids[made.nodes]
+        chunks = [str(graph.ids[at]) for at in graph.nodes(Kind.CHUNK)]
+        seeds = dict(zip(found.graph.entity_ids.tolist(), weights.tolist(), strict=True))
+        if self.passage_weight:
+            scores = self._passage_scores(session, chunks)
+            seeds |= {key: self.passage_weight * score for key, score in scores.items()}
+        vector = np.array([seeds.get(str(key), 0.0) for key in ids])
+        if not vector.any():
+            return [Hit(key, 0.0) for key in sorted(chunks)]
+        with session.step("pagerank") as step:
+            ranking = personalised_pagerank(made.adjacency, vector, damping=self.damping)
+            step.count = len(ids)
+            step.details = {"seeds": int(np.count_nonzero(weights)), "damping": self.damping}
+        by_id = dict(zip(ids.tolist(), ranking.scores.tolist(), strict=True))
+        return sorted((Hit(key, by_id[key]) for key in chunks), key=lambda hit: (-hit.score, hit.id))
+
+    def _passage_scores(self, session: Session, chunks: Sequence[str]) -> dict[str, float]:
+        """How near passages are to the question, the lowest 0 and the highest 1."""
+        if self.has_words:
+            scores = {hit.id: hit.score for hit in reranked(session, Kind.CHUNK, ids=chunks).hits}
+        else:
+            scores = session.similarities(Kind.CHUNK, chunks)
+        low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+        return {key: (score - low) / (high - low) if high > low else 1.0 for key, score in scores.items()}
+
+
+TUNED_PATH = PathRetriever(passage_weight_first=0.02, has_words=True, is_exact=False)
+"""For a small embedder, which sees little of a question in a text that only bridges two others: words have a part, too."""
+
+
+class _Found(NamedTuple):
+    """The statements that were searched, and the paths, best first."""
+
+    graph: StatementGraph
+    paths: tuple[BeamPath, ...]
+
+
+def within(graph: Subgraph, chunks: Sequence[str]) -> Subgraph:
+    """The subgraph without other chunks than these; a statement may stand in others too."""
+    at = graph.index(list(chunks))
+    is_other = np.zeros(len(graph), dtype=bool)
+    is_other[graph.nodes(Kind.CHUNK)] = True
+    is_other[at[at >= 0]] = False
+    keep = np.flatnonzero(~is_other)
+    edges = {relationship: matrix[keep][:, keep] for relationship, matrix in graph.edges.items()}
+    return Subgraph(graph.ids[keep], graph.kinds[keep], edges, graph.version, graph.is_cut)
+
+
+def _note(session: Session, graph: StatementGraph, result: BeamResult) -> None:
+    if not session.is_explained:
+        return
+    for step in result.steps[1:]:
+        best = [path for path in result.paths if len(path.nodes) == step.depth + 1]
+        pruned = {
+            "in the path already": step.revisits,
+            "same statements in another order": step.duplicates,
+            "not among the rescored": step.not_rescored,
+            "beam width": step.beam_full,
+        }
+        hits = [Hit(str(graph.ids[path.nodes[-1]]), path.score) for path in best]
+        reasons = {reason: count for reason, count in pruned.items() if count}
+        session.note_hop(Hop(step.depth, step.expanded, step.kept, reasons, hits, name="beam"))
+    for path in result.paths[:_SHOWN]:
+        session.note_path([str(graph.ids[node]) for node in path.nodes], path.score)
+
+
+def _why(session: Session, hits: Sequence[Hit], *, first: Sequence[Hit], found: _Found) -> Why:
+    """The rank score, that of stage 1, and the best path through a passage."""
+    stage = {hit.id: hit.score for hit in first}
+    why: dict[str, dict[str, float | str]] = {
+        hit.id: {"pagerank": hit.score, "stage_1": stage.get(hit.id, 0.0)} for hit in hits
+    }
+    ids = found.graph.ids
+    nodes = {node for path in found.paths for node in path.nodes}
+    records = session.records(Kind.STATEMENT, sorted(str(ids[node]) for node in nodes), made=Statement)
+    for path in found.paths:
+        texts = [records[str(ids[node])] for node in path.nodes if str(ids[node]) in records]
+        for statement in texts:
+            if statement.chunk_id in why and "path" not in why[statement.chunk_id]:
+                why[statement.chunk_id]["path"] = " -> ".join(" ".join(item.text.split()) for item in texts)
+                why[statement.chunk_id]["path_score"] = path.score
+    return why
+
+
+def _statements(session: Session, *, found: _Found, chunks: Sequence[Hit]) -> Ranked:
+    """Statements: those of the paths, best path first (1 + its score), then those of the ranked passages.
+
+    The score of the latter is the product of their similarity to the question and of the share of the best passage that their
+    passage has, so below 1.
+    """
+    ids = [str(item) for item in found.graph.ids]
+    scores: dict[str, float] = {}
+    why: dict[str, dict[str, float | str]] = {}
+    records = session.records(Kind.STATEMENT, ids, made=Statement)
+    shares = {hit.id: hit.score / (chunks[0].score or 1.0) for hit in chunks}
+    cosines = session.similarities(Kind.STATEMENT, ids)
+    for path in found.paths:
+        names = [ids[node] for node in path.nodes]
+        text = " -> ".join(" ".join(records[name].text.split()) for name in names if name in records)
+        for name in names:
+            if name not in scores:
+                scores[name] = 1.0 + path.score
+                why[name] = {"path_score": path.score, "path": text, "cosine": cosines.get(name, 0.0)}
+    for name, record in records.items():
+        if name not in scores:
+            cosine, share = max(cosines.get(name, 0.0), 0.0), shares.get(record.chunk_id, 0.0)
+            scores[name] = cosine * share
+            why[name] = {"cosine": cosine, "passage": share}
+    order = sorted(scores, key=lambda name: (-scores[name], name))
+    return Ranked(Kind.STATEMENT, [Hit(name, scores[name]) for name in order], why)

@@ -1,0 +1,142 @@
+"""Paths of statements inside a pulled subgraph: what follows a statement, and what a path scores (PropRAG 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.beam import BeamPath
+from hlgraph.algorithms.frontier import Candidates, Children, children_of
+from hlgraph.algorithms.projection import incidence
+from hlgraph.records import Kind, Relationship
+from hlgraph.retrieve.lexical import Coverage
+from hlgraph.subgraph import Csr, Subgraph
+
+SEMANTIC = 0.6
+"""The share of the cosine in a score that words have a part in, as in the local reranker."""
+
+
+class StatementGraph(NamedTuple):
+    """The statements of a subgraph and how they are joined; all indices are into these arrays.
+
+    Attributes
+    ----------
+    ids : shape (s,): ids of statements, ascending
+    mentions : CSR (s, e): 1 where a statement mentions an entity
+    synonyms : CSR (e, e): 1 where two entities are synonyms, symmetric
+    following : CSR (s, s): statements that share an entity, or have entities that are synonyms
+    entity_ids : shape (e,): ids of entities, ascending
+    """
+
+    ids: NDArray[np.str_]
+    mentions: Csr
+    synonyms: Csr
+    following: Csr
+    entity_ids: NDArray[np.str_]
+
+
+def statement_graph(graph: Subgraph) -> StatementGraph:
+    """The statements of a subgraph, joined by shared and by synonymous entities."""
+    statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
+    mentions, _ = incidence(graph)
+    edges = graph.edges[Relationship.SYNONYM][entities][:, entities]
+    synonyms = sp.csr_array(((edges + edges.T) > 0).astype(np.float32))
+    linked = sp.csr_array(mentions @ (synonyms + sp.eye_array(len(entities), dtype=np.float32, format="csr")))
+    following = sp.csr_array(linked @ mentions.T)
+    following.sort_indices()
+    return StatementGraph(graph.ids[statements], mentions, synonyms, following, graph.ids[entities])
+
+
+class PathFrontier:
+    """Answers a beam search over the statements of a subgraph.
+
+    The first score of a path is the cosine of the question to the mean of its embeddings, the exact one that to the
+    embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.
+
+    Parameters
+    ----------
+    graph : the statements
+    vectors : shape (s, d), normalised
+    question : shape (d,), normalised
+    texts : of the statements
+    embed : texts to normalised vectors, for exact scores
+    coverage : how much of the question paths cover; None: words have no part
+
+    References
+    ----------
+    PropRAG, section 5.3, path scoring. ``coverage`` is ours.
+    """
+
+    def __init__(
+        self,
+        graph: StatementGraph,
+        vectors: NDArray[np.float32],
+        *,
+        question: NDArray[np.float32],
+        texts: Sequence[str],
+        embed: Callable[[Sequence[str]], NDArray[np.float32]],
+        coverage: Coverage | None = None,
+    ) -> None:
+        self._graph = graph
+        self._vectors = vectors
+        self._question = question
+        self._texts = texts
+        self._embed = embed
+        self._coverage = coverage
+
+    def expand(self, nodes: NDArray[np.intp]) -> Children:
+        """Statements that share an entity with the last one, or have a synonym of one of its entities."""
+        found = children_of(self._graph.following, nodes)
+        return Children(found.owner, found.nodes, self._graph.ids[found.nodes])
+
+    def score(self, candidates: Candidates) -> NDArray[np.float64]:
+        """By the mean of the embeddings."""
+        sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
+        lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
+        return self._covered((sums @ self._question) / lengths, candidates)
+
+    def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
+        """By the embedding of the texts in order."""
+        vectors = self._embed([" ".join(self._texts[node] for node in path) for path in candidates.paths.tolist()])
+        return self._covered(vectors @ self._question, candidates)
+
+    def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
+        found = np.asarray(cosines, dtype=np.float64)
+        if self._coverage is None:
+            return found
+        return SEMANTIC * np.maximum(found, 0) + (1 - SEMANTIC) * self._coverage.of(candidates.paths)
+
+
+def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: int) -> NDArray[np.float64]:
+    """Shape (e,): the entities of paths by the sum of the scores of all statements of all paths that mention them.
+
+    Each statement has the score of its path; an entity that a path reaches as a synonym of one before gets that score once
+    more. The ``most`` highest stay, over the highest; the others are 0. Ties by id.
+
+    References
+    ----------
+    PropRAG, appendix A.6.
+    """
+    totals = np.zeros(len(graph.entity_ids))
+    for nodes, score in paths:
+        for place, node in enumerate(nodes):
+            entities = _row(graph.mentions, node)
+            totals[entities] += score
+            before = _row(graph.mentions, nodes[place - 1]) if place else entities[:0]
+            if len(before) and not len(np.intersect1d(before, entities)):
+                reached = graph.synonyms[before].indices
+                totals[np.intersect1d(reached, entities)] += score
+    order = np.lexsort((graph.entity_ids, -totals))[:most]
+    weights = np.zeros(len(totals))
+    if len(order) and totals[order[0]] > 0:
+        weights[order] = np.maximum(totals[order], 0) / totals[order[0]]
+    return weights
+
+
+def _row(matrix: Csr, row: int) -> NDArray[np.int32]:
+    found: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return found

@@ -1,0 +1,258 @@
+"""Tables in the text of a chunk: Markdown, rows with one delimiter, and lines of keys and values.
+
+The readers hand on tables of HTML and DOCX as Markdown; in plain text and PDF they stand as delimited rows or as lines
+such as ``Total assets: 5,234``. Every function is linear in the length of its text.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Cell(NamedTuple):
+    """One value of a table: the span of its row in the text, and what the table says it is (parts may be empty)."""
+
+    start: int
+    end: int
+    row: str
+    column: str
+    caption: str
+    value: str
+
+
+class _Line(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+_LINE = re.compile(r"[^\n\r]+")
+_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_BARRED = re.compile(r"\s*\|.*\|\s*")
+_BAR = re.compile(r"(?<!\\)\|")
+_HAS_DIGIT = re.compile(r"\d")
+# A value, not a name with a number in it: nothing but digits, separators, signs, currency and short units.
+_VALUE = re.compile(
+    r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
+)
+_KEY_VALUE = re.compile(r"\s*(?:[-*+•]\s+)?(?P<key>[^\W\d_][^:=|\t]{0,58}?)\s*(?:[:=]|\.{3,})\s*(?P<value>\S.{0,80})")
+_DELIMITERS = "\t;|,"
+_UNIT = re.compile(r"\(.*\)$|in\s", re.IGNORECASE)
+_NAMES_TABLE = re.compile(r"(?:table|tab\.)\s|.*:$|.*\(in\s[^()]{1,60}\)$", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:sub)?total\b", re.IGNORECASE)
+_LONGEST_LINE = 2_000
+_LONGEST_LABEL = 80
+_LONGEST_CAPTION = 160
+
+
+def cells(text: str) -> list[Cell]:
+    """The values of all tables in a text, in order.
+
+    Markdown tables have a rule below the head; without a head their columns have no labels. Rows with a tab, semicolon, bar
+    or comma count as a table where lines on end have as many cells (three with commas, else two), the first holds labels or
+    years and each of the others a value. Keys with values count from two lines on end, one of them a number.
+
+    The label of a row is its first cells that are no values (its first cell with the head of that column, where all are
+    values), below the label of the section that it stands in; a section is a row with one cell, and ends with its total.
+    The caption is the line above that names a unit or the table, and the head of the column of labels in brackets.
+
+    Examples
+    --------
+    >>> made = cells("| (in millions) | 2023 |\\n| --- | --- |\\n| Revenue | 5,234 |")
+    >>> [(cell.row, cell.column, cell.caption, cell.value) for cell in made]
+    [('Revenue', '2023', '(in millions)', '5,234')]
+    """
+    lines = [_Line(match.start(), match.end(), match[0]) for match in _LINE.finditer(text)]
+    found: list[Cell] = []
+    at = 0
+    while at < len(lines):
+        size, made = _table_at(lines, at)
+        found.extend(made)
+        at += max(size, 1)
+    return found
+
+
+def _table_at(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
+    """How many lines the table that begins at a line has, and its cells; none where there is no table."""
+    for kind in (_markdown, _delimited, _keyed):
+        size, made = kind(lines, at)
+        if size:
+            return size, made
+    return 0, []
+
+
+def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
+    has_head = (
+        at + 1 < len(lines) and "|" in lines[at].text and _is_next(lines, at + 1) and _is_rule(lines[at + 1].text)
+    )
+    if not has_head and not _BARRED.match(lines[at].text):
+        return 0, []
+    size = 2 if has_head else 1
+    while at + size < len(lines) and _is_next(lines, at + size):
+        line = lines[at + size].text
+        if "|" not in line or not (has_head or _BARRED.match(line)):
+            break
+        size += 1
+    block = lines[at + 2 if has_head else at : at + size]
+    rows = [(line, _bars(line.text)) for line in block if not _is_rule(line.text)]
+    return size, _made(_bars(lines[at].text) if has_head else [], rows, _caption(lines, at))
+
+
+def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
+    for delimiter in _DELIMITERS:
+        head = _split(lines[at].text, delimiter)
+        least = 3 if delimiter == "," else 2
+        if not _is_head(head):
+            continue
+        rows: list[tuple[_Line, list[str]]] = []
+        while at + 1 + len(rows) < len(lines) and _is_next(lines, at + 1 + len(rows)):
+            parts = _split(lines[at + 1 + len(rows)].text, delimiter)
+            if len(parts) != len(head) or not any(map(_is_value, parts)):
+                break
+            rows.append((lines[at + 1 + len(rows)], parts))
+        if 1 + len(rows) >= least:
+            return 1 + len(rows), _made(head, rows, _caption(lines, at))
+    return 0, []
+
+
+def _is_head(names: list[str]) -> bool:
+    """Whether these label columns: words, or years that are all different; a row of values does not."""
+    labels = names[1:]
+    if not labels or not all(0 < len(name) <= _LONGEST_LABEL for name in labels):
+        return False
+    if not any(map(_is_value, labels)):
+        return True
+    return not _is_value(names[0]) and all(map(_is_year, labels)) and len(set(labels)) == len(labels)
+
+
+def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
+    pairs: list[tuple[_Line, str, str]] = []
+    while at + len(pairs) < len(lines) and (not pairs or _is_next(lines, at + len(pairs))):
+        line = lines[at + len(pairs)]
+        match = _KEY_VALUE.fullmatch(line.text.rstrip()) if len(line.text) <= _LONGEST_CAPTION else None
+        if match is None:
+            break
+        pairs.append((line, _bare(match["key"]), _bare(match["value"])))
+    values = [pair for pair in pairs if _is_value(pair[2])]
+    if len(pairs) < 2:
+        return 0, []
+    caption = _caption(lines, at)
+    return len(pairs), [Cell(line.start, line.end, key, "", caption, value) for line, key, value in values]
+
+
+def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str) -> list[Cell]:
+    """The cells of a table from its head (may be empty) and its rows."""
+    width = max((len(parts) for _, parts in rows), default=0)
+    head = [*head, *[""] * (width - len(head))]
+    first = 0
+    while head and first < len(rows) - 1 and _goes_on_with_head(rows[first][1]):
+        head = _joined(head, rows[first][1])
+        first += 1
+    if head and _UNIT.match(head[0]) and head[0] not in caption:
+        caption = f"{caption} {head[0]}".strip()
+    section = ""
+    found: list[Cell] = []
+    for line, parts in rows[first:]:
+        filled = [part for part in parts if part]
+        if len(filled) == 1 and not _is_value(filled[0]) and len(parts) > 1:
+            section = filled[0].rstrip(":")
+            continue
+        label, begin = _row_label(parts, head)
+        row = ", ".join(part for part in (section, label) if part)
+        found.extend(
+            Cell(line.start, line.end, row, head[at] if at < len(head) else "", caption, part)
+            for at, part in enumerate(parts)
+            if at >= begin and _is_value(part)
+        )
+        if _TOTAL.match(label):
+            section = ""
+    return found
+
+
+def _goes_on_with_head(parts: list[str]) -> bool:
+    """Whether a row below the head is a second line of it: no label in front, and years or words above the values."""
+    return (
+        len(parts) > 1
+        and not parts[0]
+        and any(parts)
+        and not any(_is_value(part) and not _is_year(part) for part in parts)
+    )
+
+
+def _joined(head: list[str], below: list[str]) -> list[str]:
+    """Two lines of a head as one; a label that spans columns stands above all of them."""
+    above: list[str] = []
+    for at, name in enumerate(head):
+        spans = not name and at > 1 and at < len(below) and below[at]
+        above.append(above[-1] if spans else name)
+    return [" ".join(part for part in pair if part) for pair in zip(above, [*below, *[""] * len(head)], strict=False)]
+
+
+def _row_label(parts: list[str], head: list[str]) -> tuple[str, int]:
+    """What a row is about, and where its values begin."""
+    names = []
+    for part in parts:
+        if _is_value(part):
+            break
+        names.append(part)
+    label = ", ".join(name for name in names if name and not _is_sign(name))
+    if label or len(parts) < 2:
+        return label, len(names)
+    if names:  # blank cells and signs only
+        return "", len(names)
+    name = head[0] if head else ""
+    return f"{name} {parts[0]}".strip(), 1
+
+
+def _caption(lines: Sequence[_Line], at: int) -> str:
+    """The line above a table, where it names a unit or the table."""
+    if not at:
+        return ""
+    above = _bare(lines[at - 1].text.strip().lstrip("#").strip())
+    return above if len(above) <= _LONGEST_CAPTION and "|" not in above and _NAMES_TABLE.match(above) else ""
+
+
+def _is_next(lines: Sequence[_Line], at: int) -> bool:
+    """Whether no blank line parts a line from the one above it."""
+    gap = lines[at].start - lines[at - 1].end
+    return gap <= 2 and bool(lines[at].text.strip()) and len(lines[at].text) <= _LONGEST_LINE
+
+
+def _is_rule(line: str) -> bool:
+    return "-" in line and len(line) <= _LONGEST_LINE and _RULE.fullmatch(line.strip()) is not None
+
+
+def _bars(line: str) -> list[str]:
+    parts = _BAR.split(line.strip())
+    parts = parts[1:] if parts and not parts[0].strip() else parts
+    parts = parts[:-1] if parts and not parts[-1].strip() else parts
+    return [_bare(part.replace("\\|", "|")) for part in parts]
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    if delimiter not in line or len(line) > _LONGEST_LINE:
+        return []
+    try:
+        return [_bare(part) for part in next(csv.reader([line], delimiter=delimiter, strict=True))]
+    except csv.Error:
+        return []
+
+
+def _bare(text: str) -> str:
+    """Words of a cell without marks of emphasis."""
+    return " ".join(text.replace("**", "").replace("__", "").split())
+
+
+def _is_value(part: str) -> bool:
+    return len(part) <= _LONGEST_LABEL and _HAS_DIGIT.search(part) is not None and _VALUE.fullmatch(part) is not None
+
+
+def _is_year(part: str) -> bool:
+    return re.fullmatch(r"(?:1[5-9]|20)\d\d", part) is not None
+
+
+def _is_sign(part: str) -> bool:
+    return not any(each.isalnum() for each in part)

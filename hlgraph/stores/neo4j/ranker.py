@@ -1,0 +1,201 @@
+"""Personalised PageRank on the server (GDS), and in process where the server cannot: no plugin, no memory, a filter."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections import defaultdict
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from hlgraph.algorithms.projection import NODE_KINDS
+from hlgraph.errors import StoreError, StoreUnavailableError, UnknownNameError
+from hlgraph.records import Hit, Kind
+from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
+from hlgraph.stores.neo4j.rows import PLURAL
+from hlgraph.stores.neo4j.server import BATCH, Row, Server
+from hlgraph.stores.protocols import Ranker, RankQuery, Scope
+from hlgraph.stores.ranking import check_query
+
+_log = logging.getLogger(__name__)
+_KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY)
+PLUGIN = "gds.version"
+"""The function that is there where the plugin is."""
+_ALL = 1 << 31
+_RUNS = 8
+"""So many different weights of seeds are worth a run each, where GDS does not know weights of seeds."""
+_FINER = 1e-6
+"""GDS compares its tolerance with each node's change, a query names the sum: of no more than a million nodes worth of it."""
+_Shares = dict[Kind, dict[str, float]]
+
+
+class _Seeds(NamedTuple):
+    """Shares of the seeds that are nodes of the graph, by kind and id: of those with edges, and of those without."""
+
+    joined: _Shares
+    alone: _Shares
+
+    @property
+    def has_joined(self) -> bool:
+        return any(self.joined.values())
+
+
+class GdsRanker:
+    """See :class:`hlgraph.stores.protocols.Ranker`.
+
+    ``gds.pageRank`` over a projection of the shape, made once a version of the corpus. GDS lets go what reaches a node
+    without edges, as :mod:`hlgraph.algorithms.walk` does; the scores are divided by their sum in the same way. Always exact:
+    a query's ``epsilon`` is not needed.
+
+    ``fallback`` ranks under a filter, since projections hold whole corpora, and wherever the server cannot: then a warning
+    says why, once.
+    """
+
+    def __init__(self, server: Server, *, fallback: Ranker) -> None:
+        self._server = server
+        self._gds = GraphDataScience(server)
+        self._fallback = fallback
+        self._has_gds: bool | None = None
+        self._takes_weights: bool | None = None
+        self._failed: dict[str, str] = {}
+        self._warned: set[str] = set()
+        self._guard = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Drop the projections that were made here; those of a server that went away went with it."""
+        try:
+            self._gds.close()
+        except StoreError as lost:
+            _log.info("projections were not dropped: %s", lost)
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """See the protocol."""
+        check_query(query)
+        if not self._why_never(scope):
+            try:
+                hits = self._rank(query, scope.corpus)
+            except StoreUnavailableError as error:
+                self._failed[scope.corpus] = str(error)
+                self._warn(str(error))
+            else:
+                self._failed.pop(scope.corpus, None)
+                return hits
+        return self._fallback.rank(query, scope=scope)
+
+    def why_in_process(self, scope: Scope) -> str:
+        """Why the server does not rank in this scope, or did not the last time; empty when it does."""
+        return self._why_never(scope) or self._failed.get(scope.corpus, "")
+
+    def _why_never(self, scope: Scope) -> str:
+        if scope.where is not None or scope.sources is not None:
+            return "the filter is applied on every hop, which a projection of the whole corpus cannot"
+        if self._has_gds is None:
+            self._has_gds = bool(self._server.ask("admin/find_plugin_functions", function=PLUGIN))
+            if not self._has_gds:
+                self._warn("the Graph Data Science plugin (GDS) is not installed; install it to rank on the server")
+        return "" if self._has_gds else "the server has no Graph Data Science plugin (GDS)"
+
+    def _warn(self, why: str) -> None:
+        with self._guard:
+            is_new = why not in self._warned
+            self._warned.add(why)
+        if is_new:
+            _log.warning("ranking in process, around the seeds: %s", why)
+
+    def _rank(self, query: RankQuery, corpus: str) -> list[Hit]:
+        kinds = NODE_KINDS[query.shape] & (query.kinds or NODE_KINDS[query.shape])
+        try:
+            return self._gds.on(
+                ShapeProjection(corpus, query.shape), lambda name: self._run(query, corpus, name=name, kinds=kinds)
+            )
+        except UnknownNameError:
+            return []
+
+    def _run(self, query: RankQuery, corpus: str, *, name: str, kinds: frozenset[Kind]) -> list[Hit]:
+        seeds = self._seeds(query, corpus)
+        # The sum of all changes after so many steps is below the tolerance.
+        steps = math.ceil(math.log(query.tolerance) / math.log(query.damping)) if query.damping else 1
+        options: Row = {
+            "name": name,
+            "corpus": corpus,
+            "kinds": sorted(kind.value for kind in kinds),
+            "damping": query.damping,
+            "tolerance": query.tolerance * _FINER,
+            "max_iterations": max(1, steps),
+        }
+        scores = self._scores(seeds.joined, query.k, options=options) if seeds.has_joined else {}
+        kept = 1 - query.damping
+        scores |= {key: kept * share for kind in kinds for key, share in seeds.alone.get(kind, {}).items()}
+        best = sorted(scores, key=lambda key: (-scores[key], key))[: query.k]
+        alone = sum(share for shares in seeds.alone.values() for share in shares.values())
+        return [Hit(key, scores[key] / (1 - query.damping * alone)) for key in best]
+
+    def _scores(self, seeds: _Shares, k: int, *, options: Row) -> dict[str, float]:
+        """The best ``k`` at least: in one run where seeds are of one weight or GDS knows weights, else in a run a weight."""
+        weights = sorted({share for shares in seeds.values() for share in shares.values()})
+        if len(weights) > 1 and self._takes_weights is not False:
+            try:
+                found = self._ask("retrieve/rank_nodes", _rows(seeds), k, options=options)
+            except StoreUnavailableError:
+                raise
+            except StoreError:
+                if self._takes_weights:
+                    raise
+                # Where this fails too, the projection or a seed is gone, and the weights are not to blame.
+                self._ask("retrieve/rank_evenly", _rows(seeds), 1, options=options)
+                self._takes_weights = False
+            else:
+                self._takes_weights = True
+                return found
+        if len(weights) > _RUNS:
+            raise StoreUnavailableError(
+                f"{self._server.url}: this version of GDS knows no weights of seeds; a newer one ranks on the server"
+            )
+        scores: defaultdict[str, float] = defaultdict(float)
+        for weight in weights:
+            # PageRank is linear in the weights: whole rankings are added.
+            most = k if len(weights) == 1 else _ALL
+            found = self._ask("retrieve/rank_evenly", _rows(seeds, weight=weight), most, options=options)
+            for key, score in found.items():
+                scores[key] += weight * score
+        return dict(scores)
+
+    def _ask(self, name: str, rows: Row, k: int, *, options: Row) -> dict[str, float]:
+        found = self._server.ask(name, k=k, **rows, **options)
+        return {str(row["id"]): _number(row["score"]) for row in found}
+
+    def _seeds(self, query: RankQuery, corpus: str) -> _Seeds:
+        wanted = sorted(key for key, weight in query.seed_weights.items() if weight > 0)
+        rows = [
+            row
+            for start in range(0, len(wanted), BATCH)
+            for row in self._server.ask(
+                "retrieve/find_rank_seeds", ids=wanted[start : start + BATCH], corpus=corpus, shape=query.shape.value
+            )
+        ]
+        total = sum(query.seed_weights[str(row["id"])] for row in rows)
+        found = _Seeds({kind: {} for kind in _KINDS}, {kind: {} for kind in _KINDS})
+        for row in rows:
+            key, kind = str(row["id"]), Kind(str(row["kind"]))
+            (found.joined if row["is_joined"] else found.alone)[kind][key] = query.seed_weights[key] / total
+        return found
+
+
+def _rows(seeds: _Shares, *, weight: float | None = None) -> Row:
+    """The seeds (of one weight) as the queries name them."""
+    return {
+        PLURAL[kind]: [
+            {"id": key, "weight": share} for key, share in seeds[kind].items() if weight is None or share == weight
+        ]
+        for kind in _KINDS
+    }
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,240 @@
+"""Queries of people on Neo4j: one reading transaction with a time limit, names looked up in it, values made plain."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+import neo4j
+from neo4j import exceptions as foreign
+from neo4j.graph import Node, Path, Relationship
+
+from hlgraph import queries
+from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
+from hlgraph.ids import entity_id, normalise_name
+from hlgraph.queries import Query
+from hlgraph.query_params import ParameterValue
+from hlgraph.stores.cypher import Limits, Plain, Table
+from hlgraph.stores.neo4j.mapped import LOCK_STOPPED, TIMED_OUT, mapped
+from hlgraph.stores.neo4j.server import Row, Server
+
+_Ask: TypeAlias = Callable[..., list[Row]]
+"""Runs a query of the library by name."""
+_FETCH = 1_000
+_SUGGESTED = 20
+_SHOWN = 5
+# Of a name that is looked for: Lucene takes some hundred parts, and a word with errors becomes many.
+_WORDS, _LETTERS = 12, 300
+_LUCENE = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
+_WORD = re.compile(r"\w+")
+# Times come with nine digits behind the second.
+_ZEROS = re.compile(r"(?:(\.\d*?[1-9])|\.)0+(?!\d)")
+_SLOW = (TIMED_OUT, LOCK_STOPPED, "Neo.ClientError.Transaction.TransactionTimedOut")
+_WRITES = "Neo.ClientError.Statement.AccessMode"
+# What the author of the query mends: its text, or a value in it.
+_OF_THE_QUERY = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.")
+
+
+class Neo4jReader:
+    """Reads one database; see :class:`hlgraph.stores.cypher.CypherReader`. Writing is refused by the server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
+        """See the protocol."""
+        began = time.perf_counter()
+        at_once = min(_FETCH, limits.max_rows + 1)
+        with (
+            mapped(self._server.url),
+            self._server.reading(timeout=limits.timeout, fetch_size=at_once) as transaction,
+        ):
+            try:
+                sent = _looked_up(functools.partial(self._ask, transaction), query, params=params, corpus=corpus)
+                result = transaction.run(query.text, sent)
+                columns = tuple(result.keys())
+                found = result.fetch(limits.max_rows + 1)
+            except foreign.Neo4jError as error:
+                _blame(query, error, limits)
+                raise
+        rows = tuple(
+            {key: plain(value) for key, value in zip(columns, record.values(), strict=True)}
+            for record in found[: limits.max_rows]
+        )
+        self._server.count(1, len(rows))
+        milliseconds = (time.perf_counter() - began) * 1000
+        return Table(columns, rows, len(found) > limits.max_rows, milliseconds, sent)
+
+    def _ask(self, transaction: neo4j.Transaction, name: str, **params: object) -> list[Row]:
+        """All rows of a query of the library."""
+        rows = [record.data() for record in transaction.run(queries.load(name).text, params)]
+        self._server.count(1, len(rows))
+        return rows
+
+
+def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
+    """Raise what is the fault of the query; return for the rest."""
+    code = error.code or ""
+    said = ((error.message or "").splitlines() or [""])[0][:200]
+    if code in _SLOW:
+        raise StoreUnavailableError(
+            f"{query.name} took longer than {limits.timeout:g} s; ask for less, or give it more time (--timeout)"
+        ) from error
+    if code == _WRITES:
+        raise InputError(f"{query.name} writes ({said}); queries here may only read") from error
+    if code.startswith(_OF_THE_QUERY):
+        raise InputError(
+            f"{query.name}: the server cannot run it ({said}); mend the query or the values given"
+        ) from error
+
+
+# Names
+
+
+def _looked_up(
+    ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
+) -> dict[str, ParameterValue]:
+    """The values to send: names of entities and sources turned into ids, in two or three queries for all of them."""
+    sent = dict(params)
+    named = {
+        kind: {item.name: str(params[item.name]) for item in query.parameters if item.kind == kind}
+        for kind in ("entity", "source")
+    }
+    if "corpus" in query.params or any(named.values()):
+        _check_corpus(ask, corpus)
+    if named["entity"]:
+        ids = _entities(ask, set(named["entity"].values()), corpus)
+        sent |= {name: ids[given] for name, given in named["entity"].items()}
+    if named["source"]:
+        ids = _sources(ask, set(named["source"].values()), corpus)
+        sent |= {name: ids[given] for name, given in named["source"].items()}
+    return sent
+
+
+def _check_corpus(ask: _Ask, corpus: str) -> None:
+    held = sorted(str(row["name"]) for row in ask("persist/read_corpora"))
+    if corpus not in held:
+        raise UnknownNameError(f"there is no corpus {corpus!r}; there are: {', '.join(held) or 'none'}")
+
+
+def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
+    """The id of the entity that each name or id is one of: an id, the name under which it is stored, or an alias."""
+    tried = {name: (name, entity_id(corpus, name)) for name in sorted(names)}
+    wanted = sorted({each for some in tried.values() for each in some})
+    held = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
+    found = {name: next((each for each in some if each in held), "") for name, some in tried.items()}
+    missing = [name for name, each in found.items() if not each]
+    if missing:
+        phrases = [_phrase(name) for name in missing]
+        rows = ask("retrieve/suggest_entities", corpus=corpus, phrases=phrases, k=_SUGGESTED)
+        for number, name in enumerate(missing):
+            found[name] = _by_alias(name, [row for row in rows if row["phrase"] == number], corpus)
+    return found
+
+
+def _phrase(name: str) -> str:
+    """A query of Lucene for a name: all of it as it stands, before any of its words with a letter or two wrong."""
+    words = [f"{word.lower()}~" for word in _WORD.findall(name)[:_WORDS]]
+    whole = _LUCENE.sub(r"\\\1", name[:_LETTERS])
+    return " ".join([f'"{whole}"^9', *words])
+
+
+def _by_alias(name: str, rows: list[Row], corpus: str) -> str:
+    wanted = normalise_name(name)
+    fits = [row for row in rows if wanted in {normalise_name(each) for each in _texts(row["aliases"])}]
+    if len(fits) == 1:
+        return str(fits[0]["id"])
+    if fits:
+        listed = ", ".join(f"{row['name']} ({row['id']})" for row in fits)
+        raise InputError(f"{name!r} names several entities of corpus {corpus!r}: {listed}; give the id of one")
+    near = list(dict.fromkeys(str(row["name"]) for row in rows))[:_SHOWN]
+    mend = f"did you mean {' or '.join(near)}?" if near else "run: hlgraph cypher run find_entities --name WORDS"
+    raise UnknownNameError(f"there is no entity {name!r} in corpus {corpus!r}; {mend}")
+
+
+def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
+    """The id of the source that each name is the id, uri, title, or end of the uri of: the first of them that any fits."""
+    lowered = sorted({name.lower() for name in names})
+    rows = ask("retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
+    found = {}
+    for name in sorted(names):
+        low = name.lower()
+        steps = (
+            [row for row in rows if row["id"] == low],
+            [row for row in rows if row["uri"] == name],
+            [row for row in rows if str(row["title"]).lower() == low],
+            [row for row in rows if str(row["uri"]).lower().endswith(f"/{low}") or str(row["uri"]).lower() == low],
+        )
+        fits = next((step for step in steps if step), [])
+        if not fits:
+            raise UnknownNameError(
+                f"no source of corpus {corpus!r} has the title, uri or id {name!r}; run: hlgraph cypher run list_sources"
+            )
+        if len(fits) > 1:
+            listed = ", ".join(f"{row['uri']} ({row['id']})" for row in fits[:_SHOWN])
+            raise InputError(f"{name!r} names {len(fits)} sources: {listed}; give the id of one")
+        found[name] = str(fits[0]["id"])
+    return found
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+# Values
+
+
+def plain(value: object) -> Plain:
+    """A value of the driver as JSON has it; see :data:`hlgraph.stores.cypher.Plain`.
+
+    Numbers that JSON lacks (NaN, infinity) and kinds that hlgraph does not know become texts, bytes become base64.
+
+    Examples
+    --------
+    >>> plain({"day": neo4j.time.Date(2024, 3, 5), "shares": [0.5, float("nan")]})
+    {'day': '2024-03-05', 'shares': [0.5, 'nan']}
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Node | Relationship | Path):
+        return _of_graph(value)
+    if isinstance(value, Mapping):
+        return _mapped(value.items())
+    # A point is a tuple too; its text says which coordinates these are.
+    is_several = isinstance(value, list | set | frozenset) or type(value) is tuple
+    return _listed(value) if is_several and isinstance(value, Iterable) else _as_text(value)
+
+
+def _of_graph(value: Node | Relationship | Path) -> Plain:
+    if isinstance(value, Node):
+        return {"labels": _listed(sorted(value.labels)), "properties": _mapped(value.items())}
+    if isinstance(value, Path):
+        return {"nodes": _listed(value.nodes), "relationships": _listed(value.relationships)}
+    start, end = (_key(node) for node in value.nodes)
+    return {"type": value.type, "start": start, "end": end, "properties": _mapped(value.items())}
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode("ascii")
+    return _ZEROS.sub(r"\1", value.iso_format()) if hasattr(value, "iso_format") else str(value)
+
+
+def _listed(values: Iterable[object]) -> list[Plain]:
+    return [plain(item) for item in values]
+
+
+def _mapped(items: Iterable[tuple[object, object]]) -> dict[str, Plain]:
+    return {str(key): plain(item) for key, item in items}
+
+
+def _key(node: Node | None) -> Plain:
+    """The id that hlgraph gives a node, else the server's: nodes at the end of a relationship may come without properties."""
+    return None if node is None else plain(node.get("id", node.element_id))

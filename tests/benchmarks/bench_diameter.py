@@ -1,0 +1,137 @@
+"""Search under a bound on the diameter: how far from the optimum, and what each way to search costs.
+
+    PYTHONPATH=tests/support python tests/benchmarks/bench_diameter.py [--graphs 100] [--nodes 12] [--large 20000]
+
+The gap is against brute force on small random graphs: the sum of similarities of what is found over that of the best set of
+the same bound, where both have k nodes, and how often k nodes were found where there are k. The times are those of one search
+over a large made-up graph with hubs, each way in turn. No data are needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import scipy.sparse as sp
+from measure import medians, say, table
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
+from hlgraph.algorithms.distances import hops_within
+from hlgraph.subgraph import Csr
+
+_K = 4
+_LARGE_K = 20
+_DEGREE = 10
+
+Search = Callable[[Csr, NDArray[np.float64], NDArray[np.intp], DiameterBounds], Selection]
+
+
+def _in(graph: Csr, scores: NDArray[np.float64], first: NDArray[np.intp], bounds: DiameterBounds) -> Selection:
+    return in_filter(graph, scores, entries=first[:10], bounds=bounds)
+
+
+def _post(graph: Csr, scores: NDArray[np.float64], first: NDArray[np.intp], bounds: DiameterBounds) -> Selection:
+    return post_filter(graph, scores, candidates=first, bounds=bounds)
+
+
+WAYS: Mapping[str, tuple[Search, dict[str, int]]] = {
+    "post_filter": (_post, {}),
+    "post_filter, 5 starts": (_post, {"starts": 5}),
+    "in_filter": (_in, {}),
+    "in_filter, no pruning": (_in, {"centers": 0}),
+    "in_filter, 3 centers": (_in, {"centers": 3}),
+    "in_filter, 5 starts": (_in, {"starts": 5}),
+}
+
+
+def optimum(inside: NDArray[np.bool_], scores: NDArray[np.float64], bounds: DiameterBounds) -> float | None:
+    """The highest sum of similarities of k nodes that keep the bound; None where there are none."""
+    limit = bounds.max_diameter
+    hops = hops_within(inside, max_hops=limit)
+    best: float | None = None
+    for members in itertools.combinations(range(len(inside)), bounds.k):
+        total = float(scores[list(members)].sum())
+        if best is not None and total <= best:
+            continue
+        at = np.ix_(members, members)
+        held = hops[at] if bounds.distance is Distance.GRAPH else hops_within(inside[at], max_hops=limit)
+        if held.max() <= limit:
+            best = total
+    return best
+
+
+def gaps(count: int, nodes: int, distance: Distance) -> None:
+    """Show the share of the optimum and how often a whole set was found."""
+    rng = np.random.default_rng(0)
+    shares: dict[str, list[float]] = {name: [] for name in WAYS}
+    whole = dict.fromkeys(WAYS, 0)
+    possible = 0
+    for _ in range(count):
+        inside = np.triu(rng.random((nodes, nodes)) < 2.5 / nodes, 1)
+        inside |= inside.T
+        scores = rng.random(nodes)
+        best = optimum(inside, scores, DiameterBounds(k=_K, distance=distance))
+        if best is None:
+            continue
+        possible += 1
+        order = np.argsort(-scores, kind="stable")
+        for name, (search, options) in WAYS.items():
+            bounds = DiameterBounds(k=_K, distance=distance, **options)  # type: ignore[arg-type]
+            found = search(sp.csr_array(inside, dtype=np.float32), scores, order, bounds)
+            if found.is_complete:
+                whole[name] += 1
+                shares[name].append(float(scores[found.nodes].sum()) / best)
+    say(f"\ndistance {distance}: {possible} of {count} graphs of {nodes} nodes have {_K} within 2 hops")
+    rows = [
+        (name, f"{100 * whole[name] / possible:.0f} %", f"{100 * np.mean(found):.1f} %", f"{100 * np.min(found):.0f} %")
+        for name, found in shares.items()
+    ]
+    table(("search", "found k", "of the optimum, mean", "least"), rows)
+
+
+def times(size: int) -> None:
+    """Show what one search costs on a graph with hubs."""
+    rng = np.random.default_rng(1)
+    ends = (size ** rng.random((2, size * _DEGREE // 2))).astype(np.int64) - 1  # node n about as often as 1 / n
+    ends[1] = rng.integers(0, size, ends.shape[1])
+    half = sp.csr_array((np.ones(ends.shape[1], dtype=np.float32), (ends[0], ends[1])), shape=(size, size))
+    graph = sp.csr_array(half + half.T)
+    scores = rng.random(size)
+    order = np.argsort(-scores, kind="stable")[:200]
+    cases = list(itertools.product(Distance, WAYS))
+
+    def once(case: tuple[Distance, str]) -> Callable[[int], object]:
+        distance, name = case
+        search, options = WAYS[name]
+        bounds = DiameterBounds(k=_LARGE_K, distance=distance, **options)  # type: ignore[arg-type]
+        return lambda _: search(graph, scores, order, bounds)
+
+    found = medians([once(case) for case in cases], runs=5)
+    degrees = np.diff(graph.indptr)
+    say(
+        f"\none search for {_LARGE_K} of {size:,} nodes, {graph.nnz // 2:,} edges, the widest hub {degrees.max():,}, 200 candidates"
+    )
+    rows = [
+        (f"{name}, {distance}", f"{1000 * seconds:.1f} ms")
+        for (distance, name), seconds in zip(cases, found, strict=True)
+    ]
+    table(("search", "median"), rows)
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", type=int, default=100, metavar="N", help="small graphs")
+    parser.add_argument("--nodes", type=int, default=12, metavar="N", help="nodes of a small graph")
+    parser.add_argument("--large", type=int, default=20_000, metavar="N", help="nodes of the large graph")
+    chosen = parser.parse_args()
+    for distance in Distance:
+        gaps(chosen.graphs, chosen.nodes, distance)
+    times(chosen.large)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""The bake-off by the command line: runs that are kept and compared, folders, subsets, strategies that fail; bench."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from live_stores import opened, settings_for
+
+from hlgraph.cli import main
+from hlgraph.client import connect
+from hlgraph.errors import ModelError
+from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, measure, questions_for
+from hlgraph.records import Kind
+from hlgraph.retrieve import STRATEGIES
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, as_searched
+from hlgraph.retrieve.session import Session
+from hlgraph.settings import Settings
+
+PASSAGES = {
+    "p1": "Mara Quill built the mill of Tessing.",
+    "p2": "Ivo Brandt painted the harbour of Orne.",
+    "p3": "Tessing lies on the river Orne.",
+    "p4": "The poet Lene Voss wrote about the mill.",
+}
+QUESTIONS = (
+    ("q1", "Who built the mill of Tessing?", ["p1"], "dev", 1),
+    ("q2", "Who painted the harbour?", ["p2"], "dev", 1),
+    ("q3", "On which river lies the town of the mill?", ["p1", "p3"], "train", 2),
+)
+
+
+@dataclass(frozen=True)
+class Flaky:
+    """Finds chunks, but for questions about rivers."""
+
+    unit: ClassVar[Unit] = "chunk"
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        if "river" in session.request.question:
+            raise ModelError("rivers are too deep")
+        return as_searched(Kind.CHUNK, session.seeds(Kind.CHUNK, k), session=session)
+
+
+@dataclass(frozen=True)
+class Talking(Flaky):
+    """Would ask a chat model."""
+
+    needs_chat: ClassVar[bool] = True
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    assert isinstance(end.value.code, int)
+    return end.value.code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    found = tmp_path_factory.mktemp("bakeoff")
+    folder = found / "small"
+    folder.mkdir()
+    passages = [{"id": key, "title": "", "text": text} for key, text in PASSAGES.items()]
+    asked = [
+        {"id": key, "question": text, "supporting_passage_ids": gold, "subset": subset, "hops": hops}
+        for key, text, gold, subset, hops in QUESTIONS
+    ]
+    for name, rows in (("corpus", passages), ("questions", asked)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
+        patch.setenv("HLGRAPH_CACHE", str(found / "cache"))
+        for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):
+            patch.delenv(name, raising=False)
+        yield found
+
+
+def test_all_asks_every_strategy_that_needs_no_chat_model(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STRATEGIES, "talking", Talking)  # type: ignore[arg-type]
+    code, out, _ = call("eval", place / "small", "--json")
+    tree = json.loads(out)
+    assert code == 0
+    assert set(tree["strategies"]) == set(STRATEGIES) - {"talking"}
+    for figures in tree["strategies"].values():
+        assert figures["rows"] > 0
+        assert figures["bytes"] > 0
+        assert figures["p50_ms"] <= figures["p95_ms"] <= figures["p99_ms"]
+    assert tree["setting"]["extraction"] == "local"
+    assert tree["setting"]["parameters"]["statement"]["candidates"] == 100
+
+
+def test_a_run_is_kept_compared_and_written(place: Path) -> None:
+    run, out_folder = place / "run.json", place / "tables"
+    code, out, _ = call("eval", place / "small", "--strategies", "chunk,statement", "--save", run, "--out", out_folder)
+    assert code == 0
+    assert "extraction: local; preset: paper; embedder: all-MiniLM-L6-v2" in out
+    assert "recall@5 by hops (questions)" in out
+    assert "noise" in out
+    assert sorted(path.name for path in out_folder.iterdir()) == ["recall_latency.svg", "results.json", "table.md"]
+    ET.parse(out_folder / "recall_latency.svg")  # noqa: S314 - made here
+    assert json.loads((out_folder / "results.json").read_text())["questions"] == 3
+    code, out, _ = call("eval", place / "small", "--strategies", "statement,topic", "--baseline", run, "--json")
+    tree = json.loads(out)
+    assert code == 0
+    assert {item["a"] for item in tree["earlier"]} == {"statement"}
+    assert all(item["difference"] == 0 and item["is_noise"] for item in tree["earlier"])
+    assert tree["changes"] == []
+
+
+def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> None:
+    run = place / "first.json"
+    assert call("eval", place / "small", "--strategies", "chunk", "--limit", 2, "--save", run)[0] == 0
+    base = ("eval", place / "small", "--baseline", run)
+    code, out, err = call(*base, "--strategies", "chunk")
+    assert (code, out) == (2, "")
+    assert "asked 2 questions and this one 3, 1 are in one of them only: q3" in err
+    assert "ask one of the same" in call(*base, "--limit", 2, "--strategies", "topic")[2]
+    assert (
+        "--against 'topic' is not asked" in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
+    )
+    assert "is no saved run" in call("eval", place / "small", "--baseline", place / "small" / "corpus.jsonl")[2]
+
+
+def test_subsets(place: Path) -> None:
+    code, out, _ = call("eval", place / "small", "--strategies", "chunk", "--subset", "dev", "--json")
+    assert (code, json.loads(out)["questions"]) == (0, 2)
+    code, _, err = call("eval", place / "small", "--subset", "test")
+    assert code == 2
+    assert "there are: dev, train" in err
+
+
+def test_a_strategy_that_fails_is_counted_and_the_exit_code_says_so(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(STRATEGIES, "flaky", Flaky)  # type: ignore[arg-type]
+    code, out, _ = call("eval", place / "small", "--strategies", "chunk,flaky")
+    assert code == 1
+    assert "flaky failed on 1 questions: ModelError: rivers are too deep" in out
+    code, out, _ = call("eval", place / "small", "--strategies", "chunk,flaky", "--json")
+    figures = json.loads(out)["strategies"]
+    assert code == 1
+    assert (figures["flaky"]["failed"], figures["chunk"]["failed"]) == (1, 0)
+    assert figures["flaky"]["recall@5"] < figures["chunk"]["recall@5"]
+
+
+# bench
+
+
+def test_bench_keeps_its_store_where_it_is_told(place: Path) -> None:
+    words = ("bench", "--statements", "200,400,800", "--questions", 3, "--strategies", "statement,chunk_entity")
+    kept = ("--folder", place / "kept", "--out", place / "growth")
+    code, out, _ = call(*words, *kept)
+    assert code == 0
+    assert "made up by a seeded embedder" in out
+    assert "growth exponents" in out
+    assert sorted(path.name for path in (place / "growth").iterdir()) == ["growth.svg", "results.json", "table.md"]
+    again = json.loads(call(*words, *kept, "--json")[1])
+    assert [size["seconds"] for size in again["sizes"]] == [{}] * 3
+    assert [size["statements"] for size in again["sizes"]] == [200, 400, 800]
+    assert all(cell["failed"] == 0 and cell["p50_ms"] > 0 and cell["rows"] > 0 for cell in again["cells"])
+    assert {name: set(found) for name, found in again["growth"].items()} == {
+        name: {"p50", "p95", "cpu", "own"} for name in ("statement", "chunk_entity")
+    }
+    with connect(f"hlgraph://{place}/kept") as graph:
+        counts = {item.corpus: item.records[Kind.STATEMENT] for item in graph.stats()}
+    assert counts == {corpus_name(size): size for size in (200, 400, 800)}
+
+
+def test_bench_leaves_the_store_of_the_settings_alone(place: Path) -> None:
+    code, out, _ = call("bench", "--statements", "100", "--questions", 2, "--strategies", "chunk", "--json")
+    assert (code, json.loads(out)["store"]) == (0, "hlgraph")
+    with connect() as graph:
+        assert not [item.corpus for item in graph.stats() if item.corpus.startswith("bench")]
+    code, _, err = call("--store", "neo4j://localhost", "--vectors", "http://localhost", "bench", "--folder", "x")
+    assert code == 2
+    assert "--folder x is for the embedded store" in err
+
+
+def test_bench_counts_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, size = ingest_size(100, Settings(store=f"hlgraph://{tmp_path}"), embedder="made-up", show=lambda _: None)
+    assert size.seconds > 0
+    assert (size.statements, size.skew.entities > 5) == (100, True)
+    monkeypatch.setitem(STRATEGIES, "flaky", Flaky)  # type: ignore[arg-type]
+    questions = (*questions_for(100, 3)[:-1], "Which river?")
+    plan = BenchPlan(settings=settings, strategy="flaky", preset="paper", questions=questions, embedder="made-up")
+    cell = ask(plan, 100)
+    assert (cell.figures.failed, dict(cell.errors)) == (1, {"ModelError: rivers are too deep": 1})
+    assert cell.figures.round_trips == 4
+    assert cell.first_ms > 0
+
+
+def test_bench_on_the_servers(servers: Any) -> None:
+    settings = settings_for(servers)
+    with opened(servers, settings):
+        chosen, size = ingest_size(100, settings, embedder="made-up", show=lambda _: None)
+        plan = BenchPlan(
+            settings=chosen, strategy="chunk", preset="paper", questions=questions_for(100, 2), embedder="made-up"
+        )
+        cell = measure(plan, size=100)
+        again = ingest_size(100, settings, embedder="made-up", show=lambda _: None)[1]
+    assert (size.steps != {}, again.steps) == (True, {})
+    assert (cell.figures.failed, cell.figures.round_trips) == (0, 4)
+    assert cell.figures.rows is not None
+    assert cell.figures.rows >= 20  # the ten chunks there are, found and read

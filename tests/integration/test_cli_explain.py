@@ -1,0 +1,109 @@
+"""What --explain and --picture say on the command line: for people, and as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from hlgraph.cli import main
+
+SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
+QUESTION = "Which architect designed the lighthouse at which Emeric Vaude was born?"
+
+
+class Done(NamedTuple):
+    """What a command said."""
+
+    out: str
+    err: str
+
+
+def call(*arguments: object) -> Done:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    assert end.value.code == 0, err.getvalue()
+    return Done(out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A store of four documents, which the environment names."""
+    place = tmp_path_factory.mktemp("explain")
+    (place / "docs").mkdir()
+    for name in ("emeric-vaude.html", "gannow-light.md", "candlemas-flood.md", "halfmoon-bridge.md"):
+        shutil.copy(SAMPLES / name, place / "docs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HLGRAPH_STORE", f"hlgraph://{place}/store")
+        patch.setenv("HLGRAPH_CACHE", str(place / "cache"))
+        for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):
+            patch.delenv(name, raising=False)
+        call("ingest", place / "docs")
+        yield
+
+
+def _section(text: str, name: str) -> list[str]:
+    """The lines below a heading of the explanation."""
+    lines = text.splitlines()
+    found = lines[lines.index(f"{name}:") + 1 :]
+    return found[: next((at for at, line in enumerate(found) if not line.startswith(" ")), len(found))]
+
+
+def test_without_explain_it_is_short() -> None:
+    done = call("search", QUESTION, "--k", 3)
+    assert len(done.out.splitlines()) == 6
+    assert done.err == ""
+
+
+def test_the_explanation_has_every_part() -> None:
+    text = call("search", QUESTION, "--k", 5, "--strategy", "chunk_entity", "--explain").out
+    assert re.search(r"why: rerank [\d.]+, cosine [\d.]+; (seed \d|not among the seeds; on path \d)", text)
+    assert re.match(r"  5 x chunk \(vector\)$", _section(text, "seeds")[0])
+    assert re.match(r"    0\.\d{3}  \w+.*", _section(text, "seeds")[1])
+    assert re.match(
+        r"  1 chunks that share an entity: 5 expanded, \d+ kept.*; best [\d., ]+$", _section(text, "hops")[0]
+    )
+    assert re.match(r"  3 returned: \d+ expanded, 5 kept, pruned: beyond k \d+; best ", _section(text, "hops")[2])
+    paths = _section(text, "paths")
+    assert re.match(r"  path 1, [\d.]+$", paths[0])
+    assert [line.split(":")[0].strip() for line in (paths[1], paths[3], paths[5])] == ["chunk", "entity", "chunk"]
+    assert paths[1].endswith(tuple(f"(seed {at})" for at in range(1, 6)))
+    assert re.match(r"  search chunk: 5 in [\d.]+ ms \(k=5, mode=vector\)$", _section(text, "steps")[1])
+    assert re.match(r"  embedded: \d+ calls, \d+ round trips, [\d.]+ ms, [\d,]+ rows$", _section(text, "stores")[0])
+    queries = _section(text, "queries")
+    assert re.match(r"  1\. embedded read corpora \[find corpus\]: [\d.]+ ms, 1 rows$", queries[0])
+    assert any('"vector": "<384 numbers>"' in line for line in queries)
+    assert not any(re.search(r"\d\.\d{5,}, -?\d\.\d{5,}", line) for line in queries)
+
+
+def test_the_picture_is_written_and_named_beside_the_result(tmp_path: Path) -> None:
+    file = tmp_path / "picture.html"
+    done = call("search", QUESTION, "--picture", file)
+    assert done.err == f"picture: {file}\n"
+    assert "strategy statement" not in done.out
+    page = file.read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert QUESTION in page
+
+
+def test_json_with_a_picture_says_nothing_else(tmp_path: Path) -> None:
+    done = call("search", QUESTION, "--picture", tmp_path / "picture.html", "--json")
+    assert done.err == ""
+    assert json.loads(done.out)["explain"]["graph"]["nodes"]
+
+
+def test_json_is_complete_where_the_text_is_shortened() -> None:
+    told = json.loads(call("search", QUESTION, "--k", 3, "--explain", "--json").out)["explain"]
+    read = next(item for item in told["calls"] if item["name"] == "read statement")
+    assert len(read["params"]["ids"]) == read["rows"] == 100
+    assert told["results"][0]["node"]["name"]
+    text = call("search", QUESTION, "--k", 3, "--explain").out
+    assert '"... 92 more"' in text

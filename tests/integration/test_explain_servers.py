@@ -1,0 +1,176 @@
+"""An explanation of a search on both servers: what went over the wire, and Cypher that gives the same rows when pasted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+from live_stores import neo4j_of, opened
+from tiny_graph import tiny_graph
+
+from hlgraph import pipeline, trace
+from hlgraph.chunk import WholeChunker
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.stores.protocols import Stores
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.trace import Call
+from hlgraph.where import parse
+
+_EMBEDDER = WordEmbedder()
+_PARAMETER = re.compile(r":param (\w+|`[^`]+`) => (.*)")
+
+
+@pytest.fixture(scope="module")
+def stores(servers: Any) -> Iterator[Stores]:
+    with opened(servers) as found:
+        steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
+        pipeline.ingest(DOCUMENTS, CORPUS, stores=found.stores, steps=steps)
+        yield found.stores
+
+
+@pytest.fixture(scope="module")
+def shell(servers: Any) -> Iterator[neo4j.Session]:
+    """A session as cypher-shell has one: it knows nothing of hlgraph."""
+    settings = neo4j_of(servers)
+    with (
+        neo4j.GraphDatabase.driver(servers.neo4j.url, auth=(settings.user, settings.password)) as driver,
+        driver.session(database=settings.database) as session,
+    ):
+        yield session
+
+
+def _ask(stores: Stores, strategy: str = "chunk_entity", **options: Any) -> SearchResult:
+    request = SearchRequest("Who designed the Aldane Bridge?", CORPUS, explain=True, **options)
+    return search(request, strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
+
+
+def _pasted(session: neo4j.Session, text: str) -> list[dict[str, Any]]:
+    """Run a text as cypher-shell does: each ``:param`` is evaluated by the server, the rest is the statement."""
+    params: dict[str, Any] = {}
+    statement = []
+    for line in text.splitlines():
+        found = _PARAMETER.fullmatch(line)
+        if found:
+            params[found[1].strip("`")] = session.run(f"RETURN {found[2]} AS value").single(strict=True)["value"]
+        else:
+            statement.append(line)
+    return [dict(record) for record in session.run("\n".join(statement).removesuffix(";"), params)]
+
+
+def test_every_query_to_neo4j_gives_the_same_rows_when_it_is_pasted(stores: Stores, shell: neo4j.Session) -> None:
+    calls = [
+        call
+        for strategy in ("chunk_entity", "topic")
+        for where in (None, parse('category = "structure" or year > 1800'))
+        for call in _ask(stores, strategy, where=where).explain.calls
+        if call.store == "neo4j"
+    ]
+    assert {"persist/read_corpora", "retrieve/expand_frontier", "retrieve/read_chunks"} <= {call.name for call in calls}
+    for call in calls:
+        assert call.language == "cypher"
+        pasted = _pasted(shell, call.copyable)
+        assert len(pasted) == call.rows, call.name
+        assert pasted == [dict(record) for record in shell.run(call.text, dict(call.params))], call.name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "it's",
+        'say "x"',
+        "C:\\users\\new",
+        "\\u0041 \\",
+        "line\nend\t\u2028",
+        "🌉 e\u0301",
+        "`a`",
+        "$b {c}; // d",
+        "\x00",
+    ],
+)
+def test_any_text_comes_through_a_pasted_parameter(shell: neo4j.Session, value: str) -> None:
+    made = {"value": value, "list": [value, 1, 1.5e-9, -0.0, True, None], "map": {"a b": value, "c": [value]}}
+    with (
+        trace.listening() as heard,
+        trace.traced(
+            "neo4j", "x", text="RETURN $value AS value, $list AS list, $map AS map", language="cypher", params=made
+        ),
+    ):
+        pass
+    assert _pasted(shell, heard.calls[0].copyable) == [made]
+
+
+def test_queries_and_rows_of_one_store_are_those_it_counted(servers: Any, tmp_path: Path) -> None:
+    from hlgraph.stores.embedded.database import Database
+    from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
+    from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+
+    with tiny_graph(servers, tmp_path) as tiny:
+        stores = Stores(Neo4jGraphStore(tiny.server), EmbeddedVectorStore(Database(tmp_path / "vectors")))
+        request = SearchRequest("Who designed the Aldane Bridge?", tiny.corpus, explain=True)
+
+        def asked(request: SearchRequest) -> SearchResult:
+            return search(request, "chunk_entity", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
+
+        asked(request)  # what is asked once a process was asked
+        cost = next(item for item in asked(request).explain.stores if item.store == "neo4j")
+        before = tiny.server.round_trips, tiny.server.row_count
+        asked(replace(request, explain=False))
+        after = tiny.server.round_trips, tiny.server.row_count
+        assert (after[0] - before[0], after[1] - before[1]) == (cost.round_trips, cost.rows)
+
+
+def test_requests_to_opensearch_have_body_rows_and_bytes(stores: Stores) -> None:
+    explain = _ask(stores, "statement", mode="hybrid").explain
+    searches = [call for call in explain.calls if call.store == "opensearch" and "_search" in call.name]
+    assert searches
+    assert all(call.language == "json" and call.bytes and call.rows is not None for call in searches)
+    assert all(call.text.startswith("POST /") for call in searches)
+    assert "<32 numbers>" in json.dumps([call.params for call in searches])
+    assert any(call.rows == len(DOCUMENTS) + 1 for call in searches)
+
+
+def test_the_cost_stands_by_store(stores: Stores) -> None:
+    explain = _ask(stores, "topic").explain
+    assert [item.store for item in explain.stores] == ["neo4j", "opensearch"]
+    for item in explain.stores:
+        calls = [call for call in explain.calls if call.store == item.store]
+        assert (item.calls, item.rows) == (len(calls), sum(call.rows or 0 for call in calls))
+        assert item.round_trips >= item.calls
+
+
+def test_both_kinds_of_stores_explain_the_same_evidence(stores: Stores, tmp_path: Path) -> None:
+    from hlgraph.stores.open import open_stores
+
+    local = open_stores(f"hlgraph://{tmp_path}/s")
+    with local.closing:
+        steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
+        pipeline.ingest(DOCUMENTS, CORPUS, stores=local.stores, steps=steps)
+        for strategy in ("chunk_entity", "topic", "statement"):
+            here, there = _ask(local.stores, strategy).explain, _ask(stores, strategy).explain
+            assert here.graph == there.graph
+            assert [path.joined_by for path in here.paths] == [path.joined_by for path in there.paths]
+            assert [(hop.name, hop.kept, hop.pruned) for hop in here.hops] == [
+                (hop.name, hop.kept, hop.pruned) for hop in there.hops
+            ]
+
+
+def test_no_secret_is_in_an_explanation(stores: Stores, servers: Any) -> None:
+    explain = _ask(stores, "statement", mode="hybrid").explain
+    told = json.dumps(asdict(explain)) + explain.to_html()
+    for found in (servers.neo4j, servers.opensearch):
+        assert found.password not in told
+        assert found.url not in told
+
+
+def test_a_call_is_a_record_that_json_can_hold(stores: Stores) -> None:
+    for call in _ask(stores).explain.calls:
+        assert isinstance(call, Call)
+        assert json.loads(json.dumps(asdict(call)))["name"] == call.name

@@ -1,0 +1,98 @@
+"""py2neo on the store of hlgraph. It is old and gets no updates: what it forgets to close is no error here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_stores import neo4j_of
+from py2neo.errors import ClientError
+from tiny_graph import TinyGraph, tiny_graph
+
+import hlgraph
+from hlgraph import analyst
+from hlgraph.errors import InputError, SettingsError, StoreUnavailableError
+from hlgraph.integrations.py2neo import close, to_py2neo
+from hlgraph.settings import Neo4jSettings, Settings
+
+# A connection that fails leaves its socket to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+_WITHOUT = """
+import sys
+sys.modules["py2neo"] = None
+from hlgraph.errors import MissingExtraError
+try:
+    import hlgraph.integrations.py2neo
+except MissingExtraError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def tiny(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyGraph]:
+    with tiny_graph(servers, tmp_path_factory.mktemp("py2neo")) as found:
+        yield found
+
+
+@pytest.fixture
+def settings(servers: Any, tiny: TinyGraph, tmp_path: Path) -> Settings:
+    return Settings(
+        store=servers.neo4j.url, vectors=f"hlgraph://{tmp_path}/v", corpus=tiny.corpus, neo4j=neo4j_of(servers)
+    )
+
+
+def test_py2neo_reads_what_hlgraph_wrote(settings: Settings) -> None:
+    graph = to_py2neo(settings)
+    found = graph.nodes.match("Entity", corpus=settings.corpus).order_by("_.name").all()
+    assert [node["name"] for node in found] == ["Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne", "Tessing"]
+    close(graph)
+
+
+def test_an_open_graph_gives_the_same(settings: Settings) -> None:
+    with hlgraph.connect(settings) as opened:
+        graph = to_py2neo(opened)
+    text = analyst.load("rank_entities").text
+    rows = graph.query(text, {"corpus": settings.corpus, "k": 2}).data()
+    assert [row["degree"] for row in rows] == [2, 2]
+    close(graph)
+
+
+def test_a_reading_query_cannot_write(settings: Settings) -> None:
+    graph = to_py2neo(settings)
+    with pytest.raises(ClientError, match="read access mode"):
+        graph.query("CREATE (:Intruder)")
+    close(graph)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "says"),
+    [
+        (Settings(store="hlgraph://./x"), InputError, "embedded store"),
+        (Settings(store="neo4j://h:1", neo4j=Neo4jSettings(ca="ca.pem")), SettingsError, "neo4j.ca is ca.pem"),
+        (Settings(store="bolt://127.0.0.1:1"), StoreUnavailableError, "py2neo cannot connect"),
+    ],
+    ids=["embedded", "ca", "nobody there"],
+)
+def test_what_py2neo_cannot_do_is_said(changed: Settings, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=says):
+        to_py2neo(changed)
+
+
+def test_a_wrong_password_is_said(settings: Settings) -> None:
+    with pytest.raises(StoreUnavailableError, match="HLGRAPH_NEO4J_PASSWORD"):
+        to_py2neo(replace(settings, neo4j=replace(settings.neo4j, password="not the password")))
+
+
+def test_without_the_extra_the_pip_line_is_said() -> None:
+    done = subprocess.run([sys.executable, "-c", _WITHOUT], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == (
+        "hlgraph for py2neo needs an optional dependency; run: pip install 'hlgraph[py2neo]'"
+    )

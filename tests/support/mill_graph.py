@@ -1,0 +1,137 @@
+"""A corpus about a mill, worked by hand, that has what analysts look for: contradictions, copies, orphans, dates, communities.
+
+::
+
+    Gazette (1901-05-02)  "The Orle Mill was built by Hanna Voss. The Orle Mill has six sails."
+    Guide   (1925-03-10)  "The Orle Mill was built by Piet Marn. The Orle  Mill has six sails!"
+    Papers  (1925-03-10)  "Hanna Voss lived in Lund. The Orle Mill was built by Hanna Voss."
+    Notice  (no date)     "The fair is held in May."
+    Poster  (no date)     the text of Notice
+    Horse   (no date)     "Sorrel is a horse."          one entity, no fact
+    Blank   (no date)     "Page left empty."            a topic, no statement
+
+Statements about the mill have the topic Mill, others the title of their source. Hanna Voss and the mill are in a community of
+level 0, which is part of one of level 1; Lund is called a synonym of Sorrel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from live_stores import neo4j_of
+
+from hlgraph import pipeline
+from hlgraph.chunk import WholeChunker
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import entity_id, source_id
+from hlgraph.records import Document, Extraction, Mention, Proposition, Triple
+from hlgraph.settings import Settings
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.open import Opened, open_stores
+from hlgraph.testing.embedder import WordEmbedder
+
+TEXTS = {
+    "Gazette": "The Orle Mill was built by Hanna Voss. The Orle Mill has six sails.",
+    "Guide": "The Orle Mill was built by Piet Marn. The Orle  Mill has six sails!",
+    "Papers": "Hanna Voss lived in Lund. The Orle Mill was built by Hanna Voss.",
+    "Notice": "The fair is held in May.",
+    "Poster": "The fair is held in May.",
+    "Horse": "Sorrel is a horse.",
+    "Blank": "Page left empty.",
+}
+_DATES = {"Gazette": "1901-05-02", "Guide": "1925-03-10", "Papers": "1925-03-10"}
+_NAMES = ("Orle Mill", "Hanna Voss", "Piet Marn", "Lund", "Sorrel")
+_TRIPLES = {
+    "The Orle Mill was built by Hanna Voss.": Triple("Orle Mill", "built by", "Hanna Voss"),
+    "The Orle Mill was built by Piet Marn.": Triple("Orle Mill", "built by", "Piet Marn"),
+    "The Orle Mill has six sails.": Triple("Orle Mill", "has", "six sails", is_literal=True),
+    "Hanna Voss lived in Lund.": Triple("Hanna Voss", "lived in", "Lund"),
+}
+
+
+class MillExtractor:
+    """Sentences as propositions, the known names in them as mentions, the known triples."""
+
+    fingerprint = "mill/1"
+    problems: tuple[str, ...] = ()
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        """One extraction a chunk."""
+        return [_extraction(chunk) for chunk in chunks]
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        """All that is looked at."""
+        return f"{self.fingerprint}|{chunk.title}|{chunk.text}"
+
+
+def _extraction(chunk: ChunkInput) -> Extraction:
+    if chunk.title == "Blank":
+        return Extraction((), ("Blank",))
+    found = []
+    for match in re.finditer(r"[A-Z].*?[.!]", chunk.text):
+        plain = match[0].replace("!", ".").replace("  ", " ")
+        names = tuple(Mention(name, "name") for name in _NAMES if name in plain)
+        topic = "Mill" if "Orle Mill" in plain else chunk.title
+        triples = (_TRIPLES[plain],) if plain in _TRIPLES else ()
+        found.append(Proposition(match[0], match.start(), match.end(), (topic,), names, triples))
+    return Extraction(tuple(found), tuple(dict.fromkeys(topic for item in found for topic in item.topics)))
+
+
+_DERIVED = """
+MATCH (mill:Entity {id: $mill})
+CALL () { MATCH (e:Entity {id: $voss}) RETURN e AS voss }
+CALL () { MATCH (e:Entity {id: $lund}) RETURN e AS lund }
+CALL () { MATCH (e:Entity {id: $sorrel}) RETURN e AS sorrel }
+CREATE (inner:Community {id: $corpus + '-0', corpus: $corpus, level: 0, size: 2}),
+  (outer:Community {id: $corpus + '-1', corpus: $corpus, level: 1, size: 2}),
+  (inner)-[:PART_OF]->(outer), (mill)-[:MEMBER_OF {level: 0}]->(inner), (voss)-[:MEMBER_OF {level: 0}]->(inner),
+  (mill)-[:MEMBER_OF {level: 1}]->(outer), (voss)-[:MEMBER_OF {level: 1}]->(outer),
+  (lund)-[:SYNONYM {similarity: 0.875}]->(sorrel)
+"""
+
+
+class MillGraph(NamedTuple):
+    """The open stores with the corpus, the settings that lead to them, and the server beside them."""
+
+    opened: Opened
+    settings: Settings
+    server: Server
+
+    @property
+    def corpus(self) -> str:
+        """The name of the corpus."""
+        return self.settings.corpus
+
+
+@contextlib.contextmanager
+def mill_graph(servers: Any, folder: Path) -> Iterator[MillGraph]:
+    """The schema and the corpus, under a name of its own, deleted at the end. ``folder`` is for its vectors."""
+    corpus = f"mill-{uuid.uuid4().hex[:8]}"
+    settings = Settings(
+        store=servers.neo4j.url, vectors=f"hlgraph://{folder}/vectors", corpus=corpus, neo4j=neo4j_of(servers)
+    )
+    opened = open_stores(settings)
+    server = Server(settings.store, settings.neo4j)
+    documents = [
+        Document(f"doc:{title}", text, title, {"date": _DATES[title]} if title in _DATES else {})
+        for title, text in TEXTS.items()
+    ]
+    with opened.closing, contextlib.closing(server):
+        steps = pipeline.Steps(WholeChunker(), MillExtractor(), WordEmbedder())
+        report = pipeline.ingest(documents, corpus, stores=opened.stores, steps=steps)
+        assert not report.failed
+        named = {"mill": "Orle Mill", "voss": "Hanna Voss", "lund": "Lund", "sorrel": "Sorrel"}
+        ids = {key: entity_id(corpus, name) for key, name in named.items()}
+        with server.driver().session(database=settings.neo4j.database) as session:
+            session.run(_DERIVED, {"corpus": corpus, **ids}).consume()
+        try:
+            yield MillGraph(opened, settings, server)
+        finally:
+            pipeline.delete([source_id(corpus, item.uri) for item in documents], corpus, stores=opened.stores)
+            with server.driver().session(database=settings.neo4j.database) as session:
+                session.run("MATCH (c:Community {corpus: $corpus}) DETACH DELETE c", {"corpus": corpus}).consume()

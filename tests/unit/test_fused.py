@@ -1,0 +1,88 @@
+"""Fusing strategies: by hand, in both units, and what cannot be fused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hlgraph.errors import InputError
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.records import Kind, Statement
+from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve.fused import FusedRetriever
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.strategies import ChunkRetriever, StatementRetriever
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.corpus import CORPUS
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.graph_contract import fill
+
+QUESTION = "Where was the designer of the Aldane Bridge born?"
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('fused')}/s")
+    with opened.closing:
+        fill(opened.stores)
+        yield opened.stores
+
+
+def _ask(stores: Stores, chosen: Retriever, unit: Unit) -> SearchResult:
+    request = SearchRequest(QUESTION, CORPUS, 4, unit)
+    return search(request, chosen, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+
+
+def test_chunks_have_the_weighted_sum_of_their_reciprocal_ranks(stores: Stores) -> None:
+    parts = (ChunkRetriever(), StatementRetriever())
+    fused = _ask(stores, FusedRetriever(parts, (1.0, 2.0), rank_constant=10), "chunk")
+    by_chunk = [item.chunk_id for item in _ask(stores, parts[0], "chunk").evidence]
+    by_statement = [item.chunk_id for item in _ask(stores, parts[1], "chunk").evidence]
+    expected: dict[str, float] = {}
+    for weight, ranking in ((1.0, by_chunk), (2.0, by_statement)):
+        for rank, item in enumerate(ranking, 1):
+            expected[item] = expected.get(item, 0.0) + weight / (10 + rank)
+    assert {item.chunk_id: item.score for item in fused.evidence} == pytest.approx(expected)
+    first = fused.evidence[0]
+    assert first.why == {
+        "rank 1 Chunk": by_chunk.index(first.chunk_id) + 1,
+        "rank 2 Statement": by_statement.index(first.chunk_id) + 1,
+    }
+
+
+def test_statements_are_fused_where_statements_are_wanted(stores: Stores) -> None:
+    found = _ask(
+        stores, FusedRetriever((StatementRetriever(), StatementRetriever(has_rerank=False)), (1, 1)), "statement"
+    )
+    known = {item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS)) if isinstance(item, Statement)}
+    assert {item.statement_id for item in found.evidence} <= known
+    assert all(len(item.why) == 2 for item in found.evidence)
+
+
+def test_strategies_of_chunks_alone_still_give_statements(stores: Stores) -> None:
+    found = _ask(stores, FusedRetriever((ChunkRetriever(),), (1.0,)), "statement")
+    assert all(item.statement_id for item in found.evidence)
+    assert len(found.evidence) == 4
+
+
+def test_the_default_finds_both_ends_of_the_bridge(stores: Stores) -> None:
+    found = _ask(stores, FusedRetriever(), "chunk")
+    assert {item.source.uri for item in found.evidence[:2]} == {"doc:bridge", "doc:engineer"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "weights", "message"),
+    [
+        ((), (), "there are 0 strategies and 0 weights; give at least one, and one each"),
+        ((ChunkRetriever(),), (1.0, 1.0), "there are 1 strategies and 2 weights"),
+        ((ChunkRetriever(),), (-1.0,), "a weight is -1.0"),
+    ],
+)
+def test_what_cannot_be_fused_is_refused(
+    parts: tuple[Retriever, ...], weights: tuple[float, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        FusedRetriever(parts, weights)

@@ -1,0 +1,126 @@
+"""The terms that near-duplicates are found by: numbers in one spelling, never dropped; what turns a meaning stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hlgraph.algorithms.diversity import retain, tf_idf
+from hlgraph.retrieve.numbers import numbers
+from hlgraph.retrieve.terms import says_the_same_order, terms
+
+
+def _is_duplicate(one: str, other: str) -> bool:
+    """As the search decides it, among a few other texts."""
+    found = [terms(text) for text in (one, other, "Nothing of the kind.", "A bridge over the Velm.")]
+    result = retain(
+        tf_idf([item.words for item in found]),
+        np.array([4.0, 3.0, 2.0, 1.0]),
+        ids=list("abcd"),
+        agrees=lambda a, b: says_the_same_order(found[a], found[b]),
+    )
+    return 1 not in result.kept
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The fleet had 1,000 ships.", "The fleet had 1000 ships"),
+        ("The fleet had 1,000,000 ships.", "The fleet had 1.000.000 ships"),
+        ("The fleet had 12\u00a0000 ships.", "The fleet had 12,000 ships."),
+        ("The fleet had three ships.", "The fleet had 3 ships."),
+        ("It cost $3.5 million.", "It cost $3,500,000."),
+        ("It cost 3.50 crowns.", "It cost 3.5 crowns."),
+        ("It cost 5 €.", "It costs €5."),
+        ("It rose by 5 percent.", "It rose by 5%."),
+        ("It rose by five percent.", "It rose by 5%."),
+        ("It had three million stones.", "It had 3,000,000 stones."),
+        ("It was \u22125 degrees.", "It was -5 degrees."),
+        ("The year \u0661\u0669\u0665\u0663 was wet.", "The year 1953 was wet."),
+        ("Ships carry crates.", "The ship carried a crate."),
+        ("In 1953 a flood hit Ombry.", "A flood hit Ombry in 1953."),
+        ("The bridge was not rebuilt.", "The bridge wasn't rebuilt."),
+        ("It cannot float.", "It can't float!"),
+        ("To be.", "to be"),
+    ],
+)
+def test_the_same_in_other_words(one: str, other: str) -> None:
+    assert _is_duplicate(one, other)
+    assert _is_duplicate(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The fleet had 12 ships.", "The fleet had 13 ships."),
+        ("The fleet had 1,000 ships.", "The fleet had 1 ship."),
+        ("The fleet had 1.5 ships.", "The fleet had 15 ships."),
+        ("The code is 007.", "The code is 7."),
+        ("Version 1.2.3 came out.", "Version 12.3 came out."),
+        ("The field has 10² stones.", "The field has 102 stones."),
+        ("It needs 1½ cups.", "It needs 11 2 cups."),
+        ("It cost $5.", "It cost €5."),
+        ("It cost $-5.", "It cost €-5."),
+        ("It rose by 5%.", "It rose by 5."),
+        ("It was -5 degrees.", "It was 5 degrees."),
+        ("It cost 3 million.", "It cost 3 billion."),
+        ("It rose from 12 to 13 crowns.", "It rose from 13 to 12 crowns."),
+        ("The bridge was rebuilt.", "The bridge was not rebuilt."),
+        ("It was rebuilt before the flood.", "It was rebuilt after the flood."),
+        ("She came to Ombry.", "She came from Ombry."),
+        ("Ada praised Ben.", "Ben praised Ada."),
+        ("Ben praised Ada.", "Ben was praised by Ada."),
+        ("He may leave.", "He will leave."),
+        ("Ships with sails.", "Ships without sails."),
+    ],
+)
+def test_not_the_same(one: str, other: str) -> None:
+    assert not _is_duplicate(one, other)
+    assert not _is_duplicate(other, one)
+
+
+def test_a_number_counts_in_a_long_text_too() -> None:
+    """Among six hundred words the cosine alone does not see it."""
+    words = [f"{a}{b}word" for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmno"]
+    one, other = (f"{' '.join(words * 2)} in {year}" for year in (2022, 2023))
+    rows = tf_idf([terms(one).words, terms(other).words])
+    assert (rows @ rows.T).toarray()[0, 1] > 0.995
+    assert not _is_duplicate(one, other)
+    assert _is_duplicate(one, one.upper())
+
+
+def test_names_are_no_plurals() -> None:
+    assert terms("He met Jobs about jobs.").words[-1] == terms("He met Jobs").words[-1] == "jobs"
+    assert "job" in terms("He had jobs.").words
+
+
+def test_values_have_no_sign_and_no_unit() -> None:
+    found = numbers("-5%, $1,000.50 million and three (007) of .5 kg, $ 3")
+    assert [number.value for number in found] == ["5", "1000.5", "007", "0.5", "3"]
+    assert [number.text for number in found] == ["-5%", "$1000500000", "007", "0.5", "$3"]
+
+
+@pytest.mark.parametrize(
+    "text", ["1," * 50_000, "1." * 50_000 + "x", "$ " * 50_000, "-" * 50_000, "9" * 100_000, "1 " * 50_000]
+)
+def test_any_length_of_digits_and_marks(text: str) -> None:
+    assert len(terms(text).words) <= len(text)
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_terms_and_equals_itself(text: str) -> None:
+    found = terms(text)
+    assert says_the_same_order(found, found)
+    assert found == terms(text)
+    assert all(text[number.start : number.end].strip() for number in numbers(text))
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**12))
+def test_two_numbers_are_one_term_only_where_they_are_equal(one: int, other: int) -> None:
+    spellings = {
+        terms(f"It holds {form} stones.").numbers for form in (f"{one}", f"{one:,}", f"{one}.0", f"{one:,}.00")
+    }
+    assert len(spellings) == 1
+    assert (terms(f"It holds {one:,}.").numbers == terms(f"It holds {other}.").numbers) == (one == other)
