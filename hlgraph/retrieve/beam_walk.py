@@ -56,12 +56,15 @@ def search_and_pull(
     """
     wanted, width = k, around.width
     while True:
-        hits = [hit.id for hit in session.search(around.kind, wanted)]
+        found = session.search(around.kind, wanted)
+        hits = [hit.id for hit in found]
         near, rest = hits[:width], hits[width:k]
         graph = region.pull([*entities, *near], hops=around.hops, has_topics=around.kind is Kind.TOPIC)
         there = [hit for hit, at in zip(near, graph.index(near).tolist(), strict=True) if at >= 0]
         if len(there) == len(near) or len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
-            return [*there, *rest][:k], graph
+            kept = dict.fromkeys([*there, *rest][:k])
+            session.note_seeds(around.kind, [hit for hit in found if hit.id in kept])
+            return list(kept), graph
         wanted = width = wanted * 4
 
 
@@ -83,6 +86,9 @@ def keyword_statements(
         best: Nodes = nodes[np.lexsort((ids, -cosines, -counts))[:k]]
         step.count = len(best)
         step.details = {"keywords": ", ".join(keyword.text for keyword in there)}
+    matched = dict(zip(nodes.tolist(), counts.tolist(), strict=True))
+    hits = [Hit(region.ids[node], float(matched[node])) for node in best.tolist()]
+    session.note_seeds(Kind.STATEMENT, hits, origin="keywords")
     return best
 
 

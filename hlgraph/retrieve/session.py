@@ -256,7 +256,7 @@ class Session:
             return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
-        other._vector, other._cosines, other.round_trips = None, {}, 0
+        other._vector, other._cosines, other.round_trips, other.keywords = None, {}, 0, None
         try:
             yield other
         finally:

@@ -212,6 +212,17 @@ def test_a_path_leads_from_the_bridge_to_the_poet(stores: Stores) -> None:
     assert details["depth 2 revisits"] == 1
 
 
+def test_an_explanation_names_seeds_depths_and_paths(stores: Stores) -> None:
+    request = SearchRequest("Who designed the Aldane Bridge that opened in 1931?", CORPUS, 2, explain=True)
+    options = StatementGraphRetriever(**_ONLY_BEAM, beam_width=1)  # type: ignore[arg-type]
+    found = search(request, options, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).explain
+    assert {seed.origin for seed in found.seeds} == {"vector", "keywords"}
+    beams = [hop for hop in found.hops if hop.name == "beam"]
+    assert [hop.depth for hop in beams] == [1, 2, 3]
+    assert beams[1].pruned["in the path already"] >= 1
+    assert found.paths
+
+
 @pytest.mark.parametrize(("pulls", "asked"), [(1, [7]), (2, [3, 4]), (3, [3, 2, 2])])
 def test_few_pulls_reach_as_far_as_many(stores: Stores, pulls: int, asked: list[int]) -> None:
     session = session_of(stores, "opened in 1931")

@@ -251,6 +251,7 @@ class Choice:
     root: str | None
     cache: str | None
     embedder: str
+    runtime: str = "onnxruntime"
 
 
 def test_the_embedder_of_the_settings_is_cached(source: Path, root: Path, tmp_path: Path) -> None:
