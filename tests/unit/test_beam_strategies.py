@@ -216,10 +216,10 @@ def test_an_explanation_names_seeds_depths_and_paths(stores: Stores) -> None:
     request = SearchRequest("Who designed the Aldane Bridge that opened in 1931?", CORPUS, 2, explain=True)
     options = StatementGraphRetriever(**_ONLY_BEAM, beam_width=1)  # type: ignore[arg-type]
     found = search(request, options, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).explain
-    assert {seed.origin for seed in found.seeds} == {"vector", "keywords"}
+    assert {seed.origin for seed in found.seeds} == {"vector", "keywords", "seeds of the beam"}
     beams = [hop for hop in found.hops if hop.name == "beam"]
-    assert [hop.depth for hop in beams] == [1, 2, 3]
-    assert beams[1].pruned["in the path already"] >= 1
+    assert [hop.depth for hop in beams] == [0, 1, 2, 3]
+    assert beams[2].pruned["in the path already"] >= 1
     assert found.paths
 
 
