@@ -10,11 +10,11 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Statement
-from hlgraph.retrieve.path import TUNED_PATH, PathRetriever
+from hlgraph.retrieve.path import TUNED_PATH
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.topic_graph import TUNED_TOPIC_GRAPH
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class FusedRetriever:
     ----------
     parts : the strategies
     weights : one a strategy, 0 or more
-    rank_constant : how little the first ranks stand out (60 in the paper of the method)
+    rank_constant : how little the first ranks stand out; 10, as the first places of the default parts are good (60 in the
+        paper of the method)
     depth : how many of each are fused
 
     References
@@ -37,9 +38,9 @@ class FusedRetriever:
     """
 
     unit: ClassVar[Unit] = "chunk"
-    parts: tuple[Retriever, ...] = (TUNED_PATH, PathRetriever(is_exact=False), StatementGraphRetriever())
-    weights: tuple[float, ...] = (1.0, 0.5, 0.25)
-    rank_constant: float = 60
+    parts: tuple[Retriever, ...] = (TUNED_PATH, TUNED_TOPIC_GRAPH)
+    weights: tuple[float, ...] = (2.0, 1.0)
+    rank_constant: float = 10
     depth: int = 100
 
     def __post_init__(self) -> None:

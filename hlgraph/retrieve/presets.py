@@ -12,7 +12,7 @@ from hlgraph.retrieve.search import retriever_named
 from hlgraph.retrieve.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
 from hlgraph.retrieve.subqueries import NameSplitter
-from hlgraph.retrieve.topic_graph import TopicGraphRetriever
+from hlgraph.retrieve.topic_graph import TUNED_TOPIC_GRAPH
 
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     "paper": {},
@@ -25,7 +25,7 @@ _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
         "diameter": DiameterRetriever(splitter=NameSplitter()),
         "path": TUNED_PATH,
         "statement_graph": StatementGraphRetriever(must_improve=False, neighbours=10, path_weight=0.5),
-        "topic_graph": TopicGraphRetriever(neighbours=10, path_weight=0.5),
+        "topic_graph": TUNED_TOPIC_GRAPH,
     },
 }
 

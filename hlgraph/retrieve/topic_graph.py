@@ -88,3 +88,7 @@ class TopicGraphRetriever:
         options = BeamOptions(self.beam_width, self.max_depth, rescored=self.rescored)
         result = walk(GuidedWalk(session, region, allowed=allowed), seeds, options=options)
         return rank_pool(session, region, seeds=seeds, result=result, path_weight=self.path_weight)
+
+
+TUNED_TOPIC_GRAPH = TopicGraphRetriever(neighbours=10, path_weight=0.5)
+"""For a small embedder: a statement counts half as itself, half as the best path that it is part of."""

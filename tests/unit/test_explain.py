@@ -134,7 +134,7 @@ def test_nothing_more_is_asked_of_the_stores_unless_it_is_explained(
 
 def test_seeds_are_named_and_ranked(stores: Stores) -> None:
     explain = _ask(stores, StatementRetriever(candidates=3), k=3).explain
-    seeds = next(each for each in explain.seeds if each.origin == "seeds of the beam")
+    (seeds,) = explain.seeds
     assert (seeds.kind, seeds.origin, seeds.count) == (Kind.STATEMENT, "vector", 3)
     assert seeds.best[0].name == "The Aldane Bridge was designed by Mara Quill."
     assert [node.seed_rank for node in seeds.best] == [1, 2, 3]
