@@ -12,7 +12,7 @@ from hlgraph.records import Chunk, Evidence, Kind
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.tables import Cell, cells
 from hlgraph.retrieve.tabular import labels
-from hlgraph.retrieve.terms import Terms, says_the_same_order, terms
+from hlgraph.retrieve.terms import Terms, has_lemmas, says_the_same_order, terms
 
 DIVERSITY: Mapping[str, float] = {"statement": PAPER_TAU, "statement_graph": PAPER_TAU, "topic_graph": PAPER_TAU}
 """The threshold by strategy, where a request says nothing; strategies that are not named here keep all."""
@@ -45,7 +45,7 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
             kept = _kept(evidence[: len(found)], found, tau)
             window *= 2
         step.count = len(kept)
-        step.details = {"tau": tau, "dropped": len(found) - len(kept)}
+        step.details = {"tau": tau, "dropped": len(found) - len(kept), "lemmas": has_lemmas()}
         session.note_dropped("a near-duplicate of better evidence", len(found) - len(kept))
     return [evidence[at] for at in kept[:k]]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from hlgraph.retrieve.numbers import SCALES, numbers, spelled
@@ -128,6 +129,13 @@ def _words(text: str, names: frozenset[str]) -> Iterator[str]:
 def _lemma(word: str) -> str:
     if len(word) < 3 or word.isdigit():
         return word  # units and symbols: "m" is no form of "be"
-    from simplemma import lemmatize  # here, as it loads its dictionary
-
+    try:
+        from simplemma import lemmatize  # here, as it loads its dictionary
+    except ImportError:
+        return word
     return lemmatize(word, lang="en").casefold()
+
+
+def has_lemmas() -> bool:
+    """Whether words are brought to their lemmas: the extra ``local`` is installed. Without it a word is its own."""
+    return find_spec("simplemma") is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.retrieve.numbers import numbers
-from hlgraph.retrieve.terms import says_the_same_order, terms
+from hlgraph.retrieve.terms import _lemma, has_lemmas, says_the_same_order, terms
 
 
 def _is_duplicate(one: str, other: str) -> bool:
@@ -124,3 +126,14 @@ def test_two_numbers_are_one_term_only_where_they_are_equal(one: int, other: int
     }
     assert len(spellings) == 1
     assert (terms(f"It holds {one:,}.").numbers == terms(f"It holds {other}.").numbers) == (one == other)
+
+
+def test_without_lemmas_words_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert has_lemmas()
+    assert terms("the bridges were rebuilt").words == terms("the bridge was rebuilt").words
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    _lemma.cache_clear()
+    try:
+        assert terms("the bridges were rebuilt").words == ("bridges", "rebuilt")
+    finally:
+        _lemma.cache_clear()
