@@ -103,7 +103,7 @@ def test_one_of_many_copies_stays_and_others_take_their_place(stores: Stores) ->
     assert len(texts) == 5
     assert sum("1,001" in text or "Stennick" in text or "lay at" in text for text in texts) == 4
     step = _step(result, "diversity")
-    assert (step.count, step.details) == (5, {"tau": 0.005, "dropped": _COPIES - 1})
+    assert (step.count, step.details) == (5, {"tau": 0.005, "dropped": _COPIES - 1, "lemmas": True})
 
 
 def test_the_best_copy_is_the_one_that_stays(stores: Stores) -> None:
