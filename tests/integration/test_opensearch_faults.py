@@ -385,6 +385,19 @@ def test_one_process_migrates_at_a_time_and_a_dead_one_gives_the_right_back(serv
         assert apply(other).applied == ()
 
 
+def test_a_process_that_slept_longer_than_its_lock_lasts_records_no_run_twice(server: SimpleNamespace) -> None:
+    with opened(server) as store:
+        sleeper, other = store.target, OpenSearchTarget(store.connection)
+        (migration,) = discover("opensearch")
+        index = f"{store.connection.settings.prefix}-migrations"
+        with sleeper.lock():
+            late = {"json": {"owner": "the sleeper", "until": 0.0}}
+            store.connection.ask("PUT", f"/{index}/_doc/lock", answer=Anything, body=late)
+            assert apply(other).version == 1
+            sleeper.apply(migration)
+        assert [run.version for run in sleeper.history()] == [1]
+
+
 def test_a_connection_is_made_without_connecting() -> None:
     Connection("https://nowhere.invalid:1", OpenSearchSettings()).close()
 

@@ -146,8 +146,10 @@ class OpenSearchTarget:
             self._append(run)
             return
         held = self._document("history")
-        runs = [*msgspec.json.decode(held.source, type=_History).json, run] if held.found else [run]
-        if self._put("history", {"json": msgspec.to_builtins(runs)}, held).status == _CONFLICT:
+        runs = msgspec.json.decode(held.source, type=_History).json if held.found else []
+        if run.version in {seen.version for seen in runs}:
+            return  # this process slept longer than its lock lasts, and another one did the same in the meantime
+        if self._put("history", {"json": msgspec.to_builtins([*runs, run])}, held).status == _CONFLICT:
             raise StoreLockedError(
                 f"{self._connection.url}: another process wrote the history of migrations; run the same command again"
             )
