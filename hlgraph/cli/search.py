@@ -22,6 +22,10 @@ StrategyName = Annotated[
         help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, path, statement, statement_graph, topic, topic_graph.",
     ),
 ]
+PresetName = Annotated[
+    Literal["paper", "tuned", "plain"],
+    typer.Option("--preset", help="Parameters: those of the papers, tuned for a small embedder, or without reranker."),
+]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
 Diversity = Annotated[
     float | None,
@@ -48,6 +52,7 @@ def search(
     question: Question,
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
+    preset: PresetName = "paper",
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence.")] = 10,
     unit: Annotated[
         Literal["statement", "chunk"] | None,
@@ -74,12 +79,14 @@ def search(
       hlgraph search "revenue in 2023" --tabular
       hlgraph search "Who designed the bridge?" --explain --picture bridge.html
     """
+    from hlgraph.retrieve.presets import retriever
+
     state: State = context.obj
     is_told = explain or picture is not None
     with state.open(corpus) as graph:
         result = graph.search(
             question,
-            strategy=strategy,
+            strategy=strategy if preset == "paper" else retriever(strategy, preset),
             k=k,
             unit=unit,
             where=where,
@@ -117,6 +124,7 @@ def answer(
     question: Question,
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
+    preset: PresetName = "paper",
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence are looked at.")] = 20,
     where: Where = None,
     mode: Mode = "vector",
@@ -132,9 +140,17 @@ def answer(
       hlgraph answer "Who designed the bridge, and where was she born?"
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
     """
+    from hlgraph.retrieve.presets import retriever
+
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.answer(question, strategy=strategy, k=k, where=where, mode=mode)
+        found = graph.answer(
+            question,
+            strategy=strategy if preset == "paper" else retriever(strategy, preset),
+            k=k,
+            where=where,
+            mode=mode,
+        )
     if json:
         print_json(answer_tree(found))
         return
