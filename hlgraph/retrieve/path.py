@@ -13,6 +13,7 @@ from hlgraph.algorithms.beam import BeamOptions, BeamPath, BeamResult, beam_sear
 from hlgraph.algorithms.frontier import run
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.lexical import Coverage
@@ -84,7 +85,8 @@ class PathRetriever:
         """Check the parameters."""
         check_counts(self)
         for name in ("damping_first", "damping"):
-            check.probability(name, getattr(self, name))
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to below 1")
         for name in ("passage_weight", "passage_weight_first"):
             check.not_negative(name, getattr(self, name))
 

@@ -219,6 +219,7 @@ def test_a_walk_without_seeds_is_empty(stores: Stores) -> None:
     [
         ({"beam_width": 0}, "beam_width is 0; it must be at least 1"),
         ({"damping": 1.5}, "damping is 1.5"),
+        ({"damping_first": 1.0}, "damping_first is 1.0; it must be from 0 to below 1"),
         ({"passage_weight": -1.0}, "passage_weight is -1.0"),
     ],
 )
