@@ -189,7 +189,7 @@ class ChatSelector:
             "statements": replies.numbered([item.text for item in suggestions]),
             "question": delimited("question", question),
         }
-        found = replies.numbers_in(replies.ask(self.model, "select", values), len(suggestions))
+        found = replies.numbers_in(replies.ask(self.model, "select", values=values), len(suggestions))
         if found is None:
             return ScoreSelector().select(question, suggestions, collected=collected)
         return [suggestions[number - 1].id for number in found]
@@ -211,7 +211,7 @@ class ChatJudge:
         if not collected:
             return False
         values = {"statements": replies.numbered(collected), "question": delimited("question", question)}
-        return replies.says_yes(replies.ask(self.model, "enough", values))
+        return replies.says_yes(replies.ask(self.model, "enough", values=values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class ChatAsker:
             "statements": replies.numbered(collected) or "none yet",
             "question": delimited("question", question),
         }
-        return replies.lines_in(replies.ask(self.model, "next_questions", values), MOST_QUESTIONS) or (question,)
+        return replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS) or (question,)
 
 
 class Feedback(NamedTuple):

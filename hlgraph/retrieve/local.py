@@ -98,14 +98,14 @@ class LocalRetriever:
         """Algorithm 1."""
         question = session.request.question
         found = _Found(session)
-        naive = suggest_naive(session, question, max(self.candidates, k), candidates=self.candidates)
+        naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
         found.naive = [item.id for item in naive]
         pool = self._select(session, steps, question, naive[: self.suggestions], found=found, cycle=0)
         found.collect(pool, cycle=0)
         questions: tuple[str, ...] = (question,)
         for cycle in range(1, self.cycles + 1):
             kept = dict.fromkeys(pool if cycle == 1 else ())
-            around = horizon(session, pool, self.extraction) if pool else None
+            around = horizon(session, pool, extraction=self.extraction) if pool else None
             for asked in questions:
                 suggested = self._suggest(session, asked, pool, around=around, found=found, k=k)
                 kept |= dict.fromkeys(self._select(session, steps, asked, suggested, found=found, cycle=cycle))
@@ -137,14 +137,14 @@ class LocalRetriever:
     ) -> list[Suggestion]:
         """SuggestLocal, Eq. 8; SuggestNaive without a pool."""
         if around is None or not len(around.ids):
-            return suggest_naive(session, question, self.suggestions, candidates=self.candidates)
+            return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
         with session.asking(question) as asked:
             vector = asked.vector()
         with session.step("walk") as step:
             [shares] = around.shares([pool], vector[np.newaxis], walk=self.walk)
             step.count = len(around.ids)
             step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
-        best = best_of(around.ids, shares, max(self.ranked, k))
+        best = best_of(around.ids, shares, k=max(self.ranked, k))
         found.reach(best)
         new = [item for item in best if item[0] not in found.collected][: self.suggestions]
         texts = texts_of(session, [item for item, _ in new])

@@ -18,7 +18,7 @@ _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _LONGEST = 500
 
 
-def ask(model: ChatModel, prompt_name: str, values: Mapping[str, str], *, max_tokens: int = _MAX_TOKENS) -> str:
+def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], max_tokens: int = _MAX_TOKENS) -> str:
     """What the model replies to a prompt of ``prompts/``, without its thoughts.
 
     Raises ModelUnavailableError, ModelAccessError or ModelAnswerError as the model does.

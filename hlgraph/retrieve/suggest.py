@@ -131,7 +131,7 @@ class Horizon:
         )
 
 
-def horizon(session: Session, pool: Sequence[str], extraction: Extraction) -> Horizon:
+def horizon(session: Session, pool: Sequence[str], *, extraction: Extraction) -> Horizon:
     """Take out the part of the graph around the statements of a pool: GExtract of the paper.
 
     The pool itself is always in it. ``push``: one ranking and one pull; ``walk``: one pull. Then the vectors of the
@@ -191,7 +191,7 @@ def _vectors(session: Session, ids: NDArray[np.str_]) -> NDArray[np.float32]:
     return held
 
 
-def suggest_naive(session: Session, question: str, k: int, *, candidates: int) -> list[Suggestion]:
+def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
     """The ``k`` best statements of a search, in the order of the reranker: what the strategy ``statement`` gives.
 
     References
@@ -205,7 +205,7 @@ def suggest_naive(session: Session, question: str, k: int, *, candidates: int) -
     return [Suggestion(hit.id, texts[hit.id], hit.score) for hit in ranked if hit.id in texts]
 
 
-def best_of(ids: NDArray[np.str_], shares: NDArray[np.float64], k: int) -> list[tuple[str, float]]:
+def best_of(ids: NDArray[np.str_], shares: NDArray[np.float64], *, k: int) -> list[tuple[str, float]]:
     """The ``k`` statements with the highest shares above 0, best first, ties by id."""
     there = np.flatnonzero(shares > 0)
     best = there[top_k(shares[there], min(k, len(there)), tie_break=ids[there])]
