@@ -13,6 +13,7 @@ from hlgraph.settings import Settings, at_store, load
 from hlgraph.wiring import IngestOptions
 
 if TYPE_CHECKING:
+    from hlgraph.answer.request import AnswerMode, AnswerOptions
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
@@ -217,24 +218,29 @@ class HLGraph:
         question: str,
         *,
         strategy: str | Retriever = "statement",
-        k: int = 20,
+        k: int | None = None,
         where: Where | str | None = None,
-        mode: Mode = "vector",
-        **options: Unpack[SearchOptions],
+        mode: AnswerMode = "short",
+        **options: Unpack[AnswerOptions],
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
 
-        Options as for :meth:`search`; the chat model reads the labels of ``tabular`` beside the evidence.
+        ``mode``: ``short`` (default) answers from the best ``k`` pieces of evidence (default 20); ``report`` brings together
+        what many pieces say (default 200), community by community with the strategy ``global``. Options as for
+        :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular`` beside the
+        evidence.
 
-        Raises what :meth:`search` raises, and ModelError (and its kinds) for a chat model that cannot be used.
+        Raises what :meth:`search` raises, InputError for another mode, and ModelError (and its kinds) for a chat model that
+        cannot be used.
         """
-        from hlgraph.answer import chat_answer, extractive_answer
+        from hlgraph.answer.request import answer_of, check_mode, evidence_count, split_options
 
-        chat = self._chat()
-        found = self.search(question, strategy=strategy, k=k, unit="statement", where=where, mode=mode, **options)
-        if chat is not None:
-            return chat_answer(question, found.evidence, model=chat, max_tokens=self.settings.models.max_tokens)
-        return extractive_answer(question, found.evidence)
+        check_mode(mode)
+        chat, most = self._chat(), self.settings.models.max_tokens
+        count = evidence_count(mode, k)
+        by, rest = split_options(options)
+        found = self.search(question, strategy=strategy, k=count, unit="statement", where=where, mode=by, **rest)
+        return answer_of(question, found.evidence, mode=mode, chat=chat, max_tokens=most)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object

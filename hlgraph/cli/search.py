@@ -19,7 +19,7 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, local, path, statement, statement_graph, topic, "
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, global, local, path, statement, statement_graph, topic, "
         "topic_graph.",
     ),
 ]
@@ -126,9 +126,22 @@ def answer(
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
     preset: PresetName = "paper",
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence are looked at.")] = 20,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            "-k",
+            metavar="N",
+            help="How many pieces of evidence are looked at (default: 20; 200 for a report).",
+            show_default=False,
+        ),
+    ] = None,
     where: Where = None,
-    mode: Mode = "vector",
+    mode: Annotated[
+        Literal["short", "report"],
+        typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
+    ] = "short",
+    search_mode: Mode = "vector",
     json: Json = False,
 ) -> None:
     """Answer a question with citations [n].
@@ -140,6 +153,7 @@ def answer(
     Examples:
       hlgraph answer "Who designed the bridge, and where was she born?"
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
+      hlgraph answer "How did the floods change the towns?" --strategy global --mode report
     """
     from hlgraph.retrieve.presets import retriever
 
@@ -151,6 +165,7 @@ def answer(
             k=k,
             where=where,
             mode=mode,
+            search_mode=search_mode,
         )
     if json:
         print_json(answer_tree(found))
