@@ -161,6 +161,8 @@ class LocalRetriever:
         cycle: int,
     ) -> list[str]:
         """Select, Eq. 2; an id that was not suggested is not kept."""
+        if not suggested:
+            return []
         with session.step("select") as step:
             known = {item.id for item in suggested}
             chosen = steps.selector.select(question, suggested, collected=found.texts())

@@ -204,6 +204,8 @@ class GlobalRetriever:
         found: _Anchors,
         cycle: int,
     ) -> dict[str, None]:
+        if not suggested:
+            return {}
         with session.step("select") as step:
             known = {item.id for item in suggested}
             chosen = selector.select(question, suggested, collected=found.texts())

@@ -235,7 +235,7 @@ def test_a_filter_holds_in_every_cycle(stores: Stores) -> None:
     told = _Told([{DREW}, {CROSSES}])
     result = _ask(stores, replace(_PLAIN, selector=told), where="year != 1")
     assert CROSSES not in {item.text for item in result.evidence}
-    assert told.shown[1][1] == []
+    assert len(told.shown) == 1  # nobody is asked to choose from nothing
 
 
 def test_by_rules_it_runs_without_a_chat_model(stores: Stores) -> None:
