@@ -45,6 +45,7 @@ class LocalRetriever:
     extraction : GExtract; l is its ``size`` (paper: 500)
     walk : lambda .5, damping .85, tau .1, theta .4
     candidates : of the search that SuggestNaive reranks (default 100, as in ``statement``)
+    has_words : SuggestNaive also searches by text (default False; ours, for a small embedder)
     ranked : so many statements of each walk are ranked (default 200; k of the request where that is more)
     graph_weight : how much the share of the walks counts beside the reranker (default 0.5)
     by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
@@ -61,6 +62,7 @@ class LocalRetriever:
     extraction: Extraction = field(default_factory=Extraction)
     walk: QueryWalk = field(default_factory=QueryWalk)
     candidates: int = 100
+    has_words: bool = False
     ranked: int = 200
     graph_weight: float = 0.5
     by: By = "rules"
@@ -98,7 +100,9 @@ class LocalRetriever:
         """Algorithm 1."""
         question = session.request.question
         found = _Found(session)
-        naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
+        naive = suggest_naive(
+            session, question, k=max(self.candidates, k), candidates=self.candidates, has_words=self.has_words
+        )
         found.naive = [item.id for item in naive]
         pool = self._select(session, steps, question, naive[: self.suggestions], found=found, cycle=0)
         found.collect(pool, cycle=0)
@@ -137,7 +141,9 @@ class LocalRetriever:
     ) -> list[Suggestion]:
         """SuggestLocal, Eq. 8; SuggestNaive without a pool."""
         if around is None or not len(around.ids):
-            return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
+            return suggest_naive(
+                session, question, k=self.suggestions, candidates=self.candidates, has_words=self.has_words
+            )
         with session.asking(question) as asked:
             vector = asked.vector()
         with session.step("walk") as step:

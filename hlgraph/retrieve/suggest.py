@@ -191,8 +191,12 @@ def _vectors(session: Session, ids: NDArray[np.str_]) -> NDArray[np.float32]:
     return held
 
 
-def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
+def suggest_naive(
+    session: Session, question: str, *, k: int, candidates: int, has_words: bool = False
+) -> list[Suggestion]:
     """The ``k`` best statements of a search, in the order of the reranker: what the strategy ``statement`` gives.
+
+    ``has_words``: those that a search by text finds are reranked, too.
 
     References
     ----------
@@ -200,7 +204,9 @@ def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -
     """
     with session.asking(question) as asked:
         hits = asked.seeds(Kind.STATEMENT, max(candidates, k))
-        ranked = rerank(asked, Kind.STATEMENT, ids=[hit.id for hit in hits]).hits[:k]
+        if has_words and session.request.mode == "vector":
+            hits = [*hits, *asked.seeds(Kind.STATEMENT, max(candidates, k), mode="text")]
+        ranked = rerank(asked, Kind.STATEMENT, ids=list(dict.fromkeys(hit.id for hit in hits))).hits[:k]
     texts = texts_of(session, [hit.id for hit in ranked])
     return [Suggestion(hit.id, texts[hit.id], hit.score) for hit in ranked if hit.id in texts]
 
