@@ -17,7 +17,7 @@ from hlgraph.retrieve.feedback import Asker, By, Feedback, Judge, Selector, chec
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, rerank
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.suggest import Extraction, Horizon, Suggestion, best_of, horizon, suggest_naive, texts_of
+from hlgraph.retrieve.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,6 @@ class LocalRetriever:
     extraction : GExtract; l is its ``size`` (paper: 500)
     walk : lambda .5, damping .85, tau .1, theta .4
     candidates : of the search that SuggestNaive reranks (default 100, as in ``statement``)
-    has_words : SuggestNaive also searches by text (default False; ours, for a small embedder)
     ranked : so many statements of each walk are ranked (default 200; k of the request where that is more)
     graph_weight : how much the share of the walks counts beside the reranker (default 0.5)
     by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
@@ -62,7 +61,6 @@ class LocalRetriever:
     extraction: Extraction = field(default_factory=Extraction)
     walk: QueryWalk = field(default_factory=QueryWalk)
     candidates: int = 100
-    has_words: bool = False
     ranked: int = 200
     graph_weight: float = 0.5
     by: By = "rules"
@@ -100,16 +98,14 @@ class LocalRetriever:
         """Algorithm 1."""
         question = session.request.question
         found = _Found(session)
-        naive = suggest_naive(
-            session, question, k=max(self.candidates, k), candidates=self.candidates, has_words=self.has_words
-        )
+        naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
         found.naive = [item.id for item in naive]
         pool = self._select(session, steps, question, naive[: self.suggestions], found=found, cycle=0)
         found.collect(pool, cycle=0)
         questions: tuple[str, ...] = (question,)
         for cycle in range(1, self.cycles + 1):
             kept = dict.fromkeys(pool if cycle == 1 else ())
-            around = horizon(session, pool, extraction=self.extraction) if pool else None
+            around = horizons(session, [pool], extraction=self.extraction)[0] if pool else None
             for asked in questions:
                 suggested = self._suggest(session, asked, pool, around=around, found=found, k=k)
                 kept |= dict.fromkeys(self._select(session, steps, asked, suggested, found=found, cycle=cycle))
@@ -141,9 +137,7 @@ class LocalRetriever:
     ) -> list[Suggestion]:
         """SuggestLocal, Eq. 8; SuggestNaive without a pool."""
         if around is None or not len(around.ids):
-            return suggest_naive(
-                session, question, k=self.suggestions, candidates=self.candidates, has_words=self.has_words
-            )
+            return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
         with session.asking(question) as asked:
             vector = asked.vector()
         with session.step("walk") as step:
@@ -175,7 +169,7 @@ class LocalRetriever:
             kept = [item for item in dict.fromkeys(chosen) if item in known]
             step.count = len(kept)
             step.details = {"selector": steps.selector.fingerprint, "suggested": len(suggested)}
-        name = f"select: {question}" if cycle else "select: the seeds"
+        name = "select: a question" if cycle else "select: the seeds"
         best = [Hit(item.id, item.score) for item in suggested if item.id in set(kept)]
         pruned = {"not selected": len(suggested) - len(kept)}
         session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))

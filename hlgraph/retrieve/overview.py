@@ -23,7 +23,7 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Why, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.subqueries import Splitter
-from hlgraph.retrieve.suggest import Extraction, Suggestion, best_of, horizon, suggest_naive, texts_of
+from hlgraph.retrieve.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
 
 Vector = NDArray[np.float64]
 
@@ -127,12 +127,11 @@ class GlobalRetriever:
             cycle += 1
             queries = {item: sighting.query(found.vector(item), self.feedback) for item, sighting in pool.items()}
             fresh: dict[str, _Sighting] = {}
-            ids = sorted(pool)
-            for members in partition(np.stack([found.vector(item) for item in ids]), self.breadth):
-                part = [ids[at] for at in members]
-                kept = self._explore(session, selector, part, queries=queries, found=found, cycle=cycle)
-                for item, sighting in kept.items():
-                    fresh.setdefault(item, _Sighting()).join(sighting)
+            for explored in self._explore(session, sorted(pool), queries=queries, found=found):
+                kept = self._select(session, selector, None, explored.suggested, found=found, cycle=cycle)
+                for item in kept:
+                    fresh.setdefault(item, _Sighting()).add(*explored.led_to(item, kept=kept, found=found))
+                    session.note_path([explored.leader(item), item], explored.share(item))
             found.collect(fresh, cycle=cycle)
             pool = fresh
         return found
@@ -141,7 +140,7 @@ class GlobalRetriever:
         self, session: Session, selector: Selector, questions: Sequence[str], *, found: _Anchors, k: int
     ) -> dict[str, _Sighting]:
         """Lines 5 to 9: the first anchors. What led to one is the vector of its sub-query."""
-        pool: dict[str, _Sighting] = {}
+        seen: list[tuple[Vector, list[Suggestion], dict[str, None]]] = []
         for number, question in enumerate(questions):
             wanted = max(self.candidates, k) if not number else self.suggestions
             suggested = suggest_naive(session, question, k=wanted, candidates=self.candidates)
@@ -150,7 +149,10 @@ class GlobalRetriever:
             suggested = suggested[: self.suggestions]
             kept = self._select(session, selector, question, suggested, found=found, cycle=0)
             with session.asking(question) as asked:
-                origin = asked.vector().astype(np.float64)
+                seen.append((asked.vector().astype(np.float64), suggested, kept))
+        session.vectors(Kind.STATEMENT, sorted({item.id for _, suggested, _ in seen for item in suggested}))  # at once
+        pool: dict[str, _Sighting] = {}
+        for origin, suggested, kept in seen:
             pruned = found.mean([item.id for item in suggested if item.id not in kept], len(origin))
             for item in kept:
                 pool.setdefault(item, _Sighting()).add(origin, pruned)
@@ -158,63 +160,50 @@ class GlobalRetriever:
         return pool
 
     def _explore(
-        self,
-        session: Session,
-        selector: Selector,
-        part: Sequence[str],
-        *,
-        queries: Mapping[str, Vector],
-        found: _Anchors,
-        cycle: int,
-    ) -> dict[str, _Sighting]:
-        """SuggestGlobal, Eq. 10, and Select, on one partition."""
-        around = horizon(session, part, extraction=self.extraction)
-        walkers = [item for item in part if item in set(around.ids.tolist())]
-        if not walkers:
-            return {}
-        with session.step("walk") as step:
-            vectors = np.stack([queries[item] for item in walkers])
-            shares = around.shares([[item] for item in walkers], vectors, walk=self.walk)
-            total = shares.sum(axis=0)
-            total[np.isin(around.ids, list(found.anchors))] = 0.0
-            best = best_of(around.ids, total, k=self.suggestions)
-            step.count = len(around.ids)
-            step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
-        texts = texts_of(session, [item for item, _ in best])
-        suggested = [Suggestion(item, texts[item], share) for item, share in best if item in texts]
-        question = session.request.question
-        kept = self._select(session, selector, question, suggested, found=found, cycle=cycle)
-        place = {str(item): at for at, item in enumerate(around.ids)}
-        pruned = found.mean([item.id for item in suggested if item.id not in kept], vectors.shape[1])
-        sightings = {}
-        for item in kept:
-            leader = int(np.argmax(shares[:, place[item]]))
-            sightings[item] = _Sighting()
-            sightings[item].add(vectors[leader], pruned)
-            session.note_path([walkers[leader], item], float(total[place[item]]))
-        return sightings
+        self, session: Session, pool: Sequence[str], *, queries: Mapping[str, Vector], found: _Anchors
+    ) -> list[_Explored]:
+        """SuggestGlobal, Eq. 10, on each partition of the pool; what all read together is read at once."""
+        groups = partition(np.stack([found.vector(item) for item in pool]), self.breadth)
+        parts = [[pool[at] for at in members] for members in groups]
+        explored: list[_Explored] = []
+        for part, around in zip(parts, horizons(session, parts, extraction=self.extraction), strict=True):
+            walkers = [item for item in part if item in set(around.ids.tolist())]
+            if not walkers:
+                continue
+            with session.step("walk") as step:
+                vectors = np.stack([queries[item] for item in walkers])
+                shares = around.shares([[item] for item in walkers], vectors, walk=self.walk)
+                step.count = len(around.ids)
+                step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
+            explored.append(_Explored(around, walkers, vectors, shares))
+        best = [each.best(self.suggestions, without=found.anchors) for each in explored]
+        texts = texts_of(session, sorted({item for some in best for item, _ in some}))
+        for each, some in zip(explored, best, strict=True):
+            each.suggested = [Suggestion(item, texts[item], share) for item, share in some if item in texts]
+        return explored
 
     def _select(
         self,
         session: Session,
         selector: Selector,
-        question: str,
+        question: str | None,
         suggested: Sequence[Suggestion],
         *,
         found: _Anchors,
         cycle: int,
     ) -> dict[str, None]:
+        """Select, Eq. 2, for a sub-query, or for the question itself."""
         if not suggested:
             return {}
         with session.step("select") as step:
             known = {item.id for item in suggested}
-            chosen = selector.select(question, suggested, collected=found.texts())
+            chosen = selector.select(question or session.request.question, suggested, collected=found.texts())
             kept = dict.fromkeys(item for item in chosen if item in known)
             step.count = len(kept)
             step.details = {"selector": selector.fingerprint, "suggested": len(suggested), "cycle": cycle}
         best = [Hit(item.id, item.score) for item in suggested if item.id in kept]
         pruned = {"not selected": len(suggested) - len(kept)}
-        name = "select: a partition" if cycle else f"select: {question}"
+        name = "select: a partition" if cycle else "select: a sub-query"
         session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))
         return kept
 
@@ -263,14 +252,53 @@ class _Sighting:
         self._origins.append(origin)
         self._pruned.append(pruned)
 
-    def join(self, other: _Sighting) -> None:
-        """The partitions of another one, too."""
-        self._origins += other._origins
-        self._pruned += other._pruned
-
     def query(self, vector: Vector, weights: RocchioWeights) -> Vector:
         """Eq. 11."""
         return refined_query(np.stack(self._origins), vector, pruned=np.stack(self._pruned), weights=weights)
+
+
+@dataclass(slots=True)
+class _Explored:
+    """One partition after its walks.
+
+    Attributes
+    ----------
+    around : the part of the graph
+    walkers : w statements that a walk began at
+    vectors : shape (w, d), their queries
+    shares : shape (w, n)
+    suggested : what they suggest, best first
+    """
+
+    around: Horizon
+    walkers: Sequence[str]
+    vectors: Vector
+    shares: Vector
+    suggested: list[Suggestion] = field(default_factory=list)
+
+    def best(self, k: int, *, without: Mapping[str, int]) -> list[tuple[str, float]]:
+        """The statements with the highest sums of shares, without some."""
+        total = self.shares.sum(axis=0)
+        total[np.isin(self.around.ids, list(without))] = 0.0
+        return best_of(self.around.ids, total, k=k)
+
+    def _of(self, item: str) -> Vector:
+        place = int(np.searchsorted(self.around.ids, item))
+        shares: Vector = self.shares[:, place]
+        return shares
+
+    def share(self, item: str) -> float:
+        """The sum of the shares of a statement."""
+        return float(self._of(item).sum())
+
+    def leader(self, item: str) -> str:
+        """The statement whose walk most likely reached this one; ties by id."""
+        return self.walkers[int(np.argmax(self._of(item)))]
+
+    def led_to(self, item: str, *, kept: Mapping[str, None], found: _Anchors) -> tuple[Vector, Vector]:
+        """What Eq. 11 takes from this partition: the query of that walk, the mean of what was pruned."""
+        origin: Vector = self.vectors[self.walkers.index(self.leader(item))]
+        return origin, found.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
 
 
 class _Anchors:

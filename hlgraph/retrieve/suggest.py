@@ -11,20 +11,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
+from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank
 from hlgraph.algorithms.restart_walk import visit_shares
 from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.walk import prepare
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Statement
 from hlgraph.retrieve.retriever import rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape, RankQuery
-from hlgraph.subgraph import Csr
+from hlgraph.subgraph import Csr, Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
 _EPSILON = 5e-5  # at 500 statements exact scores find the same but for a few of the last
-_RESTART_DAMPING = 0.85
+_DAMPING = 0.85
 
 
 class Suggestion(NamedTuple):
@@ -131,72 +133,92 @@ class Horizon:
         )
 
 
-def horizon(session: Session, pool: Sequence[str], *, extraction: Extraction) -> Horizon:
-    """Take out the part of the graph around the statements of a pool: GExtract of the paper.
+def horizons(session: Session, parts: Sequence[Sequence[str]], *, extraction: Extraction) -> list[Horizon]:
+    """Take out the part of the graph around each of these pools of statements: GExtract of the paper.
 
-    The pool itself is always in it. ``push``: one ranking and one pull; ``walk``: one pull. Then the vectors of the
-    statements, those that are not known yet.
+    A pool itself is always in its part. However many pools there are, it takes one ranking (``push``), one pull, and one
+    reading of the vectors that are not known yet: what lies around all pools is pulled, and divided in process.
 
     References
     ----------
     ToPG, section 2.2, "Subgraph Extraction".
     """
-    relationships, kinds = INGREDIENTS[_SHAPE]
-    if extraction.by == "push":
-        query = RankQuery(
-            _SHAPE,
-            dict.fromkeys(pool, 1.0),
-            extraction.size,
-            _RESTART_DAMPING,
-            frozenset({Kind.STATEMENT}),
-            epsilon=_EPSILON,
-        )
-        wanted = [hit.id for hit in session.rank(query)]
-        chosen = list(dict.fromkeys([*pool, *wanted]))[: max(extraction.size, len(pool))]
-        cap = max(10_000, 20 * extraction.size)
-        region = session.pull(chosen, PullShape(relationships, kinds, hops=1, fan_out=_WIDE, node_cap=cap))
-    else:
-        shape = PullShape(
-            relationships, kinds, hops=extraction.hops, fan_out=extraction.fan_out, node_cap=extraction.node_cap
-        )
-        region = session.pull(pool, shape)
+    pool = list(dict.fromkeys(item for part in parts for item in part))
+    region = _region(session, pool, extraction=extraction, parts=len(parts))
     mentions, in_chunk = incidence(region)
     across = sp.csr_array(sp.hstack([mentions, in_chunk]))
     ids = region.ids[region.nodes(Kind.STATEMENT)]
-    if extraction.by == "walk" and len(ids):
-        made = project(region, _SHAPE)
-        at = region.index(list(pool))
-        seeds = np.searchsorted(made.nodes, at[at >= 0])
-        rng = np.random.default_rng(extraction.seed)
-        shares = visit_shares(made.adjacency, seeds, rng=rng, damping=_RESTART_DAMPING, steps=extraction.steps)
-        mine = shares[np.searchsorted(made.nodes, region.nodes(Kind.STATEMENT))]
-        mine[np.isin(ids, pool)] = np.inf
-        keep = np.sort(top_k(mine, extraction.size, tie_break=ids))
-        keep = keep[mine[keep] > 0]
-        ids, across = ids[keep], sp.csr_array(across[keep])
+    is_whole = len(parts) == 1 and extraction.by == "push"
+    places = [np.arange(len(ids))] if is_whole else _places(region, parts, extraction=extraction)
+    vectors = _vectors(session, ids, wanted=np.unique(np.concatenate(places)))
     entities, chunks = region.ids[region.nodes(Kind.ENTITY)], region.ids[region.nodes(Kind.CHUNK)]
-    kinds_of = (Kind.ENTITY,) * len(entities) + (Kind.CHUNK,) * len(chunks)
     joints = np.concatenate([entities, chunks])
-    return Horizon(ids, bipartite(across), _vectors(session, ids), across, joints, kinds_of)
+    kinds = (Kind.ENTITY,) * len(entities) + (Kind.CHUNK,) * len(chunks)
+    found = []
+    for at in places:
+        mine = sp.csr_array(across[at])
+        found.append(Horizon(ids[at], bipartite(mine), vectors[at], mine, joints, kinds))
+    return found
 
 
-def _vectors(session: Session, ids: NDArray[np.str_]) -> NDArray[np.float32]:
-    wanted = ids.tolist()
-    found, vectors = session.vectors(Kind.STATEMENT, wanted)
-    if len(found) == len(wanted):
+def _region(session: Session, pool: Sequence[str], *, extraction: Extraction, parts: int) -> Subgraph:
+    """The part of the graph around all pools."""
+    relationships, kinds = INGREDIENTS[_SHAPE]
+    if extraction.by == "walk":
+        shape = PullShape(
+            relationships, kinds, hops=extraction.hops, fan_out=extraction.fan_out, node_cap=extraction.node_cap
+        )
+        return session.pull(pool, shape)
+    size = extraction.size * parts
+    seeds = dict.fromkeys(pool, 1.0)
+    query = RankQuery(_SHAPE, seeds, size, _DAMPING, frozenset({Kind.STATEMENT}), epsilon=_EPSILON / parts)
+    wanted = [hit.id for hit in session.rank(query)]
+    chosen = list(dict.fromkeys([*pool, *wanted]))[: max(size, len(pool))]
+    cap = max(10_000, 20 * size)
+    return session.pull(chosen, PullShape(relationships, kinds, hops=1, fan_out=_WIDE, node_cap=cap))
+
+
+def _places(region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Extraction) -> list[NDArray[np.intp]]:
+    """Of each pool the statements of its part, as places among the statements of the region, ascending."""
+    statements = region.nodes(Kind.STATEMENT)
+    ids = region.ids[statements]
+    made = project(region, _SHAPE)
+    mine = np.searchsorted(made.nodes, statements)
+    walk = prepare(made.adjacency) if extraction.by == "push" else None
+    space = Space(walk) if walk is not None else None
+    rng = np.random.default_rng(extraction.seed)
+    found: list[NDArray[np.intp]] = []
+    for part in parts:
+        at = region.index(list(part))
+        seeds = np.searchsorted(made.nodes, at[at >= 0])
+        shares = np.zeros(len(made.nodes))
+        if walk is not None and len(seeds):
+            local = local_pagerank(
+                walk, seeds, weights=np.ones(len(seeds)), damping=_DAMPING, epsilon=_EPSILON, space=space
+            )
+            shares[local.nodes] = local.scores
+        elif len(seeds):
+            shares = visit_shares(made.adjacency, seeds, rng=rng, damping=_DAMPING, steps=extraction.steps)
+        scores = shares[mine]
+        scores[np.isin(ids, list(part))] = np.inf
+        keep = np.sort(top_k(scores, extraction.size, tie_break=ids))
+        found.append(keep[scores[keep] > 0])
+    return found
+
+
+def _vectors(session: Session, ids: NDArray[np.str_], *, wanted: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Shape (n, d); zeros for those that are not wanted, or have none: an embedding may come after its statement."""
+    found, vectors = session.vectors(Kind.STATEMENT, ids[wanted].tolist())
+    if len(found) == len(ids):
         return vectors
-    held = np.zeros((len(wanted), vectors.shape[1] or len(session.vector())), dtype=np.float32)
-    if found:  # the embedding of a new statement may come after the statement
+    held = np.zeros((len(ids), vectors.shape[1] or len(session.vector())), dtype=np.float32)
+    if found:
         held[np.searchsorted(ids, found)] = vectors
     return held
 
 
-def suggest_naive(
-    session: Session, question: str, *, k: int, candidates: int, has_words: bool = False
-) -> list[Suggestion]:
+def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
     """The ``k`` best statements of a search, in the order of the reranker: what the strategy ``statement`` gives.
-
-    ``has_words``: those that a search by text finds are reranked, too.
 
     References
     ----------
@@ -204,9 +226,7 @@ def suggest_naive(
     """
     with session.asking(question) as asked:
         hits = asked.seeds(Kind.STATEMENT, max(candidates, k))
-        if has_words and session.request.mode == "vector":
-            hits = [*hits, *asked.seeds(Kind.STATEMENT, max(candidates, k), mode="text")]
-        ranked = rerank(asked, Kind.STATEMENT, ids=list(dict.fromkeys(hit.id for hit in hits))).hits[:k]
+        ranked = rerank(asked, Kind.STATEMENT, ids=[hit.id for hit in hits]).hits[:k]
     texts = texts_of(session, [hit.id for hit in ranked])
     return [Suggestion(hit.id, texts[hit.id], hit.score) for hit in ranked if hit.id in texts]
 

@@ -41,7 +41,7 @@ from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import StatementRetriever
-from hlgraph.retrieve.suggest import Extraction, Horizon, Suggestion, best_of, horizon, texts_of
+from hlgraph.retrieve.suggest import Extraction, Horizon, Suggestion, best_of, horizons, texts_of
 from hlgraph.stores.protocols import Scope
 
 SETS = ("musique_oie", "2wikimultihopqa", "hotpotqa")
@@ -146,7 +146,7 @@ def pool_of(session: Session) -> list[str]:
 
 def step(session: Session, pool: Sequence[str], extraction: Extraction) -> Horizon:
     """One suggestion step; what it suggests is not needed here."""
-    around = horizon(session, pool, extraction=extraction)
+    [around] = horizons(session, [pool], extraction=extraction)
     [shares] = around.shares([pool], session.vector()[np.newaxis], walk=QueryWalk())
     texts_of(session, [item for item, _ in best_of(around.ids, shares, k=POOL)])
     return around
@@ -212,7 +212,7 @@ def sparse_and_dense(opened: Opened) -> bool:
     for question in questions:
         session = opened.session(question.text)
         pool = pool_of(session)
-        around = horizon(session, pool, extraction=Extraction())
+        [around] = horizons(session, [pool], extraction=Extraction())
         seeds = np.isin(around.ids, pool).astype(np.float64)
         cases.append((around, around.vectors.astype(np.float64) @ session.vector(), seeds / seeds.sum()))
 
