@@ -201,7 +201,7 @@ def _places(region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Ext
             shares = visit_shares(made.adjacency, seeds, rng=rng, damping=_DAMPING, steps=extraction.steps)
         scores = shares[mine]
         scores[np.isin(ids, list(part))] = np.inf
-        keep = np.sort(top_k(scores, extraction.size, tie_break=ids))
+        keep = np.sort(top_k(scores, max(extraction.size, len(part)), tie_break=ids))
         found.append(keep[scores[keep] > 0])
     return found
 

@@ -224,3 +224,22 @@ def test_walks_that_cannot_begin_are_refused(seeds: list[int], options: dict[str
     graph = sp.csr_array(np.ones((3, 3)))
     with pytest.raises(InputError, match=word):
         visit_shares(graph, np.array(seeds, dtype=int), rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 1_000))
+def test_what_push_takes_out_is_at_least_as_good_as_what_walks_take_out(seed: int) -> None:
+    """Of the exact score the best twenty by push hold no less than the best twenty by visits."""
+    rng = np.random.default_rng(seed)
+    size = 120
+    half = rng.random((size, size)) < 2.5 / size
+    dense = np.triu(half, 1).astype(float)
+    dense += dense.T
+    seeds = rng.choice(size, 3, replace=False)
+    exact = solved(dense, np.isin(np.arange(size), seeds).astype(float), 0.85)
+    found = local_pagerank(prepare(sp.csr_array(dense)), seeds, weights=np.ones(3), damping=0.85, epsilon=5e-5)
+    pushed = np.zeros(size)
+    pushed[found.nodes] = found.scores
+    walked = visit_shares(sp.csr_array(dense), seeds, rng=rng)
+    by_push, by_walk = (np.argsort(-scores, kind="stable")[:20] for scores in (pushed, walked))
+    assert exact[by_push].sum() >= exact[by_walk].sum() - 1e-4
