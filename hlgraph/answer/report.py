@@ -130,8 +130,8 @@ def best_at_the_ends(points: Sequence[Point]) -> list[Point]:
 def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: ReportBounds | None = None) -> Answer:
     """A report without a chat model: the best statements of each community as a paragraph, each with its citation.
 
-    A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25; its score is the
-    share of the question's content words that it has, in per cent, plus its cosine. Paragraphs are in the order of their best
+    A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25; its score is that
+    of the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in the order of their best
     point; near-duplicates are left out.
 
     Parameters
@@ -169,10 +169,9 @@ def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: Re
 
 
 def _score(asked: set[str], held: set[str], item: Evidence) -> float:
-    cosine = item.why.get("cosine", item.why.get("vector", 0.0))
-    return 100 * len(asked & held) / max(len(asked), 1) + (
-        max(float(cosine), 0.0) if isinstance(cosine, float) else 0.0
-    )
+    reranked = item.why.get("rerank")
+    share = reranked if isinstance(reranked, float) else len(asked & held) / max(len(asked), 1)
+    return 100 * min(max(share, 0.0), 1.0)
 
 
 def chat_report(

@@ -24,8 +24,12 @@ StrategyName = Annotated[
     ),
 ]
 PresetName = Annotated[
-    Literal["paper", "tuned", "plain"],
-    typer.Option("--preset", help="Parameters: those of the papers, tuned for a small embedder, or without reranker."),
+    Literal["paper", "tuned", "plain", "chat"],
+    typer.Option(
+        "--preset",
+        help="Parameters: those of the papers, tuned for a small embedder, without reranker, or with the chat model in the "
+        "steps of local and global.",
+    ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
 Diversity = Annotated[

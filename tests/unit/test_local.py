@@ -27,6 +27,8 @@ from hlgraph.retrieve.feedback import (
     uncovered,
 )
 from hlgraph.retrieve.local import LocalRetriever
+from hlgraph.retrieve.overview import GlobalRetriever
+from hlgraph.retrieve.presets import retriever
 from hlgraph.retrieve.suggest import Extraction as Taken
 from hlgraph.retrieve.suggest import Suggestion
 from hlgraph.stores.open import open_stores
@@ -297,6 +299,12 @@ def test_the_chat_model_fills_every_step(stores: Stores) -> None:
         chat.asked, [_QUESTION] * 4 + ["Where does Tessing lie?", _QUESTION], strict=True
     ))  # fmt: skip
     assert result.explain.parameters["by"] == "chat"
+
+
+def test_the_preset_chat_asks_the_model() -> None:
+    assert retriever("local", "chat") == LocalRetriever(by="chat")
+    assert retriever("global", "chat") == GlobalRetriever(by="chat")
+    assert retriever("local", "tuned") == LocalRetriever()
 
 
 def test_chat_without_a_chat_model_is_refused(stores: Stores) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,13 @@ def test_points_of_any_reply_rest_on_their_batch(reply: str) -> None:
 def test_lines_of_points(line: str, expected: tuple[float, str] | None) -> None:
     found = [(point.score, point.text) for point in points_in(line, [0, 1], number=0)]
     assert found == ([] if expected is None else [expected])
+
+
+def test_the_score_of_the_reranker_counts_where_there_is_one() -> None:
+    scores = (0.2, 0.9, 0.4, 0.1, 2.0)
+    ranked = [replace(item, why={**item.why, "rerank": score}) for item, score in zip(_EVIDENCE, scores, strict=True)]
+    answer = extractive_report(_QUESTION, ranked)
+    assert [item.evidence.text for item in answer.citations] == [_EVIDENCE[at].text for at in (4, 1, 2, 0)]
 
 
 def test_the_sdk_writes_reports(tmp_path: Path) -> None:
