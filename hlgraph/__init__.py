@@ -35,12 +35,14 @@ from hlgraph.records import (
 
 if TYPE_CHECKING:
     from hlgraph.client import HLGraph, IngestOptions, connect
+    from hlgraph.models.budget import Budget
     from hlgraph.settings import Settings
     from hlgraph.where import field
 
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "Budget",
     "Chunk",
     "Citation",
     "Community",
@@ -66,6 +68,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Budget": "hlgraph.models.budget",
     "HLGraph": "hlgraph.client",
     "IngestOptions": "hlgraph.client",
     "Settings": "hlgraph.settings",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from hlgraph.extract import Extractor, Quarantine
-    from hlgraph.models.seams import ChatModel
+    from hlgraph.chunk import Chunker
+    from hlgraph.extract import Extractor
+    from hlgraph.models.budget import Budget
+    from hlgraph.models.executor import Executor
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Source
     from hlgraph.settings import Settings
-    from hlgraph.stores.protocols import GraphStore
 
 # What a chat model said is stored after so many characters of text, so that an interruption costs no more.
 PAID_CHARACTERS = 100_000
@@ -32,6 +33,7 @@ class IngestOptions:
     extractions : JSON lines files for ``precomputed``
     is_chunked : each document is one chunk already (passages)
     has_delete_missing : remove stored sources under the given paths that are not there any more
+    budget : what ``chat`` may spend; then it ends with BudgetError, what was extracted is kept, and the same call goes on
     """
 
     format: str | None = None
@@ -42,52 +44,62 @@ class IngestOptions:
     extractions: tuple[str, ...] = ()
     is_chunked: bool = False
     has_delete_missing: bool = False
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        """Check that a budget has something to hold back."""
+        if self.budget is not None and self.extract != "chat":
+            raise InputError(
+                f"extraction by {self.extract!r} costs nothing, so it has no budget; leave the budget out, or "
+                "extract by a chat model"
+            )
 
 
-def chat_extractor(chat: ChatModel | None, settings: Settings, *, corpus: str) -> Extractor:
+def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
+    """What cuts documents."""
+    from hlgraph.chunk import ContentDefinedChunker, WholeChunker
+
+    if options.is_chunked:
+        return WholeChunker()
+    return ContentDefinedChunker(settings.chunk.max_tokens, settings.chunk.overlap)
+
+
+def extractor_of(
+    options: IngestOptions, settings: Settings, *, calls: Callable[[], Executor | None], corpus: str
+) -> Extractor:
+    """What finds statements; ``calls`` makes the executor where a chat model does that.
+
+    Raises InputError for what is missing, UnknownNameError for no such extractor, MissingExtraError without pydantic.
+    """
+    from hlgraph.extract import LocalExtractor, PrecomputedExtractor
+
+    if options.extract == "local":
+        return LocalExtractor()
+    if options.extract == "precomputed":
+        if not options.extractions:
+            raise InputError("precomputed extraction needs files with its records; name them with --extractions")
+        return PrecomputedExtractor([Path(item) for item in options.extractions])
+    if options.extract == "chat":
+        return _chat_extractor(calls(), settings, corpus=corpus)
+    raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")
+
+
+def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) -> Extractor:
     """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
-    if chat is None:
+    if calls is None:
         raise InputError(
             "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
             "or give it to connect(chat=...)"
         )
     from hlgraph.extract.chat import ChatExtractor
+    from hlgraph.spending import quarantine
 
     models = settings.models
     return ChatExtractor(
-        chat,
+        calls,
         quarantine=quarantine(settings, corpus),
-        concurrency=models.concurrency,
         max_tokens=models.max_tokens,
     )
-
-
-def quarantine(settings: Settings, corpus: str) -> Quarantine:
-    """Where the replies go that could not be used for this corpus of this store."""
-    from hlgraph.extract import Quarantine
-    from hlgraph.models.local.load import cache_folder
-
-    models = settings.models
-    folder = Path(models.quarantine) if models.quarantine else cache_folder(models.cache) / "quarantine"
-    scheme, _, rest = settings.store.partition("://")
-    place = str(Path(rest).expanduser().resolve()) if scheme == "hlgraph" else settings.store
-    return Quarantine(folder, store=place, corpus=corpus)
-
-
-def release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> None:
-    """Drop what the quarantine holds of sources and chunks that are not stored any more."""
-    from hlgraph.records import Chunk, Kind
-    from hlgraph.stores.protocols import Scope
-
-    kept = quarantine(settings, corpus)
-    held = kept.held()
-    if not held:
-        return
-    texts: dict[str, set[str]] = {}
-    for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(held))):
-        if isinstance(record, Chunk):
-            texts.setdefault(record.source_id, set()).add(record.text)
-    kept.retain(texts)
 
 
 def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:

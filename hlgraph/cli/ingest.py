@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
 from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ def ingest(
     delete_missing: Annotated[
         bool, typer.Option("--delete-missing", help="Remove sources under the paths that are not there any more.")
     ] = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
     """Read sources and bring the corpus to their state.
@@ -116,6 +118,7 @@ def ingest(
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
+      hlgraph ingest docs/ --extract chat --max-usd 2
       hlgraph ingest s3://library/reports/
       curl -s https://example.org | hlgraph ingest - --format html
     """
@@ -131,6 +134,7 @@ def ingest(
         extractions=tuple(extractions or ()),
         is_chunked=chunked,
         has_delete_missing=delete_missing,
+        budget=budget_of(max_tokens, max_usd),
     )
     with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
         report = graph.ingest(list(paths), options=options, on_progress=lambda at: show(progress_text(at)))

@@ -92,7 +92,9 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
-    promised = "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher"
+    promised = (
+        "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher ledger"
+    )
     assert first == set(promised.split())
 
 
@@ -118,7 +120,7 @@ def test_brackets_are_shown() -> None:
 
 def test_every_exit_code_is_documented() -> None:
     table = shown().split("Exit codes:")[1].split("Every command")[0]
-    assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "130"]
+    assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "6", "130"]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ LAYERS = (
     ("pipeline",),
     ("reconcile",),
     ("analyst",),
+    ("spending",),
     ("wiring",),
     ("client",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),

@@ -114,6 +114,15 @@ def parse(reply: str, form: type[Reply]) -> Reply:
         raise ReplyError("; ".join(_reasons(error))) from error
 
 
+def is_readable(reply: str, form: type[Reply]) -> bool:
+    """Whether :func:`parse` takes a reply."""
+    try:
+        parse(reply, form)
+    except ReplyError:
+        return False
+    return True
+
+
 def _reasons(error: ValidationError) -> list[str]:
     found = [f"{'.'.join(map(str, item['loc'])) or 'the object'}: {item['msg']}" for item in error.errors()]
     more = len(found) - _MOST_REASONS

@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from hlgraph.errors import ModelAnswerError
-from hlgraph.models.calls import PATIENT, Patience, call
+from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.langchain.names import name_of
 from hlgraph.models.seams import Completion
 
@@ -25,6 +25,7 @@ class LangChainChat:
     ----------
     model : the model; its own time-out holds, and its own retries come on top of ours
     name : ``provider:model``; default: the class and the model's name for itself
+    patience : of :meth:`complete`, and of whoever calls :meth:`attempt`
 
     Examples
     --------
@@ -37,7 +38,7 @@ class LangChainChat:
     def __init__(self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT) -> None:
         self._model = model
         self._name = name or name_of(model)
-        self._patience = patience
+        self.patience = patience
         self._limited: dict[int, BaseChatModel] = {}
         self._lock = threading.Lock()
 
@@ -54,9 +55,13 @@ class LangChainChat:
         ModelUnavailableError, ModelAccessError : the provider does not answer, or does not let us in
         ModelAnswerError : it refused these messages, or replied with no text
         """
+        return call(self._name, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
+
+    def attempt(self, system: str, user: str, *, max_tokens: int) -> Completion:
+        """The same by one try, for who tries again by himself."""
         model = self._with_limit(max_tokens)
         messages = [SystemMessage(system), HumanMessage(user)]
-        reply = call(self._name, lambda: model.invoke(messages), patience=self._patience)
+        reply = mapped(self._name, lambda: model.invoke(messages))
         completion = _completion(reply)
         if not completion.text.strip() and not completion.is_cut:
             raise ModelAnswerError(
