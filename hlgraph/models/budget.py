@@ -72,7 +72,8 @@ class Purse:
         self.usd = 0.0
         self.error: HLGraphError | None = None
         self.stopped = threading.Event()
-        self._under_way: dict[object, tuple[int, float]] = {}
+        self._under_way: dict[object, tuple[int, tuple[int, float]]] = {}
+        self._expected = 0
         self._change = threading.Condition()
 
     @property
@@ -95,14 +96,15 @@ class Purse:
     def admit(self, input_tokens: int) -> object:
         """A token of admission for a call of probably so many input tokens; to be given to :meth:`settle`.
 
+        What it will cost is expected from that, and from what the calls before cost against what was expected of them.
+
         Raises BudgetError when the budget does not reach for it, or what ended everything before.
         """
         with self._change:
-            output_tokens = self.output_tokens // self.calls if self.calls else 0
-            cost = input_tokens + output_tokens, self._cost(input_tokens, output_tokens)
             while True:
                 self.check()
-                others = list(self._under_way.values())
+                cost = self._expect(input_tokens)
+                others = [expected for _, expected in self._under_way.values()]
                 if self._is_within(cost, *others):
                     break
                 if not others or not self._is_within(cost):
@@ -111,19 +113,26 @@ class Purse:
                     raise error
                 self._change.wait(_LOOK_SECONDS)
             admission = object()
-            self._under_way[admission] = cost
+            self._under_way[admission] = input_tokens, cost
             return admission
 
     def settle(self, admission: object, input_tokens: int = 0, *, output_tokens: int = 0, is_paid: bool = True) -> None:
         """Note what an admitted call has cost; nothing where ``is_paid`` is False."""
         with self._change:
-            self._under_way.pop(admission, None)
+            expected, _ = self._under_way.pop(admission)
             if is_paid:
+                self._expected += expected
                 self.calls += 1
                 self.input_tokens += input_tokens
                 self.output_tokens += output_tokens
                 self.usd += self._cost(input_tokens, output_tokens)
             self._change.notify_all()
+
+    def _expect(self, input_tokens: int) -> tuple[int, float]:
+        if self._expected:
+            input_tokens = -(-input_tokens * self.input_tokens // self._expected)
+        output_tokens = self.output_tokens // self.calls if self.calls else 0
+        return input_tokens + output_tokens, self._cost(input_tokens, output_tokens)
 
     def _cost(self, input_tokens: int, output_tokens: int) -> float:
         return self._price.cost(input_tokens, output_tokens) if self._price else 0.0

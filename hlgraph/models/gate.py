@@ -101,7 +101,7 @@ class Gate:
             self._turn.notify_all()
 
     def _cut(self, begun: float, now: float, share: float) -> None:
-        if begun > self._last_cut:
+        if begun >= self._last_cut:
             self._limit = max(1.0, self._limit * share)
             self._last_cut = now
 
