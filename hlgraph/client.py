@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hlgraph.models.ledger import GroupBy, Spent
     from hlgraph.models.seams import ChatModel, Embedder, Reranker
     from hlgraph.pipeline import Progress, Report
+    from hlgraph.planning import Plan
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchRequest, SearchResult
@@ -157,6 +158,20 @@ class HLGraph:
             done.append(report)
         check_budget(steps.extractor)
         return report
+
+    def plan(
+        self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = None
+    ) -> Plan:
+        """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time; nothing is asked or written.
+
+        Raises InputError for options that cannot be used, and where no chat model is named.
+        """
+        from hlgraph.wiring import plan
+
+        chat = self._asked[2] or self.settings.models.chat
+        return plan(
+            sources, chat, settings=self.settings, options=options or IngestOptions(), stores=self._opened.stores
+        )
 
     def delete(
         self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False

@@ -263,7 +263,7 @@ class Answer:
     """An answer, its citations, and whether the corpus supports one at all.
 
     ``uncited``: sentences of a chat model's answer that cite nothing; ``dropped_citations``: how many it cited that there
-    are not, which were taken out of the text.
+    are not, which were taken out of the text; ``made_by``: version of the prompt and model, where a model wrote it.
     """
 
     question: str
@@ -272,3 +272,4 @@ class Answer:
     is_supported: bool
     uncited: tuple[str, ...] = ()
     dropped_citations: int = 0
+    made_by: str = ""

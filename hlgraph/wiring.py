@@ -13,13 +13,21 @@ if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
     from hlgraph.models.budget import Budget
+    from hlgraph.models.choose import AnyChat
     from hlgraph.models.executor import Executor
+    from hlgraph.models.seams import ChatModel
+    from hlgraph.planning import Plan
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Source
     from hlgraph.settings import Settings
+    from hlgraph.stores.protocols import Stores
 
 # What a chat model said is stored after so many characters of text, so that an interruption costs no more.
 PAID_CHARACTERS = 100_000
+_NO_CHAT = (
+    "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
+    "or give it to connect(chat=...)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +95,7 @@ def extractor_of(
 def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) -> Extractor:
     """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
     if calls is None:
-        raise InputError(
-            "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
-            "or give it to connect(chat=...)"
-        )
+        raise InputError(_NO_CHAT)
     from hlgraph.extract.chat import ChatExtractor
     from hlgraph.spending import quarantine
 
@@ -117,6 +122,39 @@ def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[So
             raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
         chosen |= {item.id: item for item in held}
     return list(chosen.values())
+
+
+def plan(
+    sources: str | Path | Iterable[str | Path | Document],
+    chat: AnyChat | None,
+    *,
+    settings: Settings,
+    options: IngestOptions,
+    stores: Stores,
+) -> Plan:
+    """What an ingest by this chat model would cost; of a model that is named only the name is needed, and no key.
+
+    Raises InputError where there is none.
+    """
+    from hlgraph.planning import NamedChat, Planner
+    from hlgraph.spending import executor_of
+
+    if not chat:
+        raise InputError(_NO_CHAT)
+    if isinstance(chat, str):
+        model: ChatModel = NamedChat(chat)
+    else:
+        from hlgraph.models.choose import chosen_chat
+
+        model = chosen_chat(chat, settings.models)
+    paths, documents = split_sources(sources)
+    items = read_sources(paths, documents, options=options)
+    executor = executor_of(model, settings, corpus=settings.corpus)
+    try:
+        planner = Planner(executor, max_tokens=settings.models.max_tokens)
+        return planner.plan(items, stores=stores, chunker=chunker_of(options, settings))
+    finally:
+        executor.close()
 
 
 def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hlgraph.answer.extractive import NOT_FOUND
@@ -65,10 +66,11 @@ def chat_answer(
     if not text:
         mend = "raise models.max_tokens" if completion.is_cut else "ask it another way, or another model"
         raise ModelAnswerError(f"{model.fingerprint}: the reply ends before it says anything; {mend}")
+    made_by = f"{prompt.version}+{model.fingerprint}"
     answer = _checked(question, text, evidence)
     if not answer.citations and " ".join(words(text)).upper().startswith(_NOT_THERE):
-        return Answer(question, NOT_FOUND, (), is_supported=False)
-    return answer
+        return Answer(question, NOT_FOUND, (), is_supported=False, made_by=made_by)
+    return replace(answer, made_by=made_by)
 
 
 def _said(reply: str) -> str:

@@ -84,6 +84,7 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "question": answer.question,
         "answer": answer.text,
         "is_supported": answer.is_supported,
+        "made_by": answer.made_by or None,
         "uncited": list(answer.uncited),
         "dropped_citations": answer.dropped_citations,
         "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],

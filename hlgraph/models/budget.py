@@ -73,7 +73,7 @@ class Purse:
         self.error: HLGraphError | None = None
         self.stopped = threading.Event()
         self._under_way: dict[object, tuple[int, tuple[int, float]]] = {}
-        self._expected = 0
+        self._expected = self._refused = 0
         self._change = threading.Condition()
 
     @property
@@ -93,6 +93,10 @@ class Purse:
             self.stopped.set()
             self._change.notify_all()
 
+    def ended(self) -> HLGraphError | None:
+        """The error that ended it; when that is the end of the budget, with all that has been spent by now."""
+        return self._spent() if isinstance(self.error, BudgetError) else self.error
+
     def admit(self, input_tokens: int) -> object:
         """A token of admission for a call of probably so many input tokens; to be given to :meth:`settle`.
 
@@ -108,7 +112,8 @@ class Purse:
                 if self._is_within(cost, *others):
                     break
                 if not others or not self._is_within(cost):
-                    error = self._spent(cost)
+                    self._refused = cost[0]
+                    error = self._spent()
                     self.end(error)
                     raise error
                 self._change.wait(_LOOK_SECONDS)
@@ -143,13 +148,13 @@ class Purse:
         most_tokens, most_usd = self.budget.max_tokens, self.budget.max_usd
         return (most_tokens is None or tokens <= most_tokens) and (most_usd is None or usd <= most_usd)
 
-    def _spent(self, cost: tuple[int, float]) -> BudgetError:
+    def _spent(self) -> BudgetError:
         limits = [f"{self.budget.max_tokens:,} tokens"] if self.budget.max_tokens is not None else []
         limits += [f"{self.budget.max_usd:g} USD"] if self.budget.max_usd is not None else []
         money = f", {self.usd:.4f} USD" if self._price else ""
         mend = "run the same again to go on" if self.calls else "raise the budget"
         return BudgetError(
-            f"the budget of {' and '.join(limits)} does not reach for another call of about {cost[0]:,} tokens: "
+            f"the budget of {' and '.join(limits)} does not reach for another call of about {self._refused:,} tokens: "
             f"{self.tokens:,} tokens{money} were spent in {self.calls:,} calls; what was done is kept, {mend}",
             tokens=self.tokens,
             usd=self.usd if self._price else None,

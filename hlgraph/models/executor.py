@@ -18,12 +18,11 @@ from hlgraph.models.gate import Gate
 from hlgraph.models.ledger import Entry, Ledger, Purpose
 from hlgraph.models.replies import Origin, Replies
 from hlgraph.models.seams import ChatModel, Completion
+from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.settings import Price
-from hlgraph.text import count_tokens
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-_FRAME_TOKENS = 8  # what providers count for the roles of two messages
 _FATAL = (ModelAccessError, ModelUnavailableError, BudgetError)
 
 
@@ -68,11 +67,6 @@ class Request:
     def key(self, model: str) -> str:
         """A hash of the model, the version of the prompt, both messages and the limit of the reply."""
         return checksum(model, self.purpose.prompt, self.system, self.user, str(self.max_tokens))
-
-
-def request_tokens(system: str, user: str) -> int:
-    """About how many tokens a call sends: word pieces of both messages (see :func:`hlgraph.text.count_tokens`)."""
-    return count_tokens(system) + count_tokens(user) + _FRAME_TOKENS
 
 
 class Executor:
@@ -161,6 +155,12 @@ class Executor:
                     self.accounts.ledger.keep(self._entry(request, key))
                 return held
             return self._made(request, key)
+
+    def held(self, request: Request) -> Completion | None:
+        """The kept reply to a request, None where it would have to be paid; nothing is written."""
+        replies = self.accounts.replies
+        found = replies.held(request.key(self.fingerprint)) if replies is not None else None
+        return found if found is not None and request.accept(found.text) else None
 
     def settle(self, request: Request, completion: Completion) -> None:
         """Keep a reply to a request that came to it by another one, such as the repaired reply for the broken one."""
@@ -302,7 +302,7 @@ def _counted(reply: Completion, tokens: int) -> Completion:
     """The reply with its tokens, estimated where the provider does not say."""
     if reply.input_tokens or reply.output_tokens:
         return reply
-    return replace(reply, input_tokens=tokens, output_tokens=count_tokens(reply.text), is_estimated=True)
+    return replace(reply, input_tokens=tokens, output_tokens=estimated_tokens(reply.text), is_estimated=True)
 
 
 def _is_silent(error: HLGraphError) -> bool:

@@ -61,8 +61,8 @@ class Replies:
         self._max_bytes = max_bytes
         self._file = DiskFile(path, _SCHEMA, name="file of kept replies", loss=_LOSS)
 
-    def held(self, request: str, *, origin: Origin) -> Completion | None:
-        """The reply to a request, None where there is none; its origin is noted too."""
+    def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
+        """The reply to a request, None where there is none; who asks for it now is noted as another origin of it."""
         if not self.path.exists():
             return None
 
@@ -72,10 +72,7 @@ class Replies:
             ).fetchone()
             if row is None:
                 return None
-            known = connection.execute(
-                "SELECT 1 FROM origins WHERE (request, corpus, source, part) = (?, ?, ?, ?)", (request, *origin)
-            ).fetchone()
-            if not known:
+            if origin is not None and not _is_noted(connection, request, origin):
                 with writing(connection):
                     _note(connection, request, origin)
             return Completion(row[0], row[1], row[2], is_kept=True)
@@ -169,6 +166,11 @@ class Replies:
                 (max(1, int(count * _PRUNED_SHARE)),),
             )
             connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
+
+
+def _is_noted(connection: sqlite3.Connection, request: str, origin: Origin) -> bool:
+    statement = "SELECT 1 FROM origins WHERE (request, corpus, source, part) = (?, ?, ?, ?)"
+    return connection.execute(statement, (request, *origin)).fetchone() is not None
 
 
 def _note(connection: sqlite3.Connection, request: str, origin: Origin) -> None:

@@ -92,9 +92,7 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
-    promised = (
-        "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher ledger"
-    )
+    promised = "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher ledger plan"
     assert first == set(promised.split())
 
 

@@ -37,6 +37,7 @@ LAYERS = (
     ("pipeline",),
     ("reconcile",),
     ("analyst",),
+    ("planning",),
     ("spending",),
     ("wiring",),
     ("client",),

@@ -105,12 +105,14 @@ class ChatExtractor:
 
     @property
     def end(self) -> ModelError | None:
-        """What ended the extraction before its time; None: nothing did."""
-        return self._end
+        """What ended the extraction before its time, with all that was spent; None: nothing did."""
+        found = self._model.purse.ended()
+        return found if isinstance(self._end, BudgetError) and isinstance(found, BudgetError) else self._end
 
     def _check_end(self) -> None:
-        if self._end is not None:
-            raise self._end
+        end = self.end
+        if end is not None:
+            raise end
 
     def _extract(self, chunk: ChunkInput) -> Extraction:
         if self._end is not None:
