@@ -136,7 +136,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of one source. ``fingerprint`` tells what its extraction was made from."""
+    """A span of one source.
+
+    ``fingerprint`` tells what its extraction was made from: a hash, then who made it (for a chat model: the versions of the
+    prompts, and the model).
+    """
 
     id: str
     source_id: str
