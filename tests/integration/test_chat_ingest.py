@@ -182,18 +182,18 @@ def test_a_provider_that_goes_away_ends_the_run_and_the_next_one_goes_on(tmp_pat
         # In the second batch: the calls that are under way when it happens end, and no other begins.
         return ModelUnavailableError("p:m: away") if away and "number 10" in user else reply(system, user)
 
-    documents = [Document(f"doc:{n}", f"The bridge number {n} is long. " + "Word. " * 3000) for n in range(12)]
+    documents = [Document(f"doc:{n}", f"The bridge number {n} is long. " + "Word. " * 3000) for n in range(18)]
     chat = ScriptedChat(script)
     with _open(tmp_path, chat) as graph:
         with pytest.raises(ModelUnavailableError, match="away"):
             graph.ingest(documents, options=_CHAT)
-        assert 0 < graph.stats()[0].records[Kind.SOURCE] < 12
+        assert 0 < graph.stats()[0].records[Kind.SOURCE] < 18
         assert _is_clean(graph)
         away.clear()
         report = graph.ingest(documents, options=_CHAT)
         assert report.problems == []
-        assert graph.stats()[0].records[Kind.SOURCE] == 12
-        assert graph.ingest(documents, options=_CHAT).sources_unchanged == 12
+        assert graph.stats()[0].records[Kind.SOURCE] == 18
+        assert graph.ingest(documents, options=_CHAT).sources_unchanged == 18
 
 
 def test_without_a_chat_model_it_says_how_to_name_one(tmp_path: Path) -> None:
