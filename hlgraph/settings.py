@@ -97,6 +97,7 @@ class ModelSettings:
     ledger : folder of the ledger of chat calls, and of the replies that are kept; None: in the folder of an embedded store,
         else in the user's folder for data
     keep_replies : keep the replies of chat models, so that no call is paid twice
+    structured : ask for JSON by the provider's own means (a schema, a tool) where it has any; else by the prompt alone
     prices : US dollars for a million tokens, by model (``openai:gpt-4o-mini: {input: 0.15, output: 0.6}``), before those
         that come with hlgraph
     """
@@ -118,6 +119,7 @@ class ModelSettings:
     quarantine: str | None = None
     ledger: str | None = None
     keep_replies: bool = True
+    structured: bool = True
     prices: Mapping[str, Price] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -56,6 +56,8 @@ def executor_of(chat: ChatModel, settings: Settings, *, corpus: str) -> Executor
     """
     models, folder = settings.models, folder_of(settings)
     is_known = ":" in chat.fingerprint or not hasattr(chat, "patience")
+    if not models.structured and hasattr(chat, "has_forms"):
+        chat.has_forms = False
     accounts = Accounts(
         corpus=corpus,
         ledger=Ledger(folder / LEDGER_FILE),

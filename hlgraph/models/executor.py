@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar, runtime_checkable
+from functools import partial
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelUnavailableError
 from hlgraph.ids import checksum, source_id
@@ -23,17 +24,22 @@ from hlgraph.settings import Price
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+Form: TypeAlias = Mapping[str, object]
+"""A JSON schema."""
 _FATAL = (ModelAccessError, ModelUnavailableError, BudgetError)
 
 
 @runtime_checkable
 class SingleCalls(Protocol):
-    """A chat model that leaves trying again to who asks it."""
+    """A chat model that leaves trying again to who asks it, and can be asked for a form."""
 
     patience: Patience
 
-    def attempt(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """One call, not repeated. Raises ModelError, of the kind that says what to do."""
+    def attempt(self, system: str, user: str, *, max_tokens: int, form: Form | None = None) -> Completion:
+        """One call, not repeated; ``form`` is the JSON schema of the reply, for models that take one.
+
+        Raises ModelError, of the kind that says what to do.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +62,14 @@ class Accounts:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call as it is asked for; ``accept`` says whether a reply is worth keeping."""
+    """One call as it is asked for; ``accept`` says whether a reply is worth keeping, ``form`` is asked of models that can."""
 
     system: str
     user: str
     max_tokens: int
     purpose: Purpose
     accept: Callable[[str], bool] = field(compare=False)
+    form: Form | None = None
 
     def key(self, model: str) -> str:
         """A hash of the model, the version of the prompt, both messages and the limit of the reply."""
@@ -113,9 +120,15 @@ class Executor:
         other.purse = Purse(budget, price=self.accounts.price, model=self.fingerprint)
         return other
 
-    def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> Asking:
-        """The same as a chat model whose calls are made for this purpose; ``accept`` says which replies are worth keeping."""
-        return Asking(self, purpose, accept=accept)
+    def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool, form: Form | None = None) -> Asking:
+        """The same as a chat model whose calls are made for this purpose.
+
+        Parameters
+        ----------
+        accept : which replies are worth keeping
+        form : JSON schema of the replies, asked for by the provider's own means where it has any
+        """
+        return Asking(self, purpose, accept=accept, form=form)
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """The reply to one system and one user message; see :meth:`about` for saying what it is for."""
@@ -176,7 +189,7 @@ class Executor:
         """The reply of the model, tried for as long as it is patient."""
         if not isinstance(self.model, SingleCalls):
             return self._fatal(lambda: self._one(self.model.complete, request, key))
-        attempt, patience = self.model.attempt, self.model.patience
+        attempt, patience = partial(self.model.attempt, form=request.form), self.model.patience
         patience = replace(patience, sleep=self._nap(patience))
         return self._fatal(lambda: call(self.fingerprint, lambda: self._one(attempt, request, key), patience=patience))
 
@@ -259,10 +272,18 @@ class Executor:
 class Asking:
     """A chat model that says what its calls are for."""
 
-    def __init__(self, executor: Executor, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        purpose: Purpose,
+        *,
+        accept: Callable[[str], bool] = bool,
+        form: Form | None = None,
+    ) -> None:
         self._executor = executor
         self._purpose = purpose
         self._accept = accept
+        self._form = form
 
     @property
     def fingerprint(self) -> str:
@@ -287,10 +308,10 @@ class Asking:
             part=purpose.part or ours.part,
             prompt=purpose.prompt or ours.prompt,
         )
-        return Asking(self._executor, merged, accept=accept)
+        return Asking(self._executor, merged, accept=accept, form=self._form)
 
     def _request(self, system: str, user: str, max_tokens: int) -> Request:
-        return Request(system, user, max_tokens, self._purpose, self._accept)
+        return Request(system, user, max_tokens, self._purpose, self._accept, self._form)
 
 
 def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> ChatModel:

@@ -41,7 +41,7 @@ class SingleTries:
         self.calls = 0
         self._lock = threading.Lock()
 
-    def attempt(self, system: str, user: str, *, max_tokens: int) -> Completion:
+    def attempt(self, system: str, user: str, *, max_tokens: int, form: object = None) -> Completion:
         with self._lock:
             self.calls += 1
             at = self.calls

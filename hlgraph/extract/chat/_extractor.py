@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
 from hlgraph.extract.chat._convert import to_extraction
 from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, prompt, versions
-from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse
+from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse, schema
 from hlgraph.extract.quarantine import Quarantine
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum
@@ -164,7 +164,7 @@ class ChatExtractor:
 
     def _asking(self, name: str, chunk: ChunkInput, form: type[Reply]) -> Asking:
         purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt(name).version)
-        return self._model.about(purpose, accept=lambda text: is_readable(text, form))
+        return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
     def _complete(self, model: Asking, messages: Messages, room: int, asked: _Asked) -> Completion:
         completion = model.complete(messages.system, messages.user, max_tokens=room)
