@@ -122,6 +122,13 @@ class HasServer(Protocol):
         """Why the server does not rank in this scope; empty when it does."""
 
 
+class ServerRanker(Ranker, HasServer, Protocol):
+    """A ranker whose graphs on the server others can use."""
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:
+        """The name of the projection of a corpus, made where it is not there; it is kept until the ranker is closed."""
+
+
 def ranked_by(ranker: Ranker, scope: Scope) -> str:
     """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why the server does not."""
     if not isinstance(ranker, HasServer):

@@ -74,7 +74,7 @@ IMPORT_NAMES = {
 # The folders that are about one extra, and so may import it at the top.
 HOME_OF_EXTRA = {
     "neo4j": ("hlgraph.stores.neo4j",),
-    "graphdatascience": ("hlgraph.stores.neo4j",),
+    "graphdatascience": ("hlgraph.integrations.gds",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
     "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),
