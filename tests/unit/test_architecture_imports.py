@@ -39,6 +39,7 @@ LAYERS = (
     ("analyst",),
     ("wiring",),
     ("client",),
+    ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
 STAGES = tuple(
