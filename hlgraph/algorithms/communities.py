@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hlgraph.algorithms import check
 from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.subgraph import Csr
-
-_DOUBLINGS = 32
 
 
 class Communities(NamedTuple):
@@ -41,7 +40,7 @@ def leiden(
 ) -> Communities:
     """Partitions that make modularity large; communities above ``max_size`` are divided again, level by level.
 
-    What is not divided at ``resolution`` is divided at twice that, and so on, until no community is above the cap.
+    One above it that the algorithm leaves whole, such as a clique, is cut into parts of nearly equal size.
 
     A node without edges is a community of its own. The same graph, parameters and seed give the same result. Time nearly
     linear in the number of edges for each iteration.
@@ -192,13 +191,17 @@ def _divide(
     for name in names[sizes > max_size]:
         members = np.flatnonzero(labels == name)
         inside = sp.csr_array(matrix[members][:, members])
-        labels_inside = np.zeros(len(members), dtype=np.int64)
-        finest = resolution
-        # What hangs together too well is divided at a higher resolution: in the end every node is alone.
-        for _ in range(_DOUBLINGS):
-            labels_inside = _partition(inside, resolution=finest, iterations=iterations, seed=seed)
-            if labels_inside.any():
-                break
-            finest *= 2
+        labels_inside = _partition(inside, resolution=resolution, iterations=iterations, seed=seed)
+        if not labels_inside.any():
+            labels_inside = _cut(inside, max_size)
         finer[members] = members[labels_inside]
     return finer
+
+
+def _cut(matrix: Csr, max_size: int) -> NDArray[np.int64]:
+    """Parts of nearly equal size, none above ``max_size``: nodes in an order that keeps neighbours close, cut evenly."""
+    size = matrix.shape[0]
+    order = reverse_cuthill_mckee(sp.csr_matrix(matrix), symmetric_mode=True)
+    labels = np.empty(size, dtype=np.int64)
+    labels[order] = np.arange(size) * -(-size // max_size) // size
+    return by_smallest_node(labels)

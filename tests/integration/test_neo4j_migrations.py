@@ -38,9 +38,11 @@ def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, targe
 def test_a_store_of_a_newer_hlgraph_is_refused_by_every_way_in(
     graph_server: Server, target: Neo4jTarget, tmp_path: Path
 ) -> None:
-    migrate.apply(target)
+    version = migrate.apply(target).version + 1
     newer = {"name": "later", "checksum": "x", "applied_at": "2030-01-01T00:00:00+00:00", "hlgraph_version": "9.0"}
-    graph_server.write(lambda transaction: transaction.rows("admin/record_migration", version=99, properties=newer))
+    graph_server.write(
+        lambda transaction: transaction.rows("admin/record_migration", version=version, properties=newer)
+    )
     with pytest.raises(MigrationError, match=r"newer hlgraph \(9\.0\)"):
         migrate.apply(target)
     store = Neo4jGraphStore(graph_server)
