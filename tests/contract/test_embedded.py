@@ -7,6 +7,7 @@ import pytest
 
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
+from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract
 
@@ -26,4 +27,8 @@ class TestEmbeddedGraphStore(GraphStoreContract):
 
 
 class TestEmbeddedVectorStore(VectorStoreContract):
+    pass
+
+
+class TestEmbeddedDerivedStore(DerivedStoreContract):
     pass

@@ -36,7 +36,7 @@ LAYERS = (
     ("answer",),
     ("pipeline",),
     ("reconcile",),
-    ("analyst",),
+    ("analyst", "communities"),
     ("wiring",),
     ("client",),
     ("aio",),
@@ -47,7 +47,13 @@ STAGES = tuple(
     for name in ("read", "chunk", "extract", "resolve", "persist", "index", "retrieve", "answer", "pipeline")
 )
 # What knows the two protocols and no store.
-PROTOCOLS = {"hlgraph.stores", "hlgraph.stores.protocols", "hlgraph.stores.ranking"}
+PROTOCOLS = {
+    "hlgraph.stores",
+    "hlgraph.stores.protocols",
+    "hlgraph.stores.ranking",
+    "hlgraph.stores.derived",
+    "hlgraph.stores.clustering",
+}
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")
 STORE_OPENERS = ("hlgraph.stores.open", "hlgraph.cli.doctor")
 
