@@ -223,7 +223,7 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
-            step.details["by"] = ranked_by(ranker, self.scope)
+            step.details["by"] = ranked_by(ranker, self.scope, shape=query.shape)
         return hits
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:

@@ -122,6 +122,7 @@ class HasServer(Protocol):
         """Why the server does not rank in this scope; empty when it does."""
 
 
+<<<<<<< HEAD
 class ServerRanker(Ranker, HasServer, Protocol):
     """A ranker whose graphs on the server others can use."""
 
@@ -135,6 +136,26 @@ def ranked_by(ranker: Ranker, scope: Scope) -> str:
         return "process"
     why = ranker.why_in_process(scope)
     return f"process: {why}" if why else "server"
+=======
+@runtime_checkable
+class HasBound(Protocol):
+    """A ranker in process that holds a graph whole up to a size, and looks around the seeds only beyond it."""
+
+    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
+        """Why it looks around the seeds only on the graph of this shape; empty when it does not."""
+
+
+def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why not on the server.
+
+    With a shape also why a ranking in process looks around the seeds only.
+    """
+    if isinstance(ranker, HasServer):
+        why = ranker.why_in_process(scope)
+        return f"process: {why}" if why else "server"
+    why = ranker.why_around(shape, scope) if shape is not None and isinstance(ranker, HasBound) else ""
+    return f"process: {why}" if why else "process"
+>>>>>>> growth
 
 
 class PulledRanker:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hlgraph.stores.embedded import adjacency
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
@@ -24,6 +25,14 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
 
 class TestEmbeddedGraphStore(GraphStoreContract):
     pass
+
+
+class TestEmbeddedGraphStoreInFiles(GraphStoreContract):
+    """The same with the graph of every corpus in mapped files, not of large ones only."""
+
+    @pytest.fixture(autouse=True)
+    def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
 
 
 class TestEmbeddedVectorStore(VectorStoreContract):

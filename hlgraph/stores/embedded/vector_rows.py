@@ -92,7 +92,7 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     return len(rows)
 
 
-def extend_index(database: Database, batch: VectorBatch) -> None:
+def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing) -> None:
     """Let the approximate indices follow the matrices that are large enough to have one; called after the commit."""
     for block in batch.blocks:
         row = (
@@ -106,7 +106,7 @@ def extend_index(database: Database, batch: VectorBatch) -> None:
         if row is not None and ann.is_wanted(row[3]):
             path = matrix_path(database.path, row[0], generation=row[1])
             with mapped(database.path):
-                ann.extend(path, read_rows(path, row[3], dimensions=row[2]))
+                indices.extend(path, read_rows(path, row[3], dimensions=row[2]))
 
 
 def clean_file(database: Database, file: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.algorithms.topk import top_k
-from hlgraph.errors import InputError, ModelMismatchError
+from hlgraph.errors import InputError, ModelMismatchError, StoreLockedError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores.embedded import ann, coarse, told
 from hlgraph.stores.embedded.coarse import CoarseRows
@@ -49,6 +50,7 @@ class EmbeddedVectorStore:
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
+        self._indices = ann.Growing()
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +58,12 @@ class EmbeddedVectorStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._indices.is_ahead():
+            with (
+                contextlib.suppress(StoreLockedError),
+                self._database.lock(),
+            ):  # otherwise the next writer adds them again
+                self._indices.save()
         self._views.clear()
         self._database.close()
 
@@ -73,7 +81,7 @@ class EmbeddedVectorStore:
                     connection.execute("UPDATE vector_source_version SET version = version + 1")
                 for block in batch.blocks:
                     write_block(self._database, block, batch=batch)
-            extend_index(self._database, batch)
+            extend_index(self._database, batch, indices=self._indices)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See the protocol."""
