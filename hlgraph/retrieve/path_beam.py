@@ -14,7 +14,7 @@ from hlgraph.algorithms.frontier import Candidates, Children, children_of
 from hlgraph.algorithms.projection import incidence
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve.lexical import Coverage
-from hlgraph.subgraph import Csr, Subgraph
+from hlgraph.subgraph import Csr, Subgraph, block
 
 SEMANTIC = 0.6
 """The share of the cosine in a score that words have a part in, as in the local reranker."""
@@ -43,7 +43,7 @@ def statement_graph(graph: Subgraph) -> StatementGraph:
     """The statements of a subgraph, joined by shared and by synonymous entities."""
     statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
     mentions, _ = incidence(graph)
-    edges = graph.edges[Relationship.SYNONYM][entities][:, entities]
+    edges = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
     synonyms = sp.csr_array(((edges + edges.T) > 0).astype(np.float32))
     linked = sp.csr_array(mentions @ (synonyms + sp.eye_array(len(entities), dtype=np.float32, format="csr")))
     following = sp.csr_array(linked @ mentions.T)

@@ -55,10 +55,13 @@ class WalkedGraph:
             nodes, scores = self._local(query, seeds)
         wanted = scores > 0
         if query.kinds is not None:
-            wanted &= np.isin(self._kinds[nodes], [KINDS.index(kind) for kind in query.kinds])
+            may = np.zeros(len(KINDS), dtype=bool)
+            may[[KINDS.index(kind) for kind in query.kinds]] = True
+            wanted &= may[self._kinds[nodes]]
         nodes, scores = nodes[wanted], scores[wanted]
         # Places are in the order of ids: so the lower place goes first among equal scores.
-        return [Hit(str(self._ids[nodes[at]]), float(scores[at])) for at in top_k(scores, min(query.k, len(nodes)))]
+        best = top_k(scores, min(query.k, len(nodes)))
+        return [Hit(*item) for item in zip(self._ids[nodes[best]].tolist(), scores[best].tolist(), strict=True)]
 
     def _seeds(self, query: RankQuery) -> Seeds:
         weights = np.fromiter(query.seed_weights.values(), dtype=np.float64, count=len(query.seed_weights))

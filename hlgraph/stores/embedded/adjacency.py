@@ -14,7 +14,7 @@ from hlgraph.records import Kind, Relationship
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import PullShape, Scope
-from hlgraph.subgraph import KINDS, Csr, Subgraph
+from hlgraph.subgraph import KINDS, Csr, Subgraph, block, entries
 
 # From, to, weight. Every link is anchored on one node of the corpus; the other end is in the same corpus by construction.
 _EDGES = {
@@ -97,20 +97,24 @@ class Adjacency:
             is_seen[frontier] = True
             reached = np.concatenate([reached, frontier])
         reached = np.sort(reached)
-        inside = {item: _induced(matrix, reached) for item, matrix in edges.items()}
+        inside = {item: block(matrix, reached, columns=reached) for item, matrix in edges.items()}
         return Subgraph(self._ids[reached], self._kinds[reached], inside, self.version, is_cut)
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """All nodes of the kinds of a shape that the scope admits, and all edges between them."""
         nodes = np.flatnonzero(self._visible(shape, scope))
         inside = {
-            item: _induced(self._scoped(item, scope), nodes) for item in sorted(shape.relationships) if item in _EDGES
+            item: block(self._scoped(item, scope), nodes, columns=nodes)
+            for item in sorted(shape.relationships)
+            if item in _EDGES
         }
         return Subgraph(self._ids[nodes], self._kinds[nodes], inside, self.version)
 
     def _visible(self, shape: PullShape, scope: Scope) -> NDArray[np.bool_]:
         """Which nodes may be entered: of the kinds asked for, and of a source in the scope (or of none)."""
-        may = np.isin(self._kinds, [KINDS.index(kind) for kind in shape.kinds])
+        wanted = np.zeros(len(KINDS), dtype=bool)
+        wanted[[KINDS.index(kind) for kind in shape.kinds]] = True
+        may: NDArray[np.bool_] = wanted[self._kinds]
         query, values = self._source_query(scope)
         if query:
             allowed = [n for (n,) in self._database.reader().execute(query, values)]
@@ -188,25 +192,43 @@ def nothing(shape: PullShape) -> Subgraph:
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), dict.fromkeys(shape.relationships, none))
 
 
-def _induced(matrix: Csr, nodes: NDArray[np.int64]) -> Csr:
-    return sp.csr_array(matrix[nodes][:, nodes])
-
-
 def _expand(
     matrices: Sequence[Csr], frontier: NDArray[np.int64], may: NDArray[np.bool_], fan_out: int
 ) -> tuple[NDArray[np.int64], bool]:
     """Neighbours that may be entered, at most ``fan_out`` of each node: heaviest first, then in the order of ids."""
     if not len(frontier) or not matrices:
         return frontier[:0], False
-    rows = matrices[0][frontier]
-    for matrix in matrices[1:]:
-        rows = rows + matrix[frontier]
-    keep = may[rows.indices]
-    owner = np.repeat(np.arange(len(frontier)), np.diff(rows.indptr))[keep]
-    target, weight = rows.indices[keep], rows.data[keep]
+    found = [entries(matrix, frontier) for matrix in matrices]
+    owner = np.concatenate([item.owner for item in found])
+    target = np.concatenate([item.columns for item in found])
+    weight = np.concatenate([item.values for item in found])
+    keep = may[target]
+    owner, target, weight = owner[keep], target[keep], weight[keep]
+    if np.bincount(owner, minlength=1).max() <= fan_out:  # the usual case: nothing to choose from
+        return _distinct(target, len(may)), False
+    if len(matrices) > 1:
+        owner, target, weight = _summed(owner, target, weight)
     order = np.lexsort((target, -weight, owner))
     owner, target = owner[order], target[order]
     starts = np.searchsorted(owner, np.arange(len(frontier)))
     rank = np.arange(len(owner)) - starts[owner] if len(owner) else owner
     is_cut = bool((rank >= fan_out).any())
-    return np.unique(target[rank < fan_out]).astype(np.int64), is_cut
+    return _distinct(target[rank < fan_out], len(may)), is_cut
+
+
+def _distinct(nodes: NDArray[np.integer], size: int) -> NDArray[np.int64]:
+    """The different nodes of these, ascending; ``size`` of the graph."""
+    is_there = np.zeros(size, dtype=bool)
+    is_there[nodes] = True
+    return np.flatnonzero(is_there)
+
+
+def _summed(
+    owner: NDArray[np.intp], target: NDArray[np.integer], weight: NDArray[np.float32]
+) -> tuple[NDArray[np.intp], NDArray[np.integer], NDArray[np.float32]]:
+    """Each pair once, with the sum of its weights: two nodes may be joined by several relationships."""
+    order = np.lexsort((target, owner))
+    owner, target, weight = owner[order], target[order], weight[order]
+    is_first = np.r_[True, (owner[1:] != owner[:-1]) | (target[1:] != target[:-1])]
+    first = np.flatnonzero(is_first)
+    return owner[first], target[first], np.add.reduceat(weight, first)
