@@ -97,12 +97,12 @@ class PathFrontier:
         """By the mean of the embeddings."""
         sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
         lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
-        return self._covered((sums @ self._question) / lengths, candidates)
+        return self._covered(np.vecdot(sums, self._question) / lengths, candidates)
 
     def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
         """By the embedding of the texts in order."""
         vectors = self._embed([" ".join(self._texts[node] for node in path) for path in candidates.paths.tolist()])
-        return self._covered(vectors @ self._question, candidates)
+        return self._covered(np.vecdot(vectors, self._question), candidates)
 
     def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
         found = np.asarray(cosines, dtype=np.float64)
