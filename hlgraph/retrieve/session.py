@@ -187,7 +187,8 @@ class Session:
                 found = [item for item in missing if (kind, item) in self._vectors]
                 step.count = len(found)
                 if found:
-                    cosines = (np.stack([self._vectors[kind, item] for item in found]) @ vector).tolist()
+                    # Row by row: a product of matrices would wake the threads of BLAS for very little.
+                    cosines = np.vecdot([self._vectors[kind, item] for item in found], vector).tolist()
                     self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 

@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
     ("errors", "records", "trace"),
-    ("ids", "text", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
+    ("ids", "text", "word_counts", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
     ("queries", "migrate", "settings"),
     ("algorithms",),
     ("models", "stores"),

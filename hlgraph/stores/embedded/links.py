@@ -140,6 +140,8 @@ def strongest(
 
 
 def _best(links: Gathered, fan_out: int) -> tuple[NDArray[np.int64], bool]:
+    if not len(links.owner) or np.bincount(links.owner).max() <= fan_out:  # the usual case: nothing to choose from
+        return links.target, False
     order = np.lexsort((links.target, links.owner))
     owner, target, weight = (part[order] for part in links)
     is_first = np.ones(len(owner), dtype=bool)
@@ -150,5 +152,5 @@ def _best(links: Gathered, fan_out: int) -> tuple[NDArray[np.int64], bool]:
     order = np.lexsort((target, -weight, owner))
     owner, target = owner[order], target[order]
     # Owners are in order: each begins where it first occurs.
-    rank = np.arange(len(owner)) - np.searchsorted(owner, owner) if len(owner) else owner
-    return np.unique(target[rank < fan_out]), bool((rank >= fan_out).any())
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    return target[rank < fan_out], bool((rank >= fan_out).any())
