@@ -143,7 +143,7 @@ def _best(links: Gathered, fan_out: int) -> tuple[NDArray[np.int64], bool]:
     if not len(links.owner) or np.bincount(links.owner).max() <= fan_out:  # the usual case: nothing to choose from
         return links.target, False
     order = np.lexsort((links.target, links.owner))
-    owner, target, weight = (part[order] for part in links)
+    owner, target, weight = links.owner[order], links.target[order], links.weight[order]
     is_first = np.ones(len(owner), dtype=bool)
     is_first[1:] = (owner[1:] != owner[:-1]) | (target[1:] != target[:-1])
     if not is_first.all():
