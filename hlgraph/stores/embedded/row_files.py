@@ -24,7 +24,7 @@ from hlgraph.stores.embedded.coarse import BLOCK, CoarseRows, encoded
 LEAST_ROWS = 50_000
 """So many rows are held in memory at most; when there are more, all go to files."""
 
-_BATCH = 50_000
+_BATCH = 10_000
 _FIELDS = {"names": "S32", "slots": "<i8", "sources": "<i4", "changes": "<i4", "numbers": "<i8", "ids": "S32"}
 _CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
 _LAST_CODE = "rests"
