@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph.stores.embedded import adjacency
+from hlgraph.stores.embedded import adjacency, coarse, row_files
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
@@ -41,3 +41,13 @@ class TestEmbeddedVectorStore(VectorStoreContract):
 
 class TestEmbeddedDerivedStore(DerivedStoreContract):
     pass
+
+
+class TestEmbeddedVectorStoreInFiles(VectorStoreContract):
+    """The same with the rows of every matrix in mapped files, and their codes."""
+
+    @pytest.fixture(autouse=True)
+    def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(row_files, "LEAST_ROWS", 2)
+        monkeypatch.setattr(row_files, "_BATCH", 3)
+        monkeypatch.setattr(coarse, "LEAST_ROWS", 3)

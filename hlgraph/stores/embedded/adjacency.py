@@ -61,7 +61,7 @@ _DERIVED = {
           FROM mentions AS m JOIN node AS x ON x.n = m.chunk JOIN node AS e ON e.n = m.entity
           WHERE x.c = :c AND x.source IN ({sources}) GROUP BY m.chunk, m.entity) WHERE place <= 100""",
 }
-_BATCH = 100_000
+_BATCH = 20_000
 
 
 class OutdatedError(Exception):

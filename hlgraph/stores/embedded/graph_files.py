@@ -8,21 +8,17 @@ version is still the present one, so that no folder of an old version is filled 
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from filelock import FileLock
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
+from hlgraph.stores.embedded.array_files import ArrayFiles, mapped_file
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph_folder import folder_of
 from hlgraph.stores.embedded.links import BLOCK, Links, OneWay
 
-_UNFINISHED = frozenset({".new", ".loose", ".cursor"})
 _COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])
 
 
@@ -30,7 +26,7 @@ Pairs: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.fl
 """Links as arrays: from, to, weight."""
 
 
-class GraphFiles:
+class GraphFiles(ArrayFiles):
     """The files of one version of one corpus; what is made is complete under its name, or not there.
 
     Parameters
@@ -39,59 +35,7 @@ class GraphFiles:
     """
 
     def __init__(self, database: Database, c: int, *, version: int) -> None:
-        self.folder = folder_of(database, c, version=version)
-
-    @contextlib.contextmanager
-    def making(self) -> Iterator[None]:
-        """Make the folder, and be the only process that writes to it.
-
-        Raises
-        ------
-        OSError
-            The folder cannot be written to, or a writer has just removed it.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(str(self.folder / "making.lock")):
-            try:
-                yield
-            finally:  # also what a maker left that was killed before
-                for path in self.folder.iterdir() if self.folder.is_dir() else ():
-                    if path.suffix in _UNFINISHED:
-                        path.unlink(missing_ok=True)
-
-    def array(self, name: str, dtype: DTypeLike) -> NDArray[Any] | None:
-        """A mapped array; None where it is not there."""
-        try:
-            return self.mapped(name, dtype)
-        except OSError:
-            return None
-
-    def mapped(self, name: str, dtype: DTypeLike) -> NDArray[Any]:
-        """A mapped array that is there."""
-        return _mapped(self.folder / name, dtype)
-
-    def write(self, name: str, blocks: Iterable[NDArray[Any]]) -> None:
-        """Write an array block by block."""
-        path = self.folder / f"{name}.new"
-        with path.open("wb") as out:
-            for block in blocks:
-                out.write(np.ascontiguousarray(block).tobytes())
-            out.flush()
-            os.fsync(out.fileno())
-        path.replace(self.folder / name)
-
-    @contextlib.contextmanager
-    def filling(self, name: str, dtype: DTypeLike, *, size: int) -> Iterator[NDArray[Any]]:
-        """An array to fill in any order; it is there under its name after the block."""
-        path = self.folder / f"{name}.new"
-        held = np.memmap(path, dtype=dtype, mode="w+", shape=(size,))
-        yield np.asarray(held)
-        held.flush()
-        path.replace(self.folder / name)
-
-    def remove(self, name: str) -> None:
-        """Remove an array that was needed to make others."""
-        (self.folder / name).unlink()
+        super().__init__(folder_of(database, c, version=version))
 
     def links(self, name: str, size: int) -> Links | None:
         """The links of a relationship over so many nodes; None where they are not there."""
@@ -117,7 +61,7 @@ class GraphFiles:
         held = np.memmap(fresh, dtype=np.uint8, mode="r+")
         links = _links(np.asarray(held), size)
         place = np.asarray(np.memmap(cursor, dtype=np.int64, mode="r+")) if size else np.empty(0, dtype=np.int64)
-        table = _mapped(loose, _COO)
+        table = mapped_file(loose, _COO)
         for one, end in zip(links, ("a", "b"), strict=True):
             for start in range(0, count, BLOCK):
                 nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
@@ -174,10 +118,3 @@ def _scatter(way: OneWay, parts: Iterable[Pairs], cursor: NDArray[np.int64]) -> 
         way.targets[at] = target[order]
         way.weights[at] = weight[order]
         cursor[nodes] += number
-
-
-def _mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """A file as an array, to read; an empty file cannot be mapped."""
-    if not path.stat().st_size:
-        return np.empty(0, dtype=dtype)
-    return np.asarray(np.memmap(path, dtype=dtype, mode="r"))

@@ -13,7 +13,7 @@ from hlgraph.stores.embedded.graph_files import GraphFiles
 
 NO_SOURCE = -1
 _ROW = np.dtype([("n", "<i8"), ("kind", "u1"), ("source", "<i8"), ("id", "S32")])
-_BATCH = 100_000
+_BATCH = 20_000
 _FIELDS = {"ids": "S32", "kinds": "u1", "sources": "<i4", "places": "<i4"}
 
 

@@ -56,12 +56,9 @@ class EmbeddedRanker:
     def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
         """See :class:`hlgraph.stores.ranking.HasBound`."""
         relationships, kinds = INGREDIENTS[shape]
-        count = self._graph.links(PullShape(relationships, kinds), scope=scope)
-        return (
-            f"around the seeds, since the graph has {count:,} links, over {self._links:,}"
-            if count > self._links
-            else ""
-        )
+        # How many it has is not told: under a filter it would tell of what the filter hides.
+        is_large = self._graph.links(PullShape(relationships, kinds), scope=scope) > self._links
+        return f"around the seeds, since the graph has over {self._links:,} links" if is_large else ""
 
     def _walked(self, shape: ProjectionShape, scope: Scope, precision: Precision) -> WalkedGraph:
         stats = self._graph.stats(scope.corpus, has_counts=False)
