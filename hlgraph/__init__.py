@@ -34,6 +34,7 @@ from hlgraph.records import (
 )
 
 if TYPE_CHECKING:
+    from hlgraph.aio import AsyncHLGraph
     from hlgraph.client import HLGraph, IngestOptions, connect
     from hlgraph.models.budget import Budget
     from hlgraph.settings import Settings
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "AsyncHLGraph",
     "Budget",
     "Chunk",
     "Citation",
@@ -68,6 +70,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "AsyncHLGraph": "hlgraph.aio",
     "Budget": "hlgraph.models.budget",
     "HLGraph": "hlgraph.client",
     "IngestOptions": "hlgraph.client",

@@ -13,11 +13,11 @@ from hlgraph.settings import Settings, at_store, load
 from hlgraph.wiring import IngestOptions
 
 if TYPE_CHECKING:
+    from hlgraph.communities import CommunityTier
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
     from hlgraph.models.ledger import GroupBy, Spent
-    from hlgraph.models.seams import ChatModel, Embedder, Reranker
     from hlgraph.pipeline import Progress, Report
     from hlgraph.planning import Plan
     from hlgraph.reconcile import Drift
@@ -60,15 +60,15 @@ class HLGraph:
         reranker: AnyReranker | None = None,
         chat: AnyChat | None = None,
     ) -> None:
+        from hlgraph.models.choose import ChosenModels
         from hlgraph.stores.open import open_stores
 
         self.settings = settings
         self.corpus = settings.corpus
         self._opened = open_stores(settings)
-        self._asked = (embedder, reranker, chat)
-        self._made_embedder: Embedder | None = None
-        self._made_reranker: Reranker | None = None
-        self._made_chat: ChatModel | None = None
+        self._models = ChosenModels(
+            settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=self._opened.closing
+        )
         self._made_executor: Executor | None = None
 
     def __enter__(self) -> Self:
@@ -89,10 +89,7 @@ class HLGraph:
         other.settings = replace(self.settings, corpus=name)
         other.corpus = name
         other._opened = self._opened
-        other._asked = self._asked
-        other._made_embedder = self._made_embedder
-        other._made_reranker = self._made_reranker
-        other._made_chat = self._made_chat
+        other._models = self._models
         other._made_executor = None  # its accounts are those of the corpus
         return other
 
@@ -135,7 +132,7 @@ class HLGraph:
             steps = pipeline.Steps(
                 chunker_of(chosen, self.settings),
                 extractor_of(chosen, self.settings, calls=lambda: self._executor(chosen.budget), corpus=self.corpus),
-                self._embedder(),
+                self._models.embedder,
                 batch_characters=min(
                     self._opened.batch_characters,
                     PAID_CHARACTERS if is_filled else pipeline.BATCH_CHARACTERS,
@@ -168,10 +165,8 @@ class HLGraph:
         """
         from hlgraph.wiring import plan
 
-        chat = self._asked[2] or self.settings.models.chat
-        return plan(
-            sources, chat, settings=self.settings, options=options or IngestOptions(), stores=self._opened.stores
-        )
+        chosen, chat = options or IngestOptions(), self._models.chat_asked_for
+        return plan(sources, chat, settings=self.settings, options=chosen, stores=self._opened.stores)
 
     def delete(
         self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False
@@ -283,6 +278,13 @@ class HLGraph:
 
         return spending.spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 
+    @property
+    def communities(self) -> CommunityTier:
+        """The communities of the corpus: ``build`` and ``find`` them."""
+        from hlgraph.communities import CommunityTier
+
+        return CommunityTier(self.corpus, self._opened.stores)
+
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""
         return self._opened.stores.graph.stats()
@@ -307,7 +309,7 @@ class HLGraph:
             return found, found
         from hlgraph.extract import LocalExtractor
 
-        return reconcile.repair(self.corpus, stores=stores, extractor=LocalExtractor(), embedder=self._embedder())
+        return reconcile.repair(self.corpus, stores=stores, extractor=LocalExtractor(), embedder=self._models.embedder)
 
     # Parts
 
@@ -321,38 +323,12 @@ class HLGraph:
     def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
         from hlgraph.retrieve import search
 
-        embedder, reranker = self._embedder(), self._reranker()
-        return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=reranker, chat=calls)
-
-    def _embedder(self) -> Embedder:
-        if self._made_embedder is None:
-            from hlgraph.models.choose import chosen_embedder
-
-            models = self.settings.models
-            self._made_embedder, cache = chosen_embedder(self._asked[0] or models.embedder, models)
-            if cache is not None:
-                self._opened.closing.callback(cache.close)
-        return self._made_embedder
-
-    def _reranker(self) -> Reranker:
-        if self._made_reranker is None:
-            from hlgraph.models.choose import chosen_reranker
-
-            models = self.settings.models
-            self._made_reranker = chosen_reranker(self._asked[1] or models.reranker, models)
-        return self._made_reranker
-
-    def _chat(self) -> ChatModel | None:
-        models = self.settings.models
-        if self._made_chat is None and (self._asked[2] or models.chat):
-            from hlgraph.models.choose import chosen_chat
-
-            self._made_chat = chosen_chat(self._asked[2] or models.chat, models)
-        return self._made_chat
+        models, stores = self._models, self._opened.stores
+        return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The chat model for one command; None where there is none."""
-        chat = self._chat()
+        chat = self._models.chat
         if chat is None:
             return None
         if self._made_executor is None:

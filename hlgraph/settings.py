@@ -143,7 +143,9 @@ class Neo4jSettings:
     """How to reach a Neo4j server; the scheme of the url says whether it is encrypted (``neo4j+s://``, ``bolt+s://``).
 
     ``ca`` is a file with the certificates to trust instead of the system's; ``timeout`` is in seconds, for connecting and
-    for one transaction's retries.
+    for one transaction's retries. ``keep_projections``: the projections that PageRank walks on stay on the server when the
+    process that made them ends, so that the next one need not make them. They take memory of the server until a newer
+    version of their corpus is projected, the server restarts, or somebody drops them (``gds.graph.drop``).
     """
 
     user: str = "neo4j"
@@ -151,6 +153,7 @@ class Neo4jSettings:
     database: str = "neo4j"
     ca: str | None = None
     timeout: float = 30.0
+    keep_projections: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
