@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.settings import Settings, at_store, load
-from hlgraph.wiring import IngestOptions
+from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
     from hlgraph.communities import CommunityTier
@@ -69,7 +69,7 @@ class HLGraph:
         self._models = ChosenModels(
             settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=self._opened.closing
         )
-        self._made_executor: Executor | None = None
+        self._executors: dict[str, Executor] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ class HLGraph:
         other.corpus = name
         other._opened = self._opened
         other._models = self._models
-        other._made_executor = None  # its accounts are those of the corpus
+        other._executors = self._executors
         return other
 
     def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
@@ -163,10 +163,12 @@ class HLGraph:
 
         Raises InputError for options that cannot be used, and where no chat model is named.
         """
-        from hlgraph.wiring import plan
+        return self.batches.plan(sources, options or IngestOptions())
 
-        chosen, chat = options or IngestOptions(), self._models.chat_asked_for
-        return plan(sources, chat, settings=self.settings, options=chosen, stores=self._opened.stores)
+    @property
+    def batches(self) -> Forecast:
+        """Extraction by batches of a provider: ``export`` the calls into a file, ``take`` what came back."""
+        return Forecast(self.settings, self._opened.stores, self._models.chat_asked_for)
 
     def delete(
         self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False
@@ -199,7 +201,7 @@ class HLGraph:
         if uris:
             found = named(found, [uris] if isinstance(uris, str) else uris, corpus=self.corpus)
         stores, chosen = self._opened.stores, [record.id for record in found]
-        with forgetting(self.settings, self.corpus, graph=stores.graph) as done:
+        with forgetting(self.settings, self.corpus, graph=stores.graph, is_all=is_all) as done:
             report = pipeline.delete(chosen, self.corpus, stores=stores, batch_sources=self._opened.batch_removed)
             done.append(report)
         return report
@@ -331,12 +333,12 @@ class HLGraph:
         chat = self._models.chat
         if chat is None:
             return None
-        if self._made_executor is None:
+        if self.corpus not in self._executors:
             from hlgraph.spending import executor_of
 
-            self._made_executor = executor_of(chat, self.settings, corpus=self.corpus)
-            self._opened.closing.callback(self._made_executor.close)
-        return self._made_executor.begin(budget)
+            made = self._executors[self.corpus] = executor_of(chat, self.settings, corpus=self.corpus)
+            self._opened.closing.callback(made.close)
+        return self._executors[self.corpus].begin(budget)
 
 
 def connect(

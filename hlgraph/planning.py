@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hlgraph.extract import Extractor
     from hlgraph.extract.chat import ExpectedCall
     from hlgraph.extract.chat._messages import Messages
-    from hlgraph.models.seams import Completion
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document
+    from hlgraph.resolve import Extracted
     from hlgraph.stores.protocols import Stores
 
 _FEWEST_CALLS = 10
@@ -86,6 +86,26 @@ class NamedChat:
         raise InputError(f"{self.fingerprint} stands for a plan only; give a chat model to ask")
 
 
+def look(
+    items: Iterable[Document | ReadFailure],
+    executor: Executor,
+    *,
+    report: pipeline.Report,
+    stores: Stores,
+    chunker: Chunker,
+) -> Iterator[Extracted]:
+    """What an ingest by the chat model of an executor would extract, source by source; nothing is written or asked."""
+    quarantine = Quarantine(Path(), store="", corpus="")  # nothing is extracted, so nothing goes there
+    steps = _Look(chunker, ChatExtractor(executor, quarantine=quarantine))
+    return pipeline.look(items, executor.accounts.corpus, report=report, stores=stores, steps=steps)
+
+
+def kept_reply(executor: Executor, prompt: str, messages: Messages, *, max_tokens: int) -> str | None:
+    """The kept reply to a request with a prompt of this version, None where it would have to be paid."""
+    found = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
+    return found.text if found is not None else None
+
+
 class Planner:
     """Plans an ingest with the chunker, the prompts, the kept replies and the ledger that the ingest would use.
 
@@ -108,12 +128,9 @@ class Planner:
 
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
         """The plan for these documents; the store is read, and nothing is written or asked."""
-        quarantine = Quarantine(Path(), store="", corpus="")  # nothing is extracted, so nothing goes there
-        steps = _Look(chunker, ChatExtractor(self._executor, quarantine=quarantine, max_tokens=self._max_tokens))
         report = pipeline.Report()
-        corpus = self._executor.accounts.corpus
         sources = chunks = 0
-        for item in pipeline.look(items, corpus, report=report, stores=stores, steps=steps):
+        for item in look(items, self._executor, report=report, stores=stores, chunker=chunker):
             sources += 1
             for _, chunk in item.plan.to_extract:
                 chunks += 1
@@ -122,9 +139,7 @@ class Planner:
         return self._summed(report, sources, chunks)
 
     def _reply(self, prompt: str, messages: Messages) -> str | None:
-        request = Request(messages.system, messages.user, self._max_tokens, Purpose(prompt=prompt), bool)
-        found: Completion | None = self._executor.held(request)
-        return found.text if found is not None else None
+        return kept_reply(self._executor, prompt, messages, max_tokens=self._max_tokens)
 
     def _count(self, call: ExpectedCall) -> None:
         if call.is_kept:

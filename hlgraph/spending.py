@@ -93,30 +93,36 @@ def check_budget(extractor: Extractor) -> None:
 
 @contextmanager
 def forgetting(
-    settings: Settings, corpus: str, *, graph: GraphStore, is_filled: bool = False
+    settings: Settings, corpus: str, *, graph: GraphStore, is_filled: bool = False, is_all: bool = False
 ) -> Iterator[list[Report]]:
     """Drop the replies, kept and quarantined, about what a change removes; the report of the change goes into the list.
 
-    Killed in between, the next change does it. Only a change that removed something costs a look at the stored chunks.
+    Killed in between, the next change does it. Only a change that removed something costs a look at all chunks that
+    replies are kept for; others look at the chunks that are new.
 
     Parameters
     ----------
     is_filled : replies will be kept within, so there will be a file
+    is_all : the whole corpus is removed
     """
     replies = Replies(folder_of(settings) / REPLIES_FILE)
     try:
         is_overdue = replies.begin_sweep(corpus, is_made=is_filled)
+        replies.mark(corpus, _parts(corpus, replies.sources(corpus, is_unmarked=True), graph))
         reports: list[Report] = []
         yield reports
         _release_removed(settings, corpus, graph=graph)
-        if is_overdue or any(
-            item.resumed or item.sources_removed or item.removed.get(Kind.CHUNK, 0) for item in reports
-        ):
-            replies.retain(corpus, _parts(corpus, replies.sources(corpus), graph))
+        replies.mark(corpus, _parts(corpus, replies.sources(corpus, is_unmarked=True), graph))
+        if is_all or is_overdue or any(_has_removed(item) for item in reports):
+            replies.retain(corpus, _parts(corpus, replies.sources(corpus), graph), is_all=is_all)
         else:
             replies.end_sweep(corpus)
     finally:
         replies.close()
+
+
+def _has_removed(report: Report) -> bool:
+    return bool(report.resumed or report.sources_removed or report.removed.get(Kind.CHUNK, 0))
 
 
 def quarantine(settings: Settings, corpus: str) -> Quarantine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from hlgraph.batches import BatchReport
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
     from hlgraph.models.budget import Budget
@@ -124,37 +126,82 @@ def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[So
     return list(chosen.values())
 
 
-def plan(
-    sources: str | Path | Iterable[str | Path | Document],
-    chat: AnyChat | None,
-    *,
-    settings: Settings,
-    options: IngestOptions,
-    stores: Stores,
-) -> Plan:
-    """What an ingest by this chat model would cost; of a model that is named only the name is needed, and no key.
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is said of an extraction by a chat model before it is made, or made elsewhere; of a name no key is needed.
 
-    Raises InputError where there is none.
+    Parameters
+    ----------
+    chat : the chat model, by name or as an object
     """
-    from hlgraph.planning import NamedChat, Planner
-    from hlgraph.spending import executor_of
 
-    if not chat:
-        raise InputError(_NO_CHAT)
-    if isinstance(chat, str):
-        model: ChatModel = NamedChat(chat)
-    else:
+    settings: Settings
+    stores: Stores
+    chat: AnyChat | None
+
+    def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
+        """What an ingest would cost. Raises InputError where no chat model is named."""
+        from hlgraph.planning import Planner
+
+        with self._executor() as executor:
+            planner = Planner(executor, max_tokens=self.settings.models.max_tokens)
+            chunker = chunker_of(options, self.settings)
+            return planner.plan(_items(sources, options), stores=self.stores, chunker=chunker)
+
+    def export(
+        self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
+    ) -> BatchReport:
+        """Write the calls that can be made now. Raises InputError for a file that cannot be written."""
+        from hlgraph.batches import Batches
+
+        with self._executor() as executor:
+            batches = Batches(executor, max_tokens=self.settings.models.max_tokens)
+            chunker = chunker_of(options, self.settings)
+            try:
+                with path.open("w", encoding="utf-8") as out:
+                    return batches.export(_items(sources, options), out, stores=self.stores, chunker=chunker)
+            except OSError as error:
+                raise InputError(
+                    f"{path}: the batch cannot be written there ({error.strerror}); name a file in a folder that is there"
+                ) from error
+
+    def take(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        results: Sequence[Path],
+    ) -> BatchReport:
+        """Keep what came back. Raises InputError for a file that holds no results."""
+        from hlgraph.batches import Batches
+
+        with self._executor() as executor:
+            batches = Batches(executor, max_tokens=self.settings.models.max_tokens)
+            chunker = chunker_of(options, self.settings)
+            return batches.take(_items(sources, options), results, stores=self.stores, chunker=chunker)
+
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
         from hlgraph.models.choose import chosen_chat
+        from hlgraph.planning import NamedChat
+        from hlgraph.spending import executor_of
 
-        model = chosen_chat(chat, settings.models)
+        if not self.chat:
+            raise InputError(_NO_CHAT)
+        is_name = isinstance(self.chat, str)
+        model: ChatModel = NamedChat(str(self.chat)) if is_name else chosen_chat(self.chat, self.settings.models)
+        executor = executor_of(model, self.settings, corpus=self.settings.corpus)
+        try:
+            yield executor
+        finally:
+            executor.close()
+
+
+def _items(
+    sources: str | Path | Iterable[str | Path | Document], options: IngestOptions
+) -> Iterator[Document | ReadFailure]:
     paths, documents = split_sources(sources)
-    items = read_sources(paths, documents, options=options)
-    executor = executor_of(model, settings, corpus=settings.corpus)
-    try:
-        planner = Planner(executor, max_tokens=settings.models.max_tokens)
-        return planner.plan(items, stores=stores, chunker=chunker_of(options, settings))
-    finally:
-        executor.close()
+    return read_sources(paths, documents, options=options)
 
 
 def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:

@@ -24,6 +24,7 @@ from hlgraph.cli import (
     communities,
     cypher,
     evaluate,
+    extract,
     ingest,
     journal,
     ledger,
@@ -108,7 +109,10 @@ def _globals(
     show_help(context)
 
 
-for module in (ingest, search, communities, manage, reconcile, journal, plan, ledger, models, evaluate, bench, cypher):
+for module in (
+    *(ingest, search, communities, manage, reconcile, journal, plan, extract, ledger),
+    *(models, evaluate, bench, cypher),
+):
     module.register(app)
 
 

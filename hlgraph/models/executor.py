@@ -175,6 +175,27 @@ class Executor:
         found = replies.held(request.key(self.fingerprint)) if replies is not None else None
         return found if found is not None and request.accept(found.text) else None
 
+    def enter(self, request: Request, completion: Completion, *, share: float = 1.0) -> bool:
+        """Keep a reply that was paid elsewhere, such as in a batch, and enter it in the ledger.
+
+        Returns False, and enters nothing, where its reply is kept already or ``accept`` refuses it.
+
+        Parameters
+        ----------
+        share : of the price that was paid
+        """
+        key, accounts = request.key(self.fingerprint), self.accounts
+        if completion.is_cut or not request.accept(completion.text) or self.held(request) is not None:
+            return False
+        tokens = request_tokens(request.system, request.user)
+        found = _counted(completion, tokens)
+        if accounts.ledger is not None:
+            price = accounts.price and Price(accounts.price.input * share, accounts.price.output * share)
+            number = accounts.ledger.begin(self._entry(request, key, tokens))
+            accounts.ledger.end(number, found, price=price, seconds=0.0)
+        self._keep(request, key, found)
+        return True
+
     def settle(self, request: Request, completion: Completion) -> None:
         """Keep a reply to a request that came to it by another one, such as the repaired reply for the broken one."""
         self._keep(request, request.key(self.fingerprint), completion)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ CREATE TABLE origins (
     corpus TEXT NOT NULL,
     source TEXT NOT NULL,
     part TEXT NOT NULL,
+    is_stored INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (request, corpus, source, part)
 ) WITHOUT ROWID;
 CREATE INDEX origins_by_source ON origins (corpus, source);
@@ -45,8 +47,9 @@ class Origin(NamedTuple):
 class Replies:
     """A file of replies by the hash of their request. Safe for threads and many processes.
 
-    A reply holds what documents say, so each knows the parts of sources that its request shows: :meth:`retain` drops those
-    whose text is gone. One whose sources nobody can tell goes whenever something of its corpus goes.
+    A reply holds what documents say, so each knows the parts of sources that its request shows: :meth:`mark` notes which of
+    them are in the store by now, and :meth:`retain` drops those that were and are no more. What was paid for and is not stored
+    yet stays. A reply whose sources nobody can tell goes whenever something of its corpus goes.
 
     A file that cannot be used is left alone after one warning, as that of the embedding cache is.
 
@@ -106,37 +109,59 @@ class Replies:
 
         return (is_made or self.path.exists()) and bool(self._file.attempt(insert))
 
-    def sources(self, corpus: str) -> list[str]:
-        """Ids of the sources that replies are kept for."""
+    def sources(self, corpus: str, *, is_unmarked: bool = False) -> list[str]:
+        """Ids of the sources that replies are kept for; only of those with parts that are not marked as stored."""
 
         def select(connection: sqlite3.Connection) -> list[str]:
             rows = connection.execute(
-                "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' ORDER BY source", (corpus,)
+                "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' AND is_stored < ? ORDER BY source",
+                (corpus, 1 if is_unmarked else 2),
             )
             return [row[0] for row in rows]
 
         return (self._file.attempt(select) or []) if self.path.exists() else []
 
-    def retain(self, corpus: str, parts: Mapping[str, Collection[str]]) -> None:
-        """Drop the replies of a corpus but those for these parts of sources, by the id of the source; overwrite their place.
+    def mark(self, corpus: str, parts: Mapping[str, Collection[str]]) -> None:
+        """Note that these parts of sources are in the store, by the id of the source."""
+
+        def update(connection: sqlite3.Connection) -> None:
+            with writing(connection), _listed(connection, parts):
+                connection.execute(
+                    "UPDATE origins SET is_stored = 1 WHERE corpus = ? AND NOT is_stored AND "
+                    "(source, part) IN (SELECT source, part FROM alive)",
+                    (corpus,),
+                )
+
+        if parts and self.path.exists():
+            self._file.attempt(update)
+
+    def retain(self, corpus: str, parts: Mapping[str, Collection[str]], *, is_all: bool = False) -> None:
+        """Drop the replies about what was in the store and is not among these parts any more; overwrite their place.
 
         Replies without a source go too. It ends what :meth:`begin_sweep` began.
+
+        Parameters
+        ----------
+        parts : that are in the store, by the id of the source
+        is_all : drop what is not stored yet as well
         """
 
         def delete(connection: sqlite3.Connection) -> bool:
             self._file.broken.unlink(missing_ok=True)
-            with writing(connection):
-                connection.execute("CREATE TEMP TABLE IF NOT EXISTS alive (source TEXT, part TEXT)")
-                connection.execute("DELETE FROM alive")
-                rows = ((source, part) for source, known in parts.items() for part in known)
-                connection.executemany("INSERT INTO alive VALUES (?, ?)", rows)
+            with writing(connection), _listed(connection, parts):
+                # A source that is gone takes along what was never stored of it.
                 connection.execute(
-                    "DELETE FROM origins WHERE corpus = ? AND (source, part) NOT IN (SELECT source, part FROM alive)",
-                    (corpus,),
+                    """
+                    DELETE FROM origins WHERE corpus = :corpus AND (
+                        source = '' OR :all AND (source, part) NOT IN (SELECT source, part FROM alive)
+                        OR is_stored AND (source, part) NOT IN (SELECT source, part FROM alive)
+                        OR source NOT IN (SELECT source FROM alive)
+                        AND source IN (SELECT source FROM origins WHERE corpus = :corpus AND is_stored))
+                    """,
+                    {"corpus": corpus, "all": is_all},
                 )
                 connection.execute("DELETE FROM replies WHERE request NOT IN (SELECT request FROM origins)")
                 connection.execute("DELETE FROM unswept WHERE corpus = ?", (corpus,))
-                connection.execute("DELETE FROM alive")
             return erase_traces(connection)
 
         if self.path.exists() and not self._file.attempt(delete):
@@ -168,10 +193,22 @@ class Replies:
             connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
 
 
+@contextmanager
+def _listed(connection: sqlite3.Connection, parts: Mapping[str, Collection[str]]) -> Iterator[None]:
+    """The parts as the table ``alive``."""
+    connection.execute("CREATE TEMP TABLE alive (source TEXT, part TEXT, PRIMARY KEY (source, part)) WITHOUT ROWID")
+    rows = ((source, part) for source, known in parts.items() for part in known)
+    connection.executemany("INSERT OR IGNORE INTO alive VALUES (?, ?)", rows)
+    yield
+    connection.execute("DROP TABLE alive")
+
+
 def _is_noted(connection: sqlite3.Connection, request: str, origin: Origin) -> bool:
     statement = "SELECT 1 FROM origins WHERE (request, corpus, source, part) = (?, ?, ?, ?)"
     return connection.execute(statement, (request, *origin)).fetchone() is not None
 
 
 def _note(connection: sqlite3.Connection, request: str, origin: Origin) -> None:
-    connection.execute("INSERT OR IGNORE INTO origins VALUES (?, ?, ?, ?)", (request, *origin))
+    connection.execute(
+        "INSERT OR IGNORE INTO origins (request, corpus, source, part) VALUES (?, ?, ?, ?)", (request, *origin)
+    )

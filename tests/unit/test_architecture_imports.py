@@ -38,6 +38,7 @@ LAYERS = (
     ("reconcile",),
     ("analyst", "communities"),
     ("planning",),
+    ("batches",),
     ("spending",),
     ("wiring",),
     ("client",),

@@ -25,7 +25,7 @@ def keep(replies: Replies, name: str, *origins: Origin) -> None:
 
 
 def held(replies: Replies, name: str, origin: Origin | None = None) -> bool:
-    return replies.held(name, origin=origin or Origin("probe", "probe", "probe")) is not None
+    return replies.held(name, origin=origin) is not None
 
 
 def test_nothing_is_made_before_something_is_kept(replies: Replies) -> None:
@@ -49,7 +49,9 @@ def test_what_is_gone_leaves_and_what_cannot_be_told_leaves_with_it(replies: Rep
     keep(replies, "shared", Origin("c", "s2", "p3"), Origin("c", "s1", "p1"))
     keep(replies, "answer", Origin("c"))
     keep(replies, "foreign", Origin("other", "s2", "p1"))
-    assert replies.sources("c") == ["s1", "s2"]
+    assert replies.sources("c") == replies.sources("c", is_unmarked=True) == ["s1", "s2"]
+    replies.mark("c", {"s1": {"p1", "p2"}, "s2": {"p1", "p3"}})
+    assert replies.sources("c", is_unmarked=True) == []
     replies.retain("c", {"s1": {"p1"}})
     names = ("stays", "edited", "deleted", "shared", "answer", "foreign")
     assert {name for name in names if held(replies, name)} == {"stays", "shared", "foreign"}
@@ -58,9 +60,24 @@ def test_what_is_gone_leaves_and_what_cannot_be_told_leaves_with_it(replies: Rep
         assert b"reply deleted" not in path.read_bytes()
 
 
+def test_what_was_paid_and_is_not_stored_yet_stays_until_its_source_or_all_goes(replies: Replies) -> None:
+    keep(replies, "stored", Origin("c", "s1", "p1"))
+    keep(replies, "of the next version", Origin("c", "s1", "p2"))
+    keep(replies, "of another source", Origin("c", "s2", "p1"))
+    replies.mark("c", {"s1": {"p1"}})
+    names = ("stored", "of the next version", "of another source")
+    replies.retain("c", {"s1": {"p1"}})
+    assert all(held(replies, name) for name in names)
+    replies.retain("c", {})
+    assert [held(replies, name) for name in names] == [False, False, True]
+    replies.retain("c", {}, is_all=True)
+    assert not held(replies, "of another source")
+
+
 def test_who_found_a_reply_keeps_it(replies: Replies) -> None:
     keep(replies, "a", Origin("c", "s1", "p1"))
     assert held(replies, "a", Origin("c", "s2", "p1"))
+    replies.mark("c", {"s1": {"p1"}, "s2": {"p1"}})
     replies.retain("c", {"s2": {"p1"}})
     assert held(replies, "a", Origin("c", "s2", "p1"))
 

@@ -6,13 +6,38 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hlgraph.extract.chat._messages import Messages, ask_entities, ask_propositions, prompt
-from hlgraph.extract.chat._schema import FoundEntities, FoundEntity, FoundPropositions, ReplyError, parse
+from hlgraph.extract.chat._schema import FoundEntities, FoundEntity, FoundPropositions, ReplyError, is_readable, parse
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 
 # Tokens of a reply for each token of the chunk, and of the list of names in the second request: measured on what
 # gpt-4o-mini and Llama-3-70B extracted from 1,500 passages of an encyclopaedia, written in the form of the prompts.
 _ENTITIES, _PROPOSITIONS, _NAMES = 1.75, 5.0, 0.62
+
+
+class NextCall(NamedTuple):
+    """The call that a chunk needs next: the version of its prompt, its messages, and which replies can be read."""
+
+    prompt: str
+    messages: Messages
+    is_readable: Callable[[str], bool]
+
+
+def next_call(chunk: ChunkInput, *, kept: Callable[[str, Messages], str | None]) -> NextCall | None:
+    """The first of the two calls for a chunk whose reply is not kept; None when both are.
+
+    Parameters
+    ----------
+    kept : the kept reply to a request with a prompt of this version, None where there is none
+    """
+    first = NextCall(prompt("entities").version, ask_entities(chunk), lambda text: is_readable(text, FoundEntities))
+    reply = kept(first.prompt, first.messages)
+    if reply is None or not first.is_readable(reply):
+        return first
+    messages = ask_propositions(chunk, parse(reply, FoundEntities).entities)
+    second = NextCall(prompt("propositions").version, messages, lambda text: is_readable(text, FoundPropositions))
+    reply = kept(second.prompt, second.messages)
+    return None if reply is not None and second.is_readable(reply) else second
 
 
 class ExpectedCall(NamedTuple):
