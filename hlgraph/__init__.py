@@ -34,6 +34,7 @@ from hlgraph.records import (
 )
 
 if TYPE_CHECKING:
+    from hlgraph.aio import AsyncHLGraph
     from hlgraph.client import HLGraph, IngestOptions, connect
     from hlgraph.settings import Settings
     from hlgraph.where import field
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "AsyncHLGraph",
     "Chunk",
     "Citation",
     "Community",
@@ -66,6 +68,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "AsyncHLGraph": "hlgraph.aio",
     "HLGraph": "hlgraph.client",
     "IngestOptions": "hlgraph.client",
     "Settings": "hlgraph.settings",

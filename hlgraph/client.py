@@ -14,6 +14,7 @@ from hlgraph.wiring import IngestOptions
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
+    from hlgraph.communities import CommunityTier
     from hlgraph.extract import Extractor
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.seams import ChatModel, Embedder, Reranker
@@ -244,6 +245,13 @@ class HLGraph:
 
         chosen = analyst.load(query, folder)
         return analyst.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
+
+    @property
+    def communities(self) -> CommunityTier:
+        """The communities of the corpus: ``build`` and ``find`` them."""
+        from hlgraph.communities import CommunityTier
+
+        return CommunityTier(self.corpus, self._opened.stores)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

@@ -55,6 +55,7 @@ class Session:
         self.reranker = reranker
         self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
+        self.subqueries: tuple[str, ...] = ()  # likewise
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
@@ -223,7 +224,7 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
-            step.details["by"] = ranked_by(ranker, self.scope)
+            step.details["by"] = ranked_by(ranker, self.scope, shape=query.shape)
         return hits
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
@@ -257,7 +258,7 @@ class Session:
             return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
-        other._vector, other._cosines, other.round_trips, other.keywords = None, {}, 0, None
+        other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, ()
         try:
             yield other
         finally:

@@ -125,12 +125,31 @@ class HasServer(Protocol):
         """Why the server does not rank in this scope; empty when it does."""
 
 
-def ranked_by(ranker: Ranker, scope: Scope) -> str:
-    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why the server does not."""
-    if not isinstance(ranker, HasServer):
-        return "process"
-    why = ranker.why_in_process(scope)
-    return f"process: {why}" if why else "server"
+class ServerRanker(Ranker, HasServer, Protocol):
+    """A ranker whose graphs on the server others can use."""
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:
+        """The name of the projection of a corpus, made where it is not there; it is kept until the ranker is closed."""
+
+
+@runtime_checkable
+class HasBound(Protocol):
+    """A ranker in process that holds a graph whole up to a size, and looks around the seeds only beyond it."""
+
+    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
+        """Why it looks around the seeds only on the graph of this shape; empty when it does not."""
+
+
+def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why not on the server.
+
+    With a shape also why a ranking in process looks around the seeds only.
+    """
+    if isinstance(ranker, HasServer):
+        why = ranker.why_in_process(scope)
+        return f"process: {why}" if why else "server"
+    why = ranker.why_around(shape, scope) if shape is not None and isinstance(ranker, HasBound) else ""
+    return f"process: {why}" if why else "process"
 
 
 class PulledRanker:

@@ -92,11 +92,13 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
-    promised = "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher"
+    promised = "init ingest search answer communities delete stats migrate doctor reconcile journal config models eval bench cypher"
     assert first == set(promised.split())
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path not in {("models",), ("cypher",)}], ids="-".join)
+@pytest.mark.parametrize(
+    "path", [path for path in COMMANDS if path not in {("models",), ("cypher",), ("communities",)}], ids="-".join
+)
 def test_every_command_has_an_example_and_json(path: tuple[str, ...]) -> None:
     text = shown(*path)
     assert re.search(r"^  Examples?:\n    \S*hlgraph", text, flags=re.MULTILINE)
@@ -143,7 +145,9 @@ def test_help_takes_less_than_400_ms() -> None:
     assert min(seconds) < 0.4, seconds
 
 
-@pytest.mark.parametrize("path", [(), ("models",), ("cypher",)], ids=["hlgraph", "models", "cypher"])
+@pytest.mark.parametrize(
+    "path", [(), ("models",), ("cypher",), ("communities",)], ids=["hlgraph", "models", "cypher", "communities"]
+)
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.communities import by_smallest_node, leiden, modularity
+from hlgraph.algorithms.communities import at_most, by_smallest_node, capped, leiden, modularity
 from hlgraph.errors import InputError
 
 
@@ -39,6 +41,49 @@ def test_levels_are_nested_and_the_finest_keep_the_size() -> None:
         assert all(len(set(coarse[fine == name])) == 1 for name in np.unique(fine))
     again = leiden(sp.csr_array(upper + upper.T), max_size=12)
     assert np.array_equal(found.levels, again.levels)
+
+
+def test_the_cap_holds_where_nothing_is_to_divide() -> None:
+    found = leiden(cliques([6, 6]), max_size=4)
+    assert found.coarsest.tolist() == [0] * 6 + [6] * 6 + [12]
+    assert sorted(np.unique(found.finest, return_counts=True)[1]) == [1, 3, 3, 3, 3]
+    star = np.zeros((8, 8))
+    star[0, 1:] = star[1:, 0] = 1
+    assert max(np.unique(leiden(sp.csr_array(star), max_size=3).finest, return_counts=True)[1]) <= 3
+
+
+def plain_capped(levels: list[list[int]], max_size: int) -> list[list[int]]:
+    """Community by community: a large one is divided as the next row divides it."""
+    found = [[row.index(label) for label in row] for row in levels[:1]]
+    for row in levels[1:]:
+        last = found[-1]
+        names = [
+            (label, row[place]) if last.count(label) > max_size else (label, -1) for place, label in enumerate(last)
+        ]
+        finer = [names.index(name) for name in names]
+        if finer != last:
+            found.append(finer)
+    return found
+
+
+@given(
+    st.integers(1, 9).flatmap(
+        lambda size: st.lists(st.lists(st.integers(0, 4), min_size=size, max_size=size), min_size=1, max_size=4)
+    ),
+    st.integers(1, 5),
+)
+def test_levels_under_a_cap_are_those_of_the_definition(levels: list[list[int]], max_size: int) -> None:
+    found = capped(np.array(levels), max_size)
+    assert found.tolist() == plain_capped(levels, max_size)
+    for coarse, fine in itertools.pairwise(found):
+        assert len(set(zip(coarse.tolist(), fine.tolist(), strict=True))) == len(set(fine.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"), [(1, [3]), (2, [0, 3]), (3, [0, 1, 3]), (4, [0, 1, 2, 3]), (9, [0, 1, 2, 3])]
+)
+def test_the_coarsest_and_the_finest_level_stay(count: int, kept: list[int]) -> None:
+    assert at_most(np.array([[0], [1], [2], [3]]), count)[:, 0].tolist() == kept
 
 
 def test_a_graph_without_edges_and_one_without_nodes() -> None:

@@ -36,6 +36,9 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     if change.recounted:
         _recount(transaction, sorted(change.recounted))
     vanished = _remove(transaction, change, old)
+    if vanished:
+        for name in ("count_communities", "delete_communities", "delete_hidden_communities", "delete_runs"):
+            transaction.rows(f"persist/{name}", corpus=change.corpus)
     _join(transaction, change, old)
     transaction.rows(
         "persist/merge_corpus", name=change.corpus, embedding=change.embedding, dimensions=change.dimensions

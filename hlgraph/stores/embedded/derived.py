@@ -1,0 +1,120 @@
+"""DerivedStore on SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from hlgraph.errors import StoreConflictError, StoreError
+from hlgraph.records import Community
+from hlgraph.stores.derived import Made, Member, Run, Saved
+from hlgraph.stores.embedded import told
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.subgraph import KINDS
+
+_RUNS = """
+    SELECT run.name, run.version, run.parameters, run.levels, run.made_by, run.version <> corpus.version
+    FROM run JOIN corpus USING (c) WHERE corpus.name = ? ORDER BY run.name"""
+_COMMUNITIES = """
+    SELECT m.id, m.level, m.size, p.id FROM corpus JOIN run USING (c) JOIN community AS m USING (r)
+    LEFT JOIN community AS p ON p.m = m.parent
+    WHERE corpus.name = :corpus AND run.name = :name AND (:level IS NULL OR m.level = :level)
+    ORDER BY m.level, m.size DESC, m.id LIMIT :k"""
+_MEMBERS = """
+    SELECT community, id, kind FROM (
+      SELECT m.id AS community, node.id, node.kind, row_number() OVER (PARTITION BY m.m ORDER BY node.id) AS place
+      FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
+      CROSS JOIN member_of ON member_of.community = m.m CROSS JOIN node ON node.n = member_of.node)
+    WHERE place <= :most ORDER BY community, id"""
+_ALL = 1 << 62
+
+
+class EmbeddedDerivedStore:
+    """The derived data of one directory; see :class:`hlgraph.stores.derived.DerivedStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def runs(self, corpus: str) -> tuple[Run, ...]:
+        """See the protocol."""
+        if not self._database.exists():
+            return ()
+        with mapped(self._database.path):
+            rows = self._database.reader().execute(_RUNS, (corpus,)).fetchall()
+        return tuple(Run(corpus, row[0], row[1], row[2], row[3], row[4], bool(row[5])) for row in rows)
+
+    def save(self, run: Run, made: Made) -> Saved:
+        """See the protocol."""
+        with self._database.transaction() as connection:
+            r = _put_run(connection, run)
+            held = {name for (name,) in connection.execute("SELECT id FROM community WHERE r = ?", (r,))}
+            wanted = {item.id for item in made.communities}
+            _remove(connection, sorted(held - wanted))
+            for item in made.communities:
+                if item.id not in held:
+                    _add(connection, r, community=item, members=made.members[item.id])
+            connection.executemany(
+                "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
+                ((item.parent_id, item.id) for item in made.communities),
+            )
+            return Saved(len(wanted - held), len(held - wanted), len(held & wanted))
+
+    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+        """See the protocol."""
+        if not self._database.exists():
+            return []
+        values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
+        with mapped(self._database.path), told.sql("list communities", _COMMUNITIES, values=values) as call:
+            rows = self._database.reader().execute(_COMMUNITIES, values).fetchall()
+            call.rows = len(rows)
+        return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
+
+    def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
+        """See the protocol."""
+        found: dict[str, list[Member]] = {}
+        if ids and self._database.exists():
+            values = {"ids": json.dumps(list(ids)), "most": _ALL if most is None else most}
+            with mapped(self._database.path), told.sql("read members", _MEMBERS, values=values) as call:
+                rows = self._database.reader().execute(_MEMBERS, values).fetchall()
+                call.rows = len(rows)
+            for community, name, kind in rows:
+                found.setdefault(community, []).append(Member(name, KINDS[kind]))
+        return {item: tuple(found[item]) for item in ids if item in found}
+
+
+def _put_run(connection: sqlite3.Connection, run: Run) -> int:
+    row = connection.execute("SELECT c, version FROM corpus WHERE name = ?", (run.corpus,)).fetchone()
+    if row is None or row[1] != run.version:
+        raise StoreConflictError(
+            f"corpus {run.corpus!r} was changed while {run.name!r} was derived from version {run.version}; "
+            "run the same command again"
+        )
+    connection.execute(
+        "INSERT INTO run (c, name, version, parameters, levels, made_by) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (c, name) "
+        "DO UPDATE SET version = excluded.version, parameters = excluded.parameters, levels = excluded.levels, "
+        "made_by = excluded.made_by",
+        (row[0], run.name, run.version, run.parameters, run.levels, run.by),
+    )
+    found: int = connection.execute("SELECT r FROM run WHERE c = ? AND name = ?", (row[0], run.name)).fetchone()[0]
+    return found
+
+
+def _remove(connection: sqlite3.Connection, ids: list[str]) -> None:
+    gone = "SELECT m FROM community WHERE id IN (SELECT value FROM json_each(?))"
+    connection.execute(f"DELETE FROM member_of WHERE community IN ({gone})", (json.dumps(ids),))
+    connection.execute("DELETE FROM community WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
+
+
+def _add(connection: sqlite3.Connection, r: int, *, community: Community, members: Sequence[str]) -> None:
+    cursor = connection.execute(
+        "INSERT INTO community (id, r, level, size) VALUES (?, ?, ?, ?)",
+        (community.id, r, community.level, community.size),
+    )
+    count = connection.execute(
+        "INSERT INTO member_of SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
+        (cursor.lastrowid, json.dumps(list(members))),
+    ).rowcount
+    if count != len(members):
+        raise StoreError(f"community {community.id} has members that the corpus has not; run the same command again")

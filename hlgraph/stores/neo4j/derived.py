@@ -1,0 +1,137 @@
+"""DerivedStore on Neo4j: a run is written in batches under a label that nobody reads, and shown in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlgraph.errors import StoreConflictError
+from hlgraph.ids import content_id
+from hlgraph.records import Community, Kind
+from hlgraph.stores.derived import Made, Member, Run, Saved
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+
+_LINKS = 20_000
+"""Members that one transaction joins to their communities."""
+_DROPPED = 500
+"""Hidden communities that one transaction deletes."""
+_ALL = 1 << 31
+
+
+class Neo4jDerivedStore:
+    """The derived data of one database; see :class:`hlgraph.stores.derived.DerivedStore`.
+
+    What a run adds is written first, hidden, in as many transactions as it takes; one transaction then shows it, hides what
+    it removes, and records the run; what is hidden is deleted last. Killed in between, the next run deletes it.
+    """
+
+    def __init__(self, server: Server, lease: Lease) -> None:
+        self._server = server
+        self._lease = lease
+
+    def runs(self, corpus: str) -> tuple[Run, ...]:
+        """See the protocol."""
+        return tuple(
+            Run(
+                corpus,
+                str(row["name"]),
+                whole(row, "version"),
+                str(row["parameters"]),
+                whole(row, "levels"),
+                str(row["by"]),
+                is_stale=row["is_stale"] is True,
+            )
+            for row in self._server.ask("index/list_runs", corpus=corpus)
+        )
+
+    def save(self, run: Run, made: Made) -> Saved:
+        """See the protocol."""
+        self._drop_hidden(run.corpus)
+        key = _run_id(run.corpus, run.name)
+        held = {str(row["id"]) for row in self._server.ask("index/list_community_ids", run=key)}
+        added = [item for item in made.communities if item.id not in held]
+        self._stage(key, added, made=made)
+        wanted = {item.id for item in made.communities}
+
+        def flip(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            transaction.write("index/hide_communities", sorted(held - wanted), key="ids")
+            transaction.write("index/unlink_communities", sorted(held & wanted), key="ids")
+            transaction.write("index/show_communities", [item.id for item in added], key="ids")
+            parts = [{"id": item.id, "parent": item.parent_id} for item in made.communities if item.parent_id]
+            transaction.write("index/link_communities", parts)
+            if not transaction.rows("index/merge_run", id=key, corpus=run.corpus, **_run_row(run)):
+                raise StoreConflictError(
+                    f"corpus {run.corpus!r} was changed while {run.name!r} was derived from version {run.version}; "
+                    "run the same command again"
+                )
+            self._lease.check(transaction)
+
+        self._server.write(flip)
+        self._drop_hidden(run.corpus)
+        return Saved(len(added), len(held - wanted), len(held & wanted))
+
+    def _stage(self, run: str, added: Sequence[Community], *, made: Made) -> None:
+        rows: list[Row] = [
+            {"id": item.id, "corpus": item.corpus, "run": run, "level": item.level, "size": item.size} for item in added
+        ]
+        self._write("index/stage_communities", rows, batch=BATCH)
+        links: list[Row] = [
+            {"community": item.id, "id": member, "level": item.level}
+            for item in added
+            for member in made.members[item.id]
+        ]
+        self._write("index/link_members", links, batch=_LINKS)
+
+    def _write(self, name: str, rows: list[Row], *, batch: int) -> None:
+        for start in range(0, len(rows), batch):
+            part = rows[start : start + batch]
+
+            def work(transaction: Transaction, part: list[Row] = part) -> None:
+                self._lease.check(transaction)
+                transaction.write(name, part)
+
+            self._server.write(work)
+
+    def _drop_hidden(self, corpus: str) -> None:
+        def work(transaction: Transaction) -> int:
+            self._lease.check(transaction)
+            return whole(transaction.rows("index/drop_hidden_communities", corpus=corpus, size=_DROPPED)[0], "dropped")
+
+        while self._server.write(work):
+            pass
+
+    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+        """See the protocol."""
+        chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k}
+        rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
+        return [
+            Community(
+                str(row["id"]),
+                corpus,
+                whole(row, "level"),
+                whole(row, "size"),
+                None if row["parent_id"] is None else str(row["parent_id"]),
+            )
+            for row in rows
+        ]
+
+    def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
+        """See the protocol."""
+        found: dict[str, list[Member]] = {}
+        wanted = list(ids)
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            for row in self._server.ask("retrieve/read_members", ids=part, most=_ALL if most is None else most):
+                found.setdefault(str(row["community"]), []).append(Member(str(row["id"]), Kind(str(row["kind"]))))
+        return {item: tuple(found[item]) for item in wanted if item in found}
+
+
+def _run_id(corpus: str, name: str) -> str:
+    return content_id("run", corpus, name)
+
+
+def _run_row(run: Run) -> Row:
+    names = ("corpus", "name", "version", "parameters", "levels", "by")
+    return {"version": run.version, "properties": {name: getattr(run, name) for name in names}}
