@@ -167,7 +167,8 @@ def _like(term: str, codes: NDArray[np.uint64]) -> NDArray[np.intp]:
     first, second = _code(term)
     found = np.flatnonzero(codes[0] == np.uint64(first))
     is_equal = (codes[1, found] == np.uint64(second)) & (codes[2, found] == np.uint64(len(term)))
-    return found[is_equal]
+    same: NDArray[np.intp] = found[is_equal]
+    return same
 
 
 def _are_stop_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
