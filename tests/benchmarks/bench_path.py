@@ -2,8 +2,9 @@
 
 `path` runs with the parameters of the paper and with those tuned for a small embedder, each with nothing cached (the question
 and the paths are embedded anew) and with no encoder call (each question was asked before). PropRAG's figures are constants:
-they were measured on two idle cores, with the same sets, questions and embedder. On a busy machine the ratios by the clock are
-too low; those by the processor (which count both cores of an encoder) are nearer. `statement_graph` has the width 50 and the depth 3 of its paper.
+they were measured on two idle cores, with the same sets, questions and embedder. On a busy machine the ratios by the clock
+are too low; those by the processor (which count both cores of an encoder) are nearer. `statement_graph` has the width 50
+and the depth 3 of its paper.
 
     HLGRAPH_DATA=FOLDER python tests/benchmarks/bench_path.py [--store hlgraph://folder] [--sets names] [--questions 40]
 
