@@ -36,6 +36,7 @@ from hlgraph.records import (
 if TYPE_CHECKING:
     from hlgraph.aio import AsyncHLGraph
     from hlgraph.client import HLGraph, IngestOptions, connect
+    from hlgraph.models.budget import Budget
     from hlgraph.settings import Settings
     from hlgraph.where import field
 
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "AsyncHLGraph",
+    "Budget",
     "Chunk",
     "Citation",
     "Community",
@@ -69,6 +71,7 @@ __all__ = [
 
 _LATER = {
     "AsyncHLGraph": "hlgraph.aio",
+    "Budget": "hlgraph.models.budget",
     "HLGraph": "hlgraph.client",
     "IngestOptions": "hlgraph.client",
     "Settings": "hlgraph.settings",

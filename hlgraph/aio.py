@@ -83,6 +83,8 @@ class AsyncHLGraph:
     cypher = _in_thread(HLGraph.cypher)
     delete = _in_thread(HLGraph.delete)
     ingest = _in_thread(HLGraph.ingest)
+    ledger = _in_thread(HLGraph.ledger)
+    plan = _in_thread(HLGraph.plan)
     reconcile = _in_thread(HLGraph.reconcile)
     search = _in_thread(HLGraph.search)
     stats = _in_thread(HLGraph.stats)

@@ -13,6 +13,8 @@ from typing import Concatenate, ParamSpec
 
 from hlgraph import trace
 from hlgraph.errors import UnknownNameError
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.explain import costs, explained
@@ -79,10 +81,11 @@ def search(
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
     unit = request.unit or retriever.unit
-    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=chat)
+    name = strategy if isinstance(strategy, str) else _name(strategy)
+    asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
+    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
-    name = strategy if isinstance(strategy, str) else _name(strategy)
     tau = tau_of(session, name)
     while True:
         session.forget_notes()
