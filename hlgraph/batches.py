@@ -164,7 +164,7 @@ class Batches:
         return Request(*call.messages, self._max_tokens, purpose, call.is_readable)
 
     def _kept(self, prompt: str, messages: Messages) -> str | None:
-        return kept_reply(self._executor, prompt, messages, max_tokens=self._max_tokens)
+        return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
 
     def _line(self, key: str, request: Request) -> dict[str, object]:
         messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]

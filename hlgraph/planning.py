@@ -100,7 +100,7 @@ def look(
     return pipeline.look(items, executor.accounts.corpus, report=report, stores=stores, steps=steps)
 
 
-def kept_reply(executor: Executor, prompt: str, messages: Messages, *, max_tokens: int) -> str | None:
+def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
     """The kept reply to a request with a prompt of this version, None where it would have to be paid."""
     found = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
     return found.text if found is not None else None
@@ -139,7 +139,7 @@ class Planner:
         return self._summed(report, sources, chunks)
 
     def _reply(self, prompt: str, messages: Messages) -> str | None:
-        return kept_reply(self._executor, prompt, messages, max_tokens=self._max_tokens)
+        return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
 
     def _count(self, call: ExpectedCall) -> None:
         if call.is_kept:
