@@ -4,7 +4,7 @@
 // columns: kind, ids, version
 MATCH (c:Corpus {name: $corpus})
 WITH c.version AS version
-CALL () {
+CALL (version) {
   UNWIND $nodes.sources AS id
   MATCH (n:Source {id: id})
   RETURN n

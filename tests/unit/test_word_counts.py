@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph import text as text_module
+from hlgraph import word_counts
 from hlgraph.text import STOP_WORDS, content_words, words
 from hlgraph.word_counts import count_words, has_words
 
@@ -22,6 +23,7 @@ TEXTS = [
     "東京都 is 東京 in 日本; กรุงเทพ. Ⅻ ﬁne ½",
     "naïve naïve, NAÏVE's e\u0301te e\u0301te\u2019s",
     "it's its it’s whose who's who's's",
+    "ourselves themselves yourselves yourself internationalisations internationalisationz pneumonoultra ourselve",
     "tab\tand\u00a0no-break\u2003em\u2028line\x1cfile",
 ]
 _CHARACTERS = st.sampled_from(list("abzéÉs'’ʼ._,-–—“” \t\n015東กא\u0301\u200d\u00a0İßﬁ"))
@@ -57,6 +59,20 @@ def check(terms: Sequence[str], texts: Sequence[str]) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_each_of_its_own_words_is_counted(text: str) -> None:
     check(list(dict.fromkeys(content_words(text))), [text])
+
+
+def test_long_words_are_told_apart() -> None:
+    terms = ["internationalisations", "internationalisat", "electroencephalogram", "pneumono", "pneumonoultra"]
+    check(
+        terms,
+        ["internationalisations internationalisat pneumono", "Internationalisations, electroencephalogrammes", *TEXTS],
+    )
+
+
+def test_many_texts_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_counts, "_PART", 50)
+    terms = list(dict.fromkeys(term for text in TEXTS for term in content_words(text)))
+    check(terms, [*TEXTS, "café " * 40, *TEXTS])
 
 
 def test_words_of_another_text_are_counted() -> None:
