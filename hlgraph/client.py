@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.communities import CommunityTier
     from hlgraph.extract import Extractor
+    from hlgraph.hierarchy import HierarchyTier
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.seams import ChatModel, Embedder, Reranker
     from hlgraph.pipeline import Progress, Report
@@ -252,6 +253,13 @@ class HLGraph:
         from hlgraph.communities import CommunityTier
 
         return CommunityTier(self.corpus, self._opened.stores)
+
+    @property
+    def hierarchy(self) -> HierarchyTier:
+        """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
+        from hlgraph.hierarchy import HierarchyTier
+
+        return HierarchyTier(self.corpus, self._opened.stores, embedder=self._embedder, chat=self._chat)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

@@ -19,7 +19,19 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
-from hlgraph.cli import bench, communities, cypher, evaluate, ingest, journal, manage, models, reconcile, search
+from hlgraph.cli import (
+    bench,
+    communities,
+    cypher,
+    evaluate,
+    hierarchy,
+    ingest,
+    journal,
+    manage,
+    models,
+    reconcile,
+    search,
+)
 from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
 
@@ -94,7 +106,7 @@ def _globals(
     show_help(context)
 
 
-for module in (ingest, search, communities, manage, reconcile, journal, models, evaluate, bench, cypher):
+for module in (ingest, search, communities, hierarchy, manage, reconcile, journal, models, evaluate, bench, cypher):
     module.register(app)
 
 

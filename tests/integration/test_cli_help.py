@@ -92,12 +92,17 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
-    promised = "init ingest search answer communities delete stats migrate doctor reconcile journal config models eval bench cypher"
+    promised = (
+        "init ingest search answer communities hierarchy delete "
+        "stats migrate doctor reconcile journal config models eval bench cypher"
+    )
     assert first == set(promised.split())
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in COMMANDS if path not in {("models",), ("cypher",), ("communities",)}], ids="-".join
+    "path",
+    [path for path in COMMANDS if path not in {("models",), ("cypher",), ("communities",), ("hierarchy",)}],
+    ids="-".join,
 )
 def test_every_command_has_an_example_and_json(path: tuple[str, ...]) -> None:
     text = shown(*path)
@@ -146,7 +151,9 @@ def test_help_takes_less_than_400_ms() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [(), ("models",), ("cypher",), ("communities",)], ids=["hlgraph", "models", "cypher", "communities"]
+    "path",
+    [(), ("models",), ("cypher",), ("communities",), ("hierarchy",)],
+    ids=lambda path: "-".join(("hlgraph", *path)),
 )
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:
     out, err = io.StringIO(), io.StringIO()

@@ -36,7 +36,7 @@ LAYERS = (
     ("answer",),
     ("pipeline",),
     ("reconcile",),
-    ("analyst", "communities"),
+    ("analyst", "communities", "hierarchy"),
     ("wiring",),
     ("client",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
