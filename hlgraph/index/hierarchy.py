@@ -295,7 +295,9 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
     missing = [at for at, (name, _) in enumerate(names) if name not in work.last.summaries]
     groups = [_as_group(work, *pairs[at]) for at in missing]
     written = work.summariser.summarise(groups, work.corpus, stores=work.stores) if groups else []
-    vectors = work.embedder.embed([item.text for item in written]) if written else np.empty((0, 0), dtype=np.float32)
+    texts = [item.text for item in written]
+    vectors = work.embedder.embed(texts) if texts else np.empty((0, 0), dtype=np.float32)
+    work.embedder.forget(texts)  # the store keeps the vectors, and they leave it with the summaries
     work.written += len(written)
     made = {
         names[at][0]: Summarised(

@@ -42,6 +42,7 @@ class HierarchyRetriever:
     """
 
     unit: ClassVar[Unit] = "chunk"
+    needs_hierarchy: ClassVar[bool] = True
     summaries: int = 20
     chunks_per_summary: int = 3
 
