@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
+from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
 EXACT = 10_000
@@ -52,7 +53,7 @@ def similarity_graph(
     -------
     CSR of shape (n, n), float32, symmetric, no loops.
 
-    Raises InputError for a ``k`` or threshold out of its bounds.
+    Raises InputError for a ``k`` or threshold out of its bounds, and where ``rng`` is needed and missing.
 
     Examples
     --------
@@ -69,7 +70,9 @@ def similarity_graph(
     if len(rows) <= exact:
         found = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
     else:
-        found = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng or np.random.default_rng(0))
+        if rng is None:
+            raise InputError(f"{len(rows)} rows are more than the {exact} of which all pairs are looked at; give rng")
+        found = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng)
     shape = (len(rows), len(rows))
     half = sp.csr_array((found.cosines, (found.rows, found.near)), shape=shape, dtype=np.float32)
     graph = sp.csr_array(half.maximum(half.T))

@@ -98,7 +98,7 @@ class HierarchyRetriever:
         used: Sequence[tuple[Summarised, float]],
         members: dict[str, tuple[str, ...]],
     ) -> Ranked:
-        """The chunks of all layers with their highest cosine; among equal ones the closer chunk first, then by id."""
+        """The chunks of all layers with their highest cosine, ties by id."""
         names = sorted({name for item, _ in used for name in members.get(item.community_id, ())})
         cosines = {**session.similarities(Kind.CHUNK, names), **own}
         scores = dict(own)
@@ -110,7 +110,7 @@ class HierarchyRetriever:
                 if score > scores.get(name, -2.0):
                     scores[name] = score
                     why[name] = {"cosine": cosines[name], "summary": score, "layer": float(item.summary.level + 1)}
-        order = sorted(scores, key=lambda name: (-scores[name], -cosines[name], name))
+        order = sorted(scores, key=lambda name: (-scores[name], name))
         hits = [Hit(name, scores[name]) for name in order]
         session.note_hop(Hop(2, len(used), len(hits), {}, hits, Kind.CHUNK, "chunks below the summaries"))
         return Ranked(Kind.CHUNK, hits, why)

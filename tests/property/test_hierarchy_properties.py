@@ -1,4 +1,4 @@
-"""Whatever is ingested, edited and deleted: the hierarchy holds every chunk once, rests on nothing that is gone, and a filter holds."""
+"""Whatever is ingested, edited and deleted: the hierarchy holds every chunk once and rests on nothing that is gone."""
 
 from __future__ import annotations
 

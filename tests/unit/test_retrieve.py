@@ -45,6 +45,7 @@ _EVERY = [
 # Strategies that walk: the most round trips, and how many of them are left out where nothing new is to be read.
 _GRAPH_TRIPS = {
     "fused": (36, 12),
+    "hierarchy": (12, 1),
     "path": (12, 0),
     "statement_graph": (12, 12),
     "topic_graph": (12, 12),
