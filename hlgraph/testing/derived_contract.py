@@ -195,6 +195,20 @@ class DerivedStoreContract:
         assert {item.size for item in derived(stores).communities(CORPUS, "made", level=1)} == {4}
         assert [item.is_stale for item in derived(stores).runs(CORPUS)] == [True]
 
+    def test_a_member_that_comes_back_is_a_member_again(self, stores: Stores) -> None:
+        """Its community has the same id as before: it holds the same. In the meantime it was smaller."""
+        fill(stores)
+        _save(stores, (_WEST, _EAST), (NAMES,))
+        before = _seen(stores)
+        _remove(stores, "doc:poet")
+        assert _seen(stores) != before
+        fill(stores)
+        assert _save(stores, (_WEST, _EAST), (NAMES,)) == Saved(2, 0, 1)
+        assert _seen(stores) == before
+        sizes = [(item.level, item.size) for item in derived(stores).communities(CORPUS, "made")]
+        assert sizes == [(0, 3), (0, 2), (1, 5)]
+        assert {item.parent_id is None for item in derived(stores).communities(CORPUS, "made", level=0)} == {False}
+
     def test_deleting_everything_leaves_no_derived_data(self, stores: Stores) -> None:
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))

@@ -58,18 +58,20 @@ class EmbeddedDerivedStore:
         """See the protocol."""
         with self._database.transaction() as connection:
             r = _put_run(connection, run)
-            held = {name for (name,) in connection.execute("SELECT id FROM community WHERE r = ?", (r,))}
-            wanted = {item.id for item in made.communities}
-            _remove(connection, sorted(held - wanted))
+            held = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
+            wanted = {item.id: item.size for item in made.communities}
+            # One that lost a member which is there again has the id of what it was: it is written anew.
+            kept = {name for name in wanted if held.get(name) == wanted[name]}
+            _remove(connection, sorted(held.keys() - kept))
             for item in made.communities:
-                if item.id not in held:
+                if item.id not in kept:
                     _add(connection, r, community=item, members=made.members[item.id])
             _put_summaries(connection, r, made.summaries)
             connection.executemany(
                 "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
                 ((item.parent_id, item.id) for item in made.communities),
             )
-            return Saved(len(wanted - held), len(held - wanted), len(held & wanted))
+            return Saved(len(wanted) - len(kept), len(held.keys() - wanted.keys()), len(kept))
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """See the protocol."""

@@ -55,8 +55,11 @@ class Neo4jDerivedStore:
         """See the protocol."""
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
-        held = {str(row["id"]) for row in self._server.ask("index/list_community_ids", run=key)}
+        sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
+        held = set(sizes)
         added = [item for item in made.communities if item.id not in held]
+        # One that lost a member which is there again has the id of what it was: it is mended where it is.
+        lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
         self._stage(key, added, made=made)
         wanted = {item.id for item in made.communities}
         known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
@@ -70,6 +73,8 @@ class Neo4jDerivedStore:
             transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
             transaction.write("index/hide_communities", sorted(held - wanted), key="ids")
             transaction.write("index/unlink_communities", sorted(held & wanted), key="ids")
+            transaction.write("index/mend_members", _links(lost, made))
+            transaction.write("index/mend_sizes", [{"id": item.id, "size": item.size} for item in lost])
             transaction.write("index/show_communities", [item.id for item in added], key="ids")
             parts = [{"id": item.id, "parent": item.parent_id} for item in made.communities if item.parent_id]
             transaction.write("index/link_communities", parts)
@@ -82,19 +87,14 @@ class Neo4jDerivedStore:
 
         self._server.write(flip)
         self._drop_hidden(run.corpus)
-        return Saved(len(added), len(held - wanted), len(held & wanted))
+        return Saved(len(added) + len(lost), len(held - wanted), len(held & wanted) - len(lost))
 
     def _stage(self, run: str, added: Sequence[Community], *, made: Made) -> None:
         rows: list[Row] = [
             {"id": item.id, "corpus": item.corpus, "run": run, "level": item.level, "size": item.size} for item in added
         ]
         self._write("index/stage_communities", rows, batch=BATCH)
-        links: list[Row] = [
-            {"community": item.id, "id": member, "level": item.level}
-            for item in added
-            for member in made.members[item.id]
-        ]
-        self._write("index/link_members", links, batch=_LINKS)
+        self._write("index/link_members", _links(added, made), batch=_LINKS)
 
     def _stage_summaries(self, run: str, written: Sequence[Summarised]) -> None:
         rows: list[Row] = [
@@ -171,6 +171,14 @@ class Neo4jDerivedStore:
             for row in self._server.ask("retrieve/read_members", ids=part, most=_ALL if most is None else most):
                 found.setdefault(str(row["community"]), []).append(Member(str(row["id"]), Kind(str(row["kind"]))))
         return {item: tuple(found[item]) for item in wanted if item in found}
+
+
+def _links(communities: Sequence[Community], made: Made) -> list[Row]:
+    return [
+        {"community": item.id, "id": member, "level": item.level}
+        for item in communities
+        for member in made.members[item.id]
+    ]
 
 
 def _run_id(corpus: str, name: str) -> str:
