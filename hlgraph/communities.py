@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
@@ -31,7 +31,7 @@ class FoundCommunities:
 
     run: Run | None = None
     communities: tuple[Community, ...] = ()
-    names: Mapping[str, tuple[str, ...]] | None = None
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class CommunityTier:
@@ -84,7 +84,7 @@ class CommunityTier:
         derived = derived_store(self._stores)
         run = run_named(derived, self._corpus, name=name)
         if run is None:
-            return FoundCommunities(None, (), {})
+            return FoundCommunities()
         found = derived.communities(self._corpus, name, level=level, k=k)
         members = derived.members([item.id for item in found], most=names) if names else {}
         return FoundCommunities(run, tuple(found), self._names(members))

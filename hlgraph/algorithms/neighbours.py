@@ -15,7 +15,7 @@ from hlgraph.subgraph import Csr
 EXACT = 10_000
 """Up to so many rows all pairs are looked at."""
 _BLOCK = 512
-_PROBES = 12
+_PROBES = 24
 _SAMPLE = 64
 _ROUNDS = 4
 
@@ -41,7 +41,7 @@ def similarity_graph(
 
     Two rows are joined when either is among the nearest of the other. Up to ``exact`` rows the nearest are exact, in
     O(n^2 d) time and bounded memory. Beyond that rows are put into about sqrt(n) cells of close rows, and each row looks at
-    its 12 nearest cells: O(n sqrt(n) d), nearly all of the nearest where the rows form groups.
+    the 24 nearest cells: O(n sqrt(n) d), most of the nearest, nearly all where groups are tight.
 
     Parameters
     ----------

@@ -330,12 +330,12 @@ class DerivedStoreContract:
         found = tier.find("entity_entity")
         assert found.run == built.run
         finest = {item.id for item in found.communities if item.level == 0}
-        shown = [name for community, names in (found.names or {}).items() if community in finest for name in names]
+        shown = [name for community, names in found.names.items() if community in finest for name in names]
         assert sorted(shown) == sorted(NAMES)
         assert tier.find("entity_entity", k=1, names=1).communities == found.communities[:1]
         chunks = tier.build("entity_passage")
         assert chunks.run.name == "entity_passage"
-        texts = [name for names in (tier.find("entity_passage").names or {}).values() for name in names]
+        texts = [name for names in tier.find("entity_passage").names.values() for name in names]
         assert "Mara Quill was born in Tessing." in texts
         assert all(len(text) <= 60 for text in texts)
 
