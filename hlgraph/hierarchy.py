@@ -9,6 +9,7 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import derived_store
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
+from hlgraph.models.budget import Budget
 from hlgraph.models.seams import ChatModel, Embedder
 from hlgraph.records import Community, Summary
 from hlgraph.stores.derived import Run, run_named
@@ -40,7 +41,7 @@ class HierarchyTier:
 
     Parameters
     ----------
-    embedder, chat : give the models when they are needed
+    embedder, chat : give the models when they are needed; the chat model with the budget of a build
 
     Examples
     --------
@@ -52,7 +53,12 @@ class HierarchyTier:
     """
 
     def __init__(
-        self, corpus: str, stores: Stores, *, embedder: Callable[[], Embedder], chat: Callable[[], ChatModel | None]
+        self,
+        corpus: str,
+        stores: Stores,
+        *,
+        embedder: Callable[[], Embedder],
+        chat: Callable[[Budget | None], ChatModel | None],
     ) -> None:
         self._corpus = corpus
         self._stores = stores
@@ -60,7 +66,12 @@ class HierarchyTier:
         self._chat = chat
 
     def build(
-        self, query: HierarchyQuery | None = None, *, summaries: str = "auto", is_whole: bool = False
+        self,
+        query: HierarchyQuery | None = None,
+        *,
+        summaries: str = "auto",
+        is_whole: bool = False,
+        budget: Budget | None = None,
     ) -> BuiltHierarchy:
         """Build the hierarchy, or bring it to the present state of the corpus: only what changed is summarised again.
 
@@ -68,22 +79,24 @@ class HierarchyTier:
         ----------
         summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model where there is one
         is_whole : cluster everything anew
+        budget : of the calls of the chat model; when it ends nothing is stored, and the same again pays nothing twice
 
-        Raises what :func:`hlgraph.index.hierarchy.build_hierarchy` raises, and InputError for ``chat`` without a model.
+        Raises what :func:`hlgraph.index.hierarchy.build_hierarchy` raises, InputError for ``chat`` without a model, and
+        BudgetError when the budget does not reach.
         """
         return build_hierarchy(
             self._corpus,
             query or HierarchyQuery(),
             stores=self._stores,
             embedder=self._embedder(),
-            summariser=self._summariser(summaries),
+            summariser=self._summariser(summaries, budget),
             is_whole=is_whole,
         )
 
-    def _summariser(self, name: str) -> Summariser:
+    def _summariser(self, name: str, budget: Budget | None) -> Summariser:
         if name not in SUMMARIES:
             raise UnknownNameError(f"there are no summaries {name!r}; choose one of {', '.join(SUMMARIES)}")
-        chat = self._chat() if name != "extractive" else None
+        chat = self._chat(budget) if name != "extractive" else None
         if name == "chat" and chat is None:
             raise InputError(
                 "summaries by a chat model need one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, State, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
@@ -35,6 +35,8 @@ def build(
         str, typer.Option(metavar="HOW", help="chat (by the chat model), extractive, or auto: chat where there is one.")
     ] = "auto",
     whole: Annotated[bool, typer.Option("--whole", help="Cluster everything anew.")] = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
     """Build the summaries that --strategy hierarchy searches, or bring them to the present state of the corpus.
@@ -51,7 +53,7 @@ def build(
     state: State = context.obj
     query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size)
     with state.open(corpus) as graph:
-        built = graph.hierarchy.build(query, summaries=summaries, is_whole=whole)
+        built = graph.hierarchy.build(query, summaries=summaries, is_whole=whole, budget=budget_of(max_tokens, max_usd))
     if json:
         counts = {"chunks": built.chunks, "summaries": list(built.communities), "written": built.written}
         states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}

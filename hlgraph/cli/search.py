@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.explained import explain_lines, result_line
 from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
-from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
@@ -129,6 +129,8 @@ def answer(
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence are looked at.")] = 20,
     where: Where = None,
     mode: Mode = "vector",
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
     """Answer a question with citations [n].
@@ -151,6 +153,7 @@ def answer(
             k=k,
             where=where,
             mode=mode,
+            budget=budget_of(max_tokens, max_usd),
         )
     if json:
         print_json(answer_tree(found))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import ModelAnswerError
+from hlgraph.models.executor import Asking, Executor
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
 from hlgraph.records import Chunk, Kind, Statement
@@ -152,8 +154,9 @@ class ChatSummariser:
 
     Attributes
     ----------
+    model : an executor brings its ledger, its kept replies and its budget
     max_tokens : the longest reply
-    concurrency : calls at a time
+    concurrency : calls at a time, for a model that is no executor
 
     References
     ----------
@@ -171,6 +174,10 @@ class ChatSummariser:
 
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:  # noqa: ARG002
         """See the protocol. Raises ModelError (and its kinds) as the model does."""
+        calls = self.model if isinstance(self.model, Executor) else Executor(self.model, most=self.concurrency).begin()
+        asked = calls.about(
+            Purpose(stage="hierarchy", prompt=read_prompt(_PROMPT).version), accept=lambda reply: bool(reply.strip())
+        )
         found: list[Written] = []
         for start in range(0, len(groups), _GROUPS):
             part = groups[start : start + _GROUPS]
@@ -180,15 +187,14 @@ class ChatSummariser:
             passages = [
                 group.texts or tuple(texts[name] for name in group.chunk_ids if name in texts) for group in part
             ]
-            with ThreadPoolExecutor(min(self.concurrency, len(part)), thread_name_prefix="hlgraph-summary") as pool:
-                found += [Written(text) for text in pool.map(self._ask, passages)]
+            found += [Written(text) for text in calls.run(functools.partial(self._ask, asked), passages)]
         return found
 
-    def _ask(self, passages: Sequence[str]) -> str:
+    def _ask(self, asked: Asking, passages: Sequence[str]) -> str:
         prompt = read_prompt(_PROMPT)
         share = _INPUT_TOKENS // max(len(passages), 1)
         shown = "\n\n".join(delimited("passage", _cut(text, share)) for text in passages)
-        reply = self.model.complete(prompt.system, prompt.filled({"passages": shown}), max_tokens=self.max_tokens)
+        reply = asked.complete(prompt.system, prompt.filled({"passages": shown}), max_tokens=self.max_tokens)
         text = " ".join(reply.text.split())
         if not text:
             raise ModelAnswerError(

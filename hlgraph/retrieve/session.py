@@ -56,6 +56,7 @@ class Session:
         self.reranker = reranker
         self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
+        self.subqueries: tuple[str, ...] = ()  # likewise
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
@@ -187,7 +188,8 @@ class Session:
                 found = [item for item in missing if (kind, item) in self._vectors]
                 step.count = len(found)
                 if found:
-                    cosines = (np.stack([self._vectors[kind, item] for item in found]) @ vector).tolist()
+                    # Row by row: a product of matrices would wake the threads of BLAS for very little.
+                    cosines = np.vecdot([self._vectors[kind, item] for item in found], vector).tolist()
                     self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 
@@ -223,7 +225,7 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
-            step.details["by"] = ranked_by(ranker, self.scope)
+            step.details["by"] = ranked_by(ranker, self.scope, shape=query.shape)
         return hits
 
     def derived(self, name: str) -> tuple[Run | None, Summaries]:
@@ -280,7 +282,7 @@ class Session:
             return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
-        other._vector, other._cosines, other.round_trips, other.keywords = None, {}, 0, None
+        other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, ()
         try:
             yield other
         finally:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hlgraph.errors import SettingsError, UnknownNameError
+from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore
-from hlgraph.stores.protocols import GraphStore, Ranker, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.ranking import ServerRanker
 
 
 class Finding(NamedTuple):
@@ -45,7 +47,7 @@ class Opened(NamedTuple):
 
 class _Graph(NamedTuple):
     store: GraphStore
-    ranker: contextlib.AbstractContextManager[Ranker]
+    ranker: contextlib.AbstractContextManager[ServerRanker]
     clusterer: contextlib.AbstractContextManager[Clusterer]
     derived: DerivedStore
     check: Callable[[], list[Finding]]
@@ -190,6 +192,21 @@ def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
     graph = _GRAPHS[scheme](settings)
     with graph.store:
         yield graph.cypher
+
+
+@contextlib.contextmanager
+def open_projected(settings: Settings, shape: ProjectionShape) -> Iterator[str]:
+    """The name of the projection of the settings' corpus on the server, which is there until the block ends.
+
+    Raises InputError for the embedded store, UnknownNameError for a corpus that is not there, StoreUnavailableError where
+    the server has no GDS or too little memory.
+    """
+    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
+    if scheme == "hlgraph":
+        raise InputError(f"{settings.store} is an embedded store; projections live on a Neo4j server with GDS")
+    graph = _GRAPHS[scheme](settings)
+    with graph.store, graph.ranker as ranker:
+        yield ranker.projection(shape, settings.corpus)
 
 
 def _scheme(url: str, known: tuple[str, ...]) -> str:

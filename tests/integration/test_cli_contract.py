@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import MODEL, ChatServer
+from pytest_httpserver import HTTPServer
 
 from hlgraph.cli import main
 from hlgraph.cli.logs import CHATTY, DRIVERS
@@ -362,6 +364,37 @@ def test_eval(place: Path) -> None:
     assert silent("eval", folder, "--questions", other, "--strategies", "chunk")["questions"] == 1
 
 
+@pytest.fixture
+def chat(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    """A chat model by HTTP, named in the environment."""
+    with HTTPServer() as running:
+        made = ChatServer(running)
+        monkeypatch.setenv("HLGRAPH_CHAT", MODEL)
+        monkeypatch.setenv("HLGRAPH_CHAT_URL", made.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        yield made
+
+
+def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
+    bridge = place / "docs" / "halfmoon-bridge.md"
+    chosen = ("--corpus", "paid")
+    unpriced = silent("plan", bridge, *chosen)
+    priced = silent("plan", bridge, place / "docs" / "empty.txt", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
+    assert (unpriced["calls"], unpriced["usd"], chat.calls) == (2 * unpriced["chunks"], None, 0)
+    assert priced["usd"] > 0
+    matches_snapshot("plan", unpriced, priced)
+    ingested = silent("ingest", bridge, "--extract", "chat", "--max-tokens", 10**6, *chosen)
+    assert ingested["usage"]["calls"] == chat.calls == unpriced["calls"]
+    matches_snapshot("ingest-chat", ingested)
+    answer = silent("answer", QUESTION, "--max-tokens", 10**6, *chosen)
+    assert answer["made_by"] == f"answer/1+{MODEL}"
+    ledger = silent("ledger", *chosen)
+    assert {line["name"]: line["calls"] for line in ledger["lines"]} == {"extract": chat.calls - 1, "answer": 1}
+    assert (ledger["all"]["usd"], ledger["all"]["unpriced_calls"]) == (None, chat.calls)
+    matches_snapshot("ledger", ledger)
+    silent("delete", "--all", *chosen)
+
+
 def test_bench(place: Path) -> None:
     tree = silent("bench", "--statements", "200,400", "--strategies", "chunk,topic", "--questions", 3)
     assert [(cell["statements"], cell["strategy"]) for cell in tree["cells"]] == [
@@ -428,6 +461,10 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("bench", "--statements", ","), "InputError", "names no number"),
         (("bench", "--statements", "105"), "InputError", "multiple of 10"),
         (("bench", "--questions", "0"), "InputError", "at least one"),
+        (("plan", "x"), "InputError", "name it in HLGRAPH_CHAT"),
+        (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
+        (("ingest", "x", "--max-tokens", "5"), "InputError", "extraction by 'local' costs nothing"),
+        (("ingest", "x", "--extract", "chat", "--max-usd", "0"), "InputError", "choose a number above 0"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

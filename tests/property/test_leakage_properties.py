@@ -181,7 +181,7 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        if name == "stats":
+        if name in ("stats", "why_around"):  # no nodes
             return method
         if name not in ("search", "vectors", "records", "pull", "find", "rank"):
             raise AssertionError(f"a strategy called {name}: say here what of its result must be visible")

@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
     ("errors", "records", "trace"),
-    ("ids", "text", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
+    ("ids", "text", "word_counts", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
     ("queries", "migrate", "settings"),
     ("algorithms",),
     ("models", "stores"),
@@ -37,8 +37,12 @@ LAYERS = (
     ("pipeline",),
     ("reconcile",),
     ("analyst", "communities", "hierarchy"),
+    ("planning",),
+    ("batches",),
+    ("spending",),
     ("wiring",),
     ("client",),
+    ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
 STAGES = tuple(
@@ -80,7 +84,7 @@ IMPORT_NAMES = {
 # The folders that are about one extra, and so may import it at the top.
 HOME_OF_EXTRA = {
     "neo4j": ("hlgraph.stores.neo4j",),
-    "graphdatascience": ("hlgraph.stores.neo4j",),
+    "graphdatascience": ("hlgraph.integrations.gds",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
     "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import hlgraph
 from hlgraph import pipeline
 from hlgraph.algorithms.communities import leiden
 from hlgraph.algorithms.neighbours import similarity_graph
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
-from hlgraph.errors import InputError, MissingExtraError, ModelAnswerError, ModelMismatchError, UnknownNameError
+from hlgraph.errors import (
+    BudgetError,
+    InputError,
+    MissingExtraError,
+    ModelAnswerError,
+    ModelMismatchError,
+    UnknownNameError,
+)
 from hlgraph.extract import LocalExtractor
 from hlgraph.hierarchy import HierarchyTier
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
+from hlgraph.models.budget import Budget
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.hierarchy import HierarchyRetriever
 from hlgraph.retrieve.retriever import Retriever
+from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.derived import DerivedStore
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores
@@ -250,7 +261,7 @@ def test_many_new_sources_cluster_everything_anew(opened: Opened) -> None:
 def test_what_is_deleted_leaves_every_layer_at_once(opened: Opened) -> None:
     stores = opened.stores
     build(stores, max_size=4)
-    tier = HierarchyTier("c", stores, embedder=lambda: _EMBEDDER, chat=lambda: None)
+    tier = HierarchyTier("c", stores, embedder=lambda: _EMBEDDER, chat=lambda _: None)
     assert tier.find().waiting == 0
     pipeline.delete([source_id("c", "doc:0:0")], "c", stores=stores)
     found = tier.find()
@@ -315,6 +326,28 @@ def test_instructions_in_documents_stay_in_their_data(opened: Opened) -> None:
             assert block.rstrip().endswith(f"</passage {mark}>")
 
 
+def test_the_sdk_keeps_replies_and_writes_the_calls_down(tmp_path: Path) -> None:
+    settings = replace(
+        Settings(store=f"hlgraph://{tmp_path}/s", corpus="c"), models=ModelSettings(cache=str(tmp_path / "cache"))
+    )
+    chat = ScriptedChat(lambda _, user: f"About {len(user)}.")
+    query = HierarchyQuery(max_size=4)
+    with hlgraph.connect(settings, embedder=_EMBEDDER, chat=chat) as graph:
+        graph.ingest(_documents())
+        with pytest.raises(BudgetError):
+            graph.hierarchy.build(query, budget=Budget(max_tokens=1_500))
+        assert graph.hierarchy.find().run is None
+        first = len(chat.asked)
+        assert first > 0
+        built = graph.hierarchy.build(query)
+        assert built.run.by.startswith("chat/summary/1/")
+        assert len(chat.asked) == built.written  # what was paid before the end of the budget is not paid again
+        assert {line.name: line.calls for line in graph.ledger(by="stage")}["hierarchy"] >= built.written
+        graph.delete("doc:1:3")
+        again = graph.hierarchy.build(query)
+        assert 0 < again.written < built.written
+
+
 def test_an_empty_reply_stores_nothing(opened: Opened) -> None:
     with pytest.raises(ModelAnswerError, match="empty summary"):
         build(opened.stores, ChatSummariser(ScriptedChat(lambda _, __: "  ")))
@@ -344,7 +377,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     stores = opened.stores
     with pytest.raises(InputError, match="run: hlgraph hierarchy build --corpus c"):
         ask(stores, "Who built the bridge?")
-    tier = HierarchyTier("c", stores, embedder=lambda: _EMBEDDER, chat=lambda: None)
+    tier = HierarchyTier("c", stores, embedder=lambda: _EMBEDDER, chat=lambda _: None)
     with pytest.raises(InputError, match="HLGRAPH_CHAT"):
         tier.build(summaries="chat")
     with pytest.raises(UnknownNameError, match="choose one of auto, chat, extractive"):
@@ -352,9 +385,9 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="k is -1"):
         tier.find(k=-1)
     with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-        HierarchyTier("none", stores, embedder=lambda: _EMBEDDER, chat=lambda: None).build()
+        HierarchyTier("none", stores, embedder=lambda: _EMBEDDER, chat=lambda _: None).build()
     with pytest.raises(ModelMismatchError):
-        HierarchyTier("c", stores, embedder=lambda: WordEmbedder(8), chat=lambda: None).build()
+        HierarchyTier("c", stores, embedder=lambda: WordEmbedder(8), chat=lambda _: None).build()
     import hlgraph.index.hierarchy as module
 
     def missing(*_: object, **__: object) -> None:
@@ -367,7 +400,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
 
 def test_the_summaries_are_listed(opened: Opened) -> None:
     built = build(opened.stores, max_size=4)
-    tier = HierarchyTier("c", opened.stores, embedder=lambda: _EMBEDDER, chat=lambda: None)
+    tier = HierarchyTier("c", opened.stores, embedder=lambda: _EMBEDDER, chat=lambda _: None)
     found = tier.find()
     assert found.run == built.run
     order = [(-community.level, -community.size) for _, community in found.summaries]

@@ -90,7 +90,8 @@ class GraphDataScience:
     """The projections of one database; safe for threads.
 
     Any process may use a projection while it is there. :meth:`close`, or the end of the context, drops what was made here;
-    who still needs it makes it again.
+    who still needs it makes it again. Where the settings of the server say ``keep_projections``, it stays for the next
+    process, until a newer version of the corpus is projected or :meth:`drop` is called.
 
     The statements are those of the query library, over the driver that the store has open. The client library of GDS would
     bring a second connection with its own retries, errors and counters, and pandas; it would add nothing to four calls.
@@ -112,7 +113,9 @@ class GraphDataScience:
         self.close()
 
     def close(self) -> None:
-        """Drop the projections that were made here."""
+        """Drop the projections that were made here, unless the settings say to keep them."""
+        if self._server.settings.keep_projections:
+            return
         for name in sorted(self._made):
             self._drop(name)
 

@@ -216,11 +216,13 @@ class Neo4jGraphStore:
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See the protocol."""
+        if not self._is_ready():
+            return nothing(shape)
         for _ in range(_ATTEMPTS):
-            version = self._version(scope.corpus)
-            if not version:
+            version = 0 if scope.where is None else self._version(scope.corpus)  # a filter is decided for a version
+            if scope.where is not None and not version:
                 return nothing(shape)
-            bounds = Bounds(scope.corpus, version, self._filters.admitted(scope, version))
+            bounds = Bounds(scope.corpus, self._filters.admitted(scope, version), version)
             found = self._server.read(functools.partial(pull, seeds=seeds, shape=shape, bounds=bounds))
             if found is not None:
                 return found
