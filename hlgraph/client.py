@@ -14,6 +14,7 @@ from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
     from hlgraph.communities import CommunityTier
+    from hlgraph.hierarchy import HierarchyTier
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
@@ -286,6 +287,15 @@ class HLGraph:
         from hlgraph.communities import CommunityTier
 
         return CommunityTier(self.corpus, self._opened.stores)
+
+    @property
+    def hierarchy(self) -> HierarchyTier:
+        """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
+        from hlgraph.hierarchy import HierarchyTier
+
+        return HierarchyTier(
+            self.corpus, self._opened.stores, embedder=lambda: self._models.embedder, chat=self._executor
+        )
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import Built, build_communities, derived_store
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
-from hlgraph.stores.derived import ClusterQuery, Member, Run
+from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
 from hlgraph.stores.protocols import Stores
 
 __all__ = ["Built", "CommunityTier", "FoundCommunities"]
@@ -31,7 +31,7 @@ class FoundCommunities:
 
     run: Run | None = None
     communities: tuple[Community, ...] = ()
-    names: Mapping[str, tuple[str, ...]] | None = None
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class CommunityTier:
@@ -82,9 +82,9 @@ class CommunityTier:
         if not self._stores.graph.stats(self._corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
         derived = derived_store(self._stores)
-        run = next((item for item in derived.runs(self._corpus) if item.name == name), None)
+        run = run_named(derived, self._corpus, name=name)
         if run is None:
-            return FoundCommunities(None, (), {})
+            return FoundCommunities()
         found = derived.communities(self._corpus, name, level=level, k=k)
         members = derived.members([item.id for item in found], most=names) if names else {}
         return FoundCommunities(run, tuple(found), self._names(members))

@@ -1,6 +1,6 @@
-// What was derived from a corpus, run by run, and whether the corpus has changed since.
+// What was derived from a corpus, run by run, and the version that the corpus is at.
 // params: corpus
-// columns: name, version, parameters, levels, by, is_stale
+// columns: name, version, parameters, levels, by, stamp, corpus_version
 MATCH (x:Corpus {name: $corpus})
 CALL (x) {
   MATCH (r:Run)
@@ -8,4 +8,4 @@ CALL (x) {
   RETURN r
 }
 RETURN r.name AS name, r.version AS version, r.parameters AS parameters, r.levels AS levels, r.by AS by,
-  r.version <> x.version AS is_stale ORDER BY name
+  coalesce(r.stamp, '') AS stamp, x.version AS corpus_version ORDER BY name

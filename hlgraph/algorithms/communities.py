@@ -134,6 +134,49 @@ def capped(levels: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
     return np.stack(found)
 
 
+def extended(adjacency: Csr, labels: NDArray[np.integer], *, max_size: int, seed: int = 0) -> NDArray[np.int64]:
+    """A partition kept as it is, with the nodes that are new in it: what is not new stays where it was.
+
+    One after the other, each new node joins the community to which its edges weigh most (ties: the lower label), among those
+    below twice ``max_size``. The new nodes without such an edge are partitioned among themselves by :func:`leiden`. Time
+    linear in the edges of the new nodes.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; the edges of the new nodes are enough
+    labels : shape (n,), not negative; -1: a new node
+
+    Returns
+    -------
+    Shape (n,). Labels of old communities are the given ones; those of new communities are above all given ones.
+
+    Examples
+    --------
+    >>> path = sp.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))
+    >>> extended(path, np.array([5, 5, -1, -1]), max_size=10).tolist()
+    [5, 5, 5, 5]
+    """
+    check.positive("max_size", max_size)
+    found = np.asarray(labels, dtype=np.int64).copy()
+    top = int(found.max(initial=-1))
+    sizes = np.bincount(found[found >= 0], minlength=top + 1)
+    for node in np.flatnonzero(found < 0):
+        row = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
+        near, weights = found[adjacency.indices[row]], adjacency.data[row]
+        is_open = near >= 0
+        is_open[is_open] = sizes[near[is_open]] < 2 * max_size
+        if is_open.any():
+            names, inverse = np.unique(near[is_open], return_inverse=True)
+            best = int(names[np.argmax(np.bincount(inverse, weights=weights[is_open]))])
+            found[node] = best
+            sizes[best] += 1
+    rest = np.flatnonzero(found < 0)
+    if len(rest):
+        inside = leiden(sp.csr_array(adjacency[rest][:, rest]), max_size=max_size, seed=seed)
+        found[rest] = inside.finest + top + 1
+    return found
+
+
 def at_most(levels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """The first levels and the last, ``count`` in all where there are more; of one level it is the finest.
 

@@ -25,6 +25,7 @@ from hlgraph.cli import (
     cypher,
     evaluate,
     extract,
+    hierarchy,
     ingest,
     journal,
     ledger,
@@ -110,7 +111,7 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, communities, manage, reconcile, journal, plan, extract, ledger),
+    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
     *(models, evaluate, bench, cypher),
 ):
     module.register(app)

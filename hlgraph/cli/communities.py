@@ -90,7 +90,6 @@ def list_communities(
     state: State = context.obj
     with state.open(corpus) as graph:
         found = graph.communities.find(shape, level=level, k=k, names=names)
-    shown = found.names or {}
     if json:
         items = [
             {
@@ -98,7 +97,7 @@ def list_communities(
                 "level": item.level,
                 "size": item.size,
                 "parent_id": item.parent_id,
-                "names": list(shown.get(item.id, ())),
+                "names": list(found.names.get(item.id, ())),
             }
             for item in found.communities
         ]
@@ -110,7 +109,7 @@ def list_communities(
     if found.run.is_stale:
         say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph communities build")
     for item in found.communities:
-        say(f"level {item.level}, {item.size} members: {', '.join(shown.get(item.id, ()))}  ({item.id})")
+        say(f"level {item.level}, {item.size} members: {', '.join(found.names.get(item.id, ()))}  ({item.id})")
 
 
 def _tree(run: Run) -> dict[str, object]:

@@ -19,7 +19,8 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, path, statement, statement_graph, topic, topic_graph.",
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, hierarchy, path, statement, statement_graph, topic, "
+        "topic_graph.",
     ),
 ]
 PresetName = Annotated[

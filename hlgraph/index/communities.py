@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hlgraph.errors import StoreError, UnknownNameError
 from hlgraph.persist import finish
 from hlgraph.records import Community
 from hlgraph.stores.clustering import ProcessClusterer, pulled
-from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id
+from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id, run_named
 from hlgraph.stores.protocols import Stores
 
 
@@ -64,7 +64,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         if not stats:
             raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
         name = query.shape.value
-        held = next((item for item in derived.runs(corpus) if item.name == name), None)
+        held = run_named(derived, corpus, name=name)
         if held is not None and not held.is_stale and held.parameters == query.parameters:
             counts = _counts(derived.communities(corpus, name), held.levels)
             return Built(held, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
@@ -73,6 +73,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         levels = len(found.communities.levels) if found.ids else 0
         run = Run(corpus, name, stats[0].version, query.parameters, levels, found.by)
         made = from_levels(run, found)
+        run = replace(run, stamp=made.stamp)
         saved = derived.save(run, made)
         return Built(run, _counts(made.communities, levels), saved)
 

@@ -13,6 +13,7 @@ from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.fused import FusedRetriever
+from hlgraph.retrieve.hierarchy import HierarchyRetriever
 from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
@@ -167,6 +168,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk_rerank": ChunkRerankRetriever,
     "diameter": DiameterRetriever,
     "fused": FusedRetriever,
+    "hierarchy": HierarchyRetriever,
     "path": PathRetriever,
     "statement": StatementRetriever,
     "statement_graph": StatementGraphRetriever,

@@ -6,16 +6,19 @@ was found. Both belong to the graph store, whose lock guards every write.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.communities import Communities
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError
 from hlgraph.ids import content_id
-from hlgraph.records import Community, Kind
+from hlgraph.records import Community, Kind, Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class Run:
     parameters : all that it depends on beside the corpus
     levels : how many levels its communities have
     by : who made it, see :class:`Clustered`
-    is_stale : whether the corpus has changed since; filled in by reading
+    stamp : differs between two runs that made something different
+    corpus_version : the version that the corpus is at; filled in by reading
     """
 
     corpus: str
@@ -96,15 +100,47 @@ class Run:
     parameters: str
     levels: int = 0
     by: str = "process"
-    is_stale: bool = False
+    stamp: str = ""
+    corpus_version: int = field(default=0, compare=False)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the corpus has changed since."""
+        return self.corpus_version not in (0, self.version)
+
+
+class Summarised(NamedTuple):
+    """A summary, the community that it is about, the vector of its text, and the statements or chunks that its words are from.
+
+    ``parts`` is empty where the words are a model's own: then it rests on all members of the community.
+    """
+
+    summary: Summary
+    community_id: str
+    vector: NDArray[np.float32]
+    parts: tuple[str, ...] = ()
+
+
+class Summaries(NamedTuple):
+    """Summaries by ascending id, and their vectors: shape (n, d), float32."""
+
+    items: tuple[Summarised, ...]
+    matrix: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a run made: communities, those of a level in the order of their ids, and the ids of the members of each."""
+    """What a run made: communities by level and id, the ids of the members of each, and summaries of some of them."""
 
     communities: Sequence[Community] = ()
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    summaries: Sequence[Summarised] = ()
+
+    @property
+    def stamp(self) -> str:
+        """A fingerprint of what was made."""
+        names = [*(item.id for item in self.communities), *(item.summary.id for item in self.summaries)]
+        return content_id("made", *sorted(names))
 
 
 class Saved(NamedTuple):
@@ -123,7 +159,11 @@ class Member(NamedTuple):
 
 
 class DerivedStore(Protocol):
-    """Communities of a corpus, by run. What a deleted source asserted leaves its communities in the same transaction."""
+    """Communities of a corpus, by run, and their summaries.
+
+    What a deleted source asserted leaves its communities in the same transaction. A summary leaves with the first member of
+    its community, and with the first of its parts: what is there rests on nothing that is gone.
+    """
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """What was made of a corpus, by name."""
@@ -138,8 +178,36 @@ class DerivedStore(Protocol):
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """The communities of a run (of one level): finest level first, then largest first, then by id; at most ``k``."""
 
+    def summaries(self, corpus: str, name: str) -> Summaries:
+        """All summaries of a run; kept in memory for as long as neither the run nor the corpus changes."""
+
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """The members of each of these communities by ascending id, at most ``most`` of each."""
+
+
+class Kept:
+    """The summaries of runs that were read last, by corpus and name; safe for threads: the last one to read wins."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], tuple[Run, int, Summaries]] = {}
+
+    def get(self, run: Run) -> Summaries | None:
+        """The summaries of this run as of this version of its corpus, if they are held."""
+        held = self._held.get((run.corpus, run.name))
+        return held[2] if held is not None and held[:2] == (run, run.corpus_version) else None
+
+    def put(self, run: Run, items: Iterable[Summarised]) -> Summaries:
+        """Hold these instead."""
+        ordered = tuple(sorted(items, key=lambda item: item.summary.id))
+        matrix = np.stack([item.vector for item in ordered]) if ordered else np.empty((0, 0), dtype=np.float32)
+        found = Summaries(ordered, matrix)
+        self._held[run.corpus, run.name] = (run, run.corpus_version, found)
+        return found
+
+
+def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:
+    """The run of this name; None where there is none."""
+    return next((item for item in store.runs(corpus) if item.name == name), None)
 
 
 def community_id(run: Run, level: int, *, members: Sequence[str]) -> str:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hlgraph import ids
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.communities import CommunityTier
 from hlgraph.errors import StoreConflictError, StoreError, UnknownNameError
+from hlgraph.ids import content_id
 from hlgraph.index.communities import build_communities
 from hlgraph.persist import persist
-from hlgraph.records import Community, Document, Kind, Source
+from hlgraph.records import Community, Document, Kind, Source, Statement, Summary
 from hlgraph.resolve import removal
-from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, community_id
+from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.graph_contract import fill
@@ -193,6 +195,20 @@ class DerivedStoreContract:
         assert {item.size for item in derived(stores).communities(CORPUS, "made", level=1)} == {4}
         assert [item.is_stale for item in derived(stores).runs(CORPUS)] == [True]
 
+    def test_a_member_that_comes_back_is_a_member_again(self, stores: Stores) -> None:
+        """Its community has the same id as before: it holds the same. In the meantime it was smaller."""
+        fill(stores)
+        _save(stores, (_WEST, _EAST), (NAMES,))
+        before = _seen(stores)
+        _remove(stores, "doc:poet")
+        assert _seen(stores) != before
+        fill(stores)
+        assert _save(stores, (_WEST, _EAST), (NAMES,)) == Saved(2, 0, 1)
+        assert _seen(stores) == before
+        sizes = [(item.level, item.size) for item in derived(stores).communities(CORPUS, "made")]
+        assert sizes == [(0, 3), (0, 2), (1, 5)]
+        assert {item.parent_id is None for item in derived(stores).communities(CORPUS, "made", level=0)} == {False}
+
     def test_deleting_everything_leaves_no_derived_data(self, stores: Stores) -> None:
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))
@@ -200,6 +216,68 @@ class DerivedStoreContract:
         _remove(stores, *uris)
         assert derived(stores).runs(CORPUS) == ()
         assert derived(stores).communities(CORPUS, "made") == []
+
+    def test_summaries_come_back_with_their_vectors_and_parts(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _summarised(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        found = derived(stores).summaries(CORPUS, "made")
+        assert [item.summary for item in found.items] == sorted(
+            (item.summary for item in made.summaries), key=lambda item: item.id
+        )
+        expected = {item.summary.id: item for item in made.summaries}
+        for item, row in zip(found.items, found.matrix, strict=True):
+            assert row.tolist() == expected[item.summary.id].vector.tolist()
+            assert item.community_id == expected[item.summary.id].community_id
+            assert item.parts == tuple(sorted(expected[item.summary.id].parts))
+        assert derived(stores).runs(CORPUS)[0].stamp == made.stamp
+        assert derived(stores).summaries(CORPUS, "none").items == ()
+
+    def test_a_new_run_replaces_summaries_and_keeps_those_of_the_same_inputs(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _summarised(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+            assert len(derived(stores).summaries(CORPUS, "made").items) == 3
+            other = _summary(made.communities[0], "another text", parts=(), hashed="other")
+            fewer = Made(made.communities, made.members, [other, *made.summaries[1:2]])
+            derived(stores).save(replace(run, stamp=fewer.stamp), fewer)
+        texts = {item.summary.text for item in derived(stores).summaries(CORPUS, "made").items}
+        assert texts == {"another text", made.summaries[1].summary.text}
+        assert len(derived(stores).communities(CORPUS, "made")) == 3
+
+    def test_a_summary_leaves_with_the_first_member_of_its_community(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _summarised(stores, has_parts=False)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        assert len(derived(stores).summaries(CORPUS, "made").items) == 3
+        _remove(stores, "doc:poet")
+        left = derived(stores).summaries(CORPUS, "made").items
+        sizes = {item.id: item.size for item in derived(stores).communities(CORPUS, "made")}
+        assert [sizes[item.community_id] for item in left] == [2]
+
+    def test_a_summary_leaves_with_the_first_statement_that_its_words_are_from(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _summarised(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        # The bridge's second sentence goes; all entities stay.
+        fill(stores, Document("doc:bridge", "The Aldane Bridge was designed by Mara Quill.", "Aldane Bridge"))
+        assert len(derived(stores).communities(CORPUS, "made")) == 3
+        left = {item.community_id for item in derived(stores).summaries(CORPUS, "made").items}
+        assert left == {item.community_id for item in made.summaries if _SECOND not in item.summary.text}
+        assert len(left) == 1
+
+    def test_deleting_everything_leaves_no_summary(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _summarised(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        uris = [item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
+        _remove(stores, *uris)
+        assert derived(stores).summaries(CORPUS, "made").items == ()
 
     def test_clustering_gives_nested_levels_of_the_joined_nodes(self, stores: Stores) -> None:
         fill(stores)
@@ -252,11 +330,38 @@ class DerivedStoreContract:
         found = tier.find("entity_entity")
         assert found.run == built.run
         finest = {item.id for item in found.communities if item.level == 0}
-        shown = [name for community, names in (found.names or {}).items() if community in finest for name in names]
+        shown = [name for community, names in found.names.items() if community in finest for name in names]
         assert sorted(shown) == sorted(NAMES)
         assert tier.find("entity_entity", k=1, names=1).communities == found.communities[:1]
         chunks = tier.build("entity_passage")
         assert chunks.run.name == "entity_passage"
-        texts = [name for names in (tier.find("entity_passage").names or {}).values() for name in names]
+        texts = [name for names in tier.find("entity_passage").names.values() for name in names]
         assert "Mara Quill was born in Tessing." in texts
         assert all(len(text) <= 60 for text in texts)
+
+
+_SECOND = "The Aldane Bridge opened in 1931."
+
+
+def _summary(community: Community, text: str, *, parts: tuple[str, ...], hashed: str = "") -> Summarised:
+    key = content_id(Kind.SUMMARY, community.id, hashed)
+    vector = np.full(8, 1 / np.sqrt(8), dtype=np.float32) * (1 + community.level)
+    return Summarised(Summary(key, community.corpus, text, community.level, hashed), community.id, vector, parts)
+
+
+def _summarised(stores: Stores, *, has_parts: bool = True) -> tuple[Run, Made]:
+    """West and east, and both, each with a summary of its first statements."""
+    run = _run(stores)
+    made = made_of(run, (_WEST, _EAST), (NAMES,))
+    west = {ids.entity_id(CORPUS, name) for name in _WEST}
+    statements = {
+        item.text: item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS)) if isinstance(item, Statement)
+    }
+    found = []
+    for community in made.communities:
+        is_east = not west & set(made.members[community.id])
+        texts = ["Tessing lies on the river Orne."] if is_east else ["Mara Quill was born in Tessing.", _SECOND]
+        parts = tuple(statements[text] for text in texts) if has_parts else ()
+        found.append(_summary(community, " ".join(texts), parts=parts))
+    whole = Made(made.communities, made.members, found)
+    return replace(run, stamp=whole.stamp), whole

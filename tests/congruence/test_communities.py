@@ -114,7 +114,7 @@ def test_what_is_stored_is_what_analysts_see(both: Both) -> None:
     table = analyst.run(query, {"k": 1000}, reader=Neo4jReader(both.server), corpus=CORPUS)
     seen = {str(row["community_id"]): (row["level"], row["members"], row["parent_id"]) for row in table.rows}
     assert seen == {item.id: (item.level, item.size, item.parent_id) for item in found.communities}
-    assert all(len((found.names or {})[item.id]) == item.size for item in found.communities)
+    assert all(len(found.names[item.id]) == item.size for item in found.communities)
     assert all(item.is_fine for item in both.live.check())
 
 

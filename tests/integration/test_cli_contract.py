@@ -298,6 +298,38 @@ def test_communities(place: Path, tmp_path: Path) -> None:
     matches_snapshot("communities-list", listed, stale)
 
 
+def test_hierarchy(place: Path, tmp_path: Path) -> None:
+    store = ("--store", f"hlgraph://{tmp_path}/store")
+    for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
+        silent(*store, "ingest", place / "docs" / name)
+    nothing = silent(*store, "hierarchy", "list")
+    assert nothing == {"run": None, "waiting": 0, "summaries": []}
+    assert call(*store, "hierarchy", "list").out == "no hierarchy was built; next: hlgraph hierarchy build\n"
+    refused = call(*store, "search", QUESTION, "--strategy", "hierarchy", "--json")
+    assert (refused.code, refused.error["type"]) == (2, "InputError")
+    assert "run: hlgraph hierarchy build --corpus default" in refused.error["message"]
+    built = silent(*store, "hierarchy", "build", "--max-size", 3)
+    assert built["written"] == sum(built["summaries"]) > 0
+    again = silent(*store, "hierarchy", "build", "--max-size", 3)
+    assert again["is_unchanged"]
+    assert call(*store, "hierarchy", "build", "--max-size", 3).out.endswith("with the same parameters\n")
+    listed = silent(*store, "hierarchy", "list", "--k", 2)
+    assert len(listed["summaries"]) == 2
+    found = silent(*store, "search", QUESTION, "--strategy", "hierarchy", "--k", 3)
+    assert len(found["evidence"]) == 3
+    (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
+    silent(*store, "ingest", tmp_path / "more.md")
+    stale = silent(*store, "hierarchy", "list", "--k", 1)
+    assert stale["run"]["is_stale"]
+    assert call(*store, "hierarchy", "list").out.startswith("STALE: the corpus has changed since version 2")
+    mended = silent(*store, "hierarchy", "build", "--max-size", 3, "--summaries", "extractive")
+    assert mended["kept"] > 0
+    silent(*store, "delete", "--all")
+    assert silent(*store, "hierarchy", "list") == nothing
+    matches_snapshot("hierarchy-build", built, again, mended)
+    matches_snapshot("hierarchy-list", listed, stale)
+
+
 def test_cypher(place: Path) -> None:
     listed = silent("cypher", "list")
     assert "what_connects" in [item["name"] for item in listed["queries"]]

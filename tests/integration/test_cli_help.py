@@ -93,15 +93,19 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
     promised = (
-        "init ingest search answer communities delete stats migrate doctor reconcile journal config models eval bench cypher"
-        " extract ledger plan"
+        "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
+        " bench cypher extract ledger plan"
     )
     assert first == set(promised.split())
 
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in COMMANDS if path not in {("models",), ("cypher",), ("communities",), ("extract",)}],
+    [
+        path
+        for path in COMMANDS
+        if path not in {("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)}
+    ],
     ids="-".join,
 )
 def test_every_command_has_an_example_and_json(path: tuple[str, ...]) -> None:
@@ -152,7 +156,7 @@ def test_help_takes_less_than_400_ms() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [(), ("models",), ("cypher",), ("communities",), ("extract",)],
+    [(), ("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)],
     ids=lambda path: "-".join(("hlgraph", *path)),
 )
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:

@@ -28,7 +28,10 @@ _EAGER = {
     "admin/take_lease": "one row",
     "index/merge_run": "one row",
     **dict.fromkeys(
-        ("index/hide_communities", "index/show_communities", "persist/count_communities"),
+        (
+            *("index/hide_communities", "index/show_communities", "persist/count_communities"),
+            *("index/hide_summaries", "index/show_summaries"),
+        ),
         "changes what it found them by: communities are few beside their members",
     ),
 }
@@ -48,7 +51,8 @@ _CALLED_BY = {
     r"retrieve/read_\w+": "retrieve/read_{",
     r"retrieve/page_\w+": "retrieve/page_{",
     r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
-    r"persist/(count_communities|delete_(communities|hidden_communities|runs))": 'f"persist/{name}"',
+    r"persist/(count_communities|delete_(communities|summaries|hidden_communities|hidden_summaries|runs))": 'f"persist/{name}"',
+    r"index/drop_hidden_(communities|summaries)": "index/drop_hidden_{",
     r"persist/unlink_(mentions|abouts|supports|chunks)": "persist/unlink_{",
 }
 

@@ -36,7 +36,7 @@ LAYERS = (
     ("answer",),
     ("pipeline",),
     ("reconcile",),
-    ("analyst", "communities"),
+    ("analyst", "communities", "hierarchy"),
     ("planning",),
     ("batches",),
     ("spending",),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.communities import at_most, by_smallest_node, capped, leiden, modularity
+from hlgraph.algorithms.communities import at_most, by_smallest_node, capped, extended, leiden, modularity
 from hlgraph.errors import InputError
 
 
@@ -84,6 +84,36 @@ def test_levels_under_a_cap_are_those_of_the_definition(levels: list[list[int]],
 )
 def test_the_coarsest_and_the_finest_level_stay(count: int, kept: list[int]) -> None:
     assert at_most(np.array([[0], [1], [2], [3]]), count)[:, 0].tolist() == kept
+
+
+def plain_extended(matrix: NDArray[np.float64], labels: list[int], max_size: int) -> list[int]:
+    """New nodes one by one, each to the community that its edges weigh most to; -1 where there is none."""
+    found = list(labels)
+    for node in range(len(found)):
+        if found[node] >= 0:
+            continue
+        weights: dict[int, float] = {}
+        for other in range(len(found)):
+            if found[other] >= 0 and matrix[node, other] and found.count(found[other]) < 2 * max_size:
+                weights[found[other]] = weights.get(found[other], 0.0) + matrix[node, other]
+        if weights:
+            found[node] = min(weights, key=lambda name: (-weights[name], name))
+    return found
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(1, 3))
+def test_what_is_not_new_stays_and_new_nodes_join_what_they_are_closest_to(seed: int, size: int, max_size: int) -> None:
+    rng = np.random.default_rng(seed)
+    half = np.triu(rng.integers(0, 3, size=(size, size)), 1).astype(float)
+    labels = rng.integers(-1, 3, size=size)
+    matrix = half + half.T
+    found = extended(sp.csr_array(matrix), labels, max_size=max_size)
+    assert found[labels >= 0].tolist() == labels[labels >= 0].tolist()
+    expected = np.array(plain_extended(matrix, labels.tolist(), max_size))
+    assert found[expected >= 0].tolist() == expected[expected >= 0].tolist()
+    rest = found[expected < 0]
+    assert (rest > labels.max(initial=-1)).all()
+    assert not len(rest) or np.unique(rest, return_counts=True)[1].max() <= max_size
 
 
 def test_a_graph_without_edges_and_one_without_nodes() -> None:

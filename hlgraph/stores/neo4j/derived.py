@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hlgraph.errors import StoreConflictError
 from hlgraph.ids import content_id
-from hlgraph.records import Community, Kind
-from hlgraph.stores.derived import Made, Member, Run, Saved
+from hlgraph.records import Community, Kind, Summary
+from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
@@ -16,6 +18,8 @@ _LINKS = 20_000
 """Members that one transaction joins to their communities."""
 _DROPPED = 500
 """Hidden communities that one transaction deletes."""
+_SUMMARIES = 500
+"""Summaries that one transaction writes, each with a vector of a few hundred numbers."""
 _ALL = 1 << 31
 
 
@@ -29,6 +33,7 @@ class Neo4jDerivedStore:
     def __init__(self, server: Server, lease: Lease) -> None:
         self._server = server
         self._lease = lease
+        self._kept = Kept()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """See the protocol."""
@@ -40,7 +45,8 @@ class Neo4jDerivedStore:
                 str(row["parameters"]),
                 whole(row, "levels"),
                 str(row["by"]),
-                is_stale=row["is_stale"] is True,
+                str(row["stamp"]),
+                corpus_version=whole(row, "corpus_version"),
             )
             for row in self._server.ask("index/list_runs", corpus=corpus)
         )
@@ -49,15 +55,26 @@ class Neo4jDerivedStore:
         """See the protocol."""
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
-        held = {str(row["id"]) for row in self._server.ask("index/list_community_ids", run=key)}
+        sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
+        held = set(sizes)
         added = [item for item in made.communities if item.id not in held]
+        # One that lost a member which is there again has the id of what it was: it is mended where it is.
+        lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
         self._stage(key, added, made=made)
         wanted = {item.id for item in made.communities}
+        known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
+        written = [item for item in made.summaries if item.summary.id not in known]
+        self._stage_summaries(key, written)
+        kept = {item.summary.id for item in made.summaries}
 
         def flip(transaction: Transaction) -> None:
             self._lease.check(transaction)
+            transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
+            transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
             transaction.write("index/hide_communities", sorted(held - wanted), key="ids")
             transaction.write("index/unlink_communities", sorted(held & wanted), key="ids")
+            transaction.write("index/mend_members", _links(lost, made))
+            transaction.write("index/mend_sizes", [{"id": item.id, "size": item.size} for item in lost])
             transaction.write("index/show_communities", [item.id for item in added], key="ids")
             parts = [{"id": item.id, "parent": item.parent_id} for item in made.communities if item.parent_id]
             transaction.write("index/link_communities", parts)
@@ -70,19 +87,33 @@ class Neo4jDerivedStore:
 
         self._server.write(flip)
         self._drop_hidden(run.corpus)
-        return Saved(len(added), len(held - wanted), len(held & wanted))
+        return Saved(len(added) + len(lost), len(held - wanted), len(held & wanted) - len(lost))
 
     def _stage(self, run: str, added: Sequence[Community], *, made: Made) -> None:
         rows: list[Row] = [
             {"id": item.id, "corpus": item.corpus, "run": run, "level": item.level, "size": item.size} for item in added
         ]
         self._write("index/stage_communities", rows, batch=BATCH)
-        links: list[Row] = [
-            {"community": item.id, "id": member, "level": item.level}
-            for item in added
-            for member in made.members[item.id]
+        self._write("index/link_members", _links(added, made), batch=_LINKS)
+
+    def _stage_summaries(self, run: str, written: Sequence[Summarised]) -> None:
+        rows: list[Row] = [
+            {
+                "id": item.summary.id,
+                "corpus": item.summary.corpus,
+                "run": run,
+                "level": item.summary.level,
+                "text": item.summary.text,
+                "input_hash": item.summary.input_hash,
+                "vector": [float(number) for number in item.vector],
+                "community": item.community_id,
+                "parts": list(item.parts),
+            }
+            for item in written
         ]
-        self._write("index/link_members", links, batch=_LINKS)
+        self._write("index/stage_summaries", rows, batch=_SUMMARIES)
+        parts: list[Row] = [{"summary": item.summary.id, "id": part} for item in written for part in item.parts]
+        self._write("index/link_parts", parts, batch=_LINKS)
 
     def _write(self, name: str, rows: list[Row], *, batch: int) -> None:
         for start in range(0, len(rows), batch):
@@ -97,7 +128,10 @@ class Neo4jDerivedStore:
     def _drop_hidden(self, corpus: str) -> None:
         def work(transaction: Transaction) -> int:
             self._lease.check(transaction)
-            return whole(transaction.rows("index/drop_hidden_communities", corpus=corpus, size=_DROPPED)[0], "dropped")
+            return sum(
+                whole(transaction.rows(f"index/drop_hidden_{name}", corpus=corpus, size=_DROPPED)[0], "dropped")
+                for name in ("summaries", "communities")
+            )
 
         while self._server.write(work):
             pass
@@ -117,6 +151,17 @@ class Neo4jDerivedStore:
             for row in rows
         ]
 
+    def summaries(self, corpus: str, name: str) -> Summaries:
+        """See the protocol."""
+        run = run_named(self, corpus, name=name)
+        if run is None:
+            return Summaries((), np.empty((0, 0), dtype=np.float32))
+        held = self._kept.get(run)
+        if held is not None:
+            return held
+        rows = self._server.ask("retrieve/read_summaries", run=_run_id(corpus, name))
+        return self._kept.put(run, (_summarised(corpus, row) for row in rows))
+
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See the protocol."""
         found: dict[str, list[Member]] = {}
@@ -128,10 +173,28 @@ class Neo4jDerivedStore:
         return {item: tuple(found[item]) for item in wanted if item in found}
 
 
+def _links(communities: Sequence[Community], made: Made) -> list[Row]:
+    return [
+        {"community": item.id, "id": member, "level": item.level}
+        for item in communities
+        for member in made.members[item.id]
+    ]
+
+
 def _run_id(corpus: str, name: str) -> str:
     return content_id("run", corpus, name)
 
 
 def _run_row(run: Run) -> Row:
-    names = ("corpus", "name", "version", "parameters", "levels", "by")
+    names = ("corpus", "name", "version", "parameters", "levels", "by", "stamp")
     return {"version": run.version, "properties": {name: getattr(run, name) for name in names}}
+
+
+def _summarised(corpus: str, row: Row) -> Summarised:
+    vector, parts = row["vector"], row["parts"]
+    return Summarised(
+        Summary(str(row["id"]), corpus, str(row["text"]), whole(row, "level"), str(row["input_hash"])),
+        str(row["community"]),
+        np.array(vector, dtype=np.float32),
+        tuple(sorted(str(item) for item in parts)) if isinstance(parts, list) else (),
+    )
