@@ -57,8 +57,9 @@ check: setup
 	$(RUN)/mypy
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
 
+# In two processes: one has the servers to itself, the other does the rest meanwhile.
 test: setup browser
-	$(RUN)/pytest
+	$(RUN)/pytest -n 2 --dist loadgroup
 
 # The exit status is that of the tests, and the servers go whatever it is.
 test-compat: setup

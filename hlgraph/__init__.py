@@ -34,13 +34,17 @@ from hlgraph.records import (
 )
 
 if TYPE_CHECKING:
+    from hlgraph.aio import AsyncHLGraph
     from hlgraph.client import HLGraph, IngestOptions, connect
+    from hlgraph.models.budget import Budget
     from hlgraph.settings import Settings
     from hlgraph.where import field
 
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "AsyncHLGraph",
+    "Budget",
     "Chunk",
     "Citation",
     "Community",
@@ -66,6 +70,8 @@ __all__ = [
 ]
 
 _LATER = {
+    "AsyncHLGraph": "hlgraph.aio",
+    "Budget": "hlgraph.models.budget",
     "HLGraph": "hlgraph.client",
     "IngestOptions": "hlgraph.client",
     "Settings": "hlgraph.settings",

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.settings import Settings, at_store, load
-from hlgraph.wiring import IngestOptions
+from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
     from hlgraph.answer.request import AnswerMode, AnswerOptions
-    from hlgraph.chunk import Chunker
-    from hlgraph.extract import Extractor
+    from hlgraph.communities import CommunityTier
+    from hlgraph.hierarchy import HierarchyTier
+    from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
-    from hlgraph.models.seams import ChatModel, Embedder, Reranker
+    from hlgraph.models.executor import Executor
+    from hlgraph.models.ledger import GroupBy, Spent
     from hlgraph.pipeline import Progress, Report
+    from hlgraph.planning import Plan
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
-    from hlgraph.retrieve import SearchResult
+    from hlgraph.retrieve import SearchRequest, SearchResult
     from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.stores.cypher import Limits, Table
@@ -59,15 +62,16 @@ class HLGraph:
         reranker: AnyReranker | None = None,
         chat: AnyChat | None = None,
     ) -> None:
+        from hlgraph.models.choose import ChosenModels
         from hlgraph.stores.open import open_stores
 
         self.settings = settings
         self.corpus = settings.corpus
         self._opened = open_stores(settings)
-        self._asked = (embedder, reranker, chat)
-        self._made_embedder: Embedder | None = None
-        self._made_reranker: Reranker | None = None
-        self._made_chat: ChatModel | None = None
+        self._models = ChosenModels(
+            settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=self._opened.closing
+        )
+        self._executors: dict[str, Executor] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -87,10 +91,8 @@ class HLGraph:
         other.settings = replace(self.settings, corpus=name)
         other.corpus = name
         other._opened = self._opened
-        other._asked = self._asked
-        other._made_embedder = self._made_embedder
-        other._made_reranker = self._made_reranker
-        other._made_chat = self._made_chat
+        other._models = self._models
+        other._executors = self._executors
         return other
 
     def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
@@ -113,23 +115,29 @@ class HLGraph:
         Doing so twice changes nothing; an edited source touches only the chunks that changed; killed at any moment, the
         same call completes it. Failures of single sources are in the report.
 
-        Raises InputError for options that cannot be used, StoreLockedError while another process writes.
+        Raises InputError for options that cannot be used, StoreLockedError while another process writes, BudgetError when
+        the budget of the options did not reach.
         """
         from hlgraph import pipeline
-        from hlgraph.wiring import PAID_CHARACTERS, noted, read_sources, release_removed, split_sources
+        from hlgraph.spending import check_budget, forgetting
+        from hlgraph.wiring import PAID_CHARACTERS, chunker_of, extractor_of, noted, read_sources, split_sources
 
         chosen = options or IngestOptions()
         paths, documents = split_sources(sources)
         stores = self._opened.stores
         seen: set[str] = set()
-        with stores.graph.lock():
+        is_filled = chosen.extract == "chat"
+        with (
+            stores.graph.lock(),
+            forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_filled) as done,
+        ):
             steps = pipeline.Steps(
-                self._chunker(chosen),
-                self._extractor(chosen),
-                self._embedder(),
+                chunker_of(chosen, self.settings),
+                extractor_of(chosen, self.settings, calls=lambda: self._executor(chosen.budget), corpus=self.corpus),
+                self._models.embedder,
                 batch_characters=min(
                     self._opened.batch_characters,
-                    PAID_CHARACTERS if chosen.extract == "chat" else pipeline.BATCH_CHARACTERS,
+                    PAID_CHARACTERS if is_filled else pipeline.BATCH_CHARACTERS,
                 ),
                 on_progress=on_progress,
             )
@@ -146,8 +154,23 @@ class HLGraph:
                     stores=stores,
                     batch_sources=self._opened.batch_removed,
                 )
-            release_removed(self.settings, self.corpus, graph=stores.graph)
+            done.append(report)
+        check_budget(steps.extractor)
         return report
+
+    def plan(
+        self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = None
+    ) -> Plan:
+        """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time; nothing is asked or written.
+
+        Raises InputError for options that cannot be used, and where no chat model is named.
+        """
+        return self.batches.plan(sources, options or IngestOptions())
+
+    @property
+    def batches(self) -> Forecast:
+        """Extraction by batches of a provider: ``export`` the calls into a file, ``take`` what came back."""
+        return Forecast(self.settings, self._opened.stores, self._models.chat_asked_for)
 
     def delete(
         self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, is_all: bool = False
@@ -159,9 +182,10 @@ class HLGraph:
         """
         from hlgraph import pipeline
         from hlgraph.records import Kind, Source
+        from hlgraph.spending import forgetting
         from hlgraph.stores.protocols import Scope
         from hlgraph.where import check_fields
-        from hlgraph.wiring import named, release_removed
+        from hlgraph.wiring import named
 
         if bool(uris) + (where is not None) + is_all != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
@@ -178,13 +202,10 @@ class HLGraph:
         ]
         if uris:
             found = named(found, [uris] if isinstance(uris, str) else uris, corpus=self.corpus)
-        report = pipeline.delete(
-            [record.id for record in found],
-            self.corpus,
-            stores=self._opened.stores,
-            batch_sources=self._opened.batch_removed,
-        )
-        release_removed(self.settings, self.corpus, graph=self._opened.stores.graph)
+        stores, chosen = self._opened.stores, [record.id for record in found]
+        with forgetting(self.settings, self.corpus, graph=stores.graph, is_all=is_all) as done:
+            report = pipeline.delete(chosen, self.corpus, stores=stores, batch_sources=self._opened.batch_removed)
+            done.append(report)
         return report
 
     # Reading
@@ -207,11 +228,10 @@ class HLGraph:
 
         Raises InputError (and its kinds) for a question, filter, strategy or corpus that cannot be used.
         """
-        from hlgraph.retrieve import SearchRequest, search
+        from hlgraph.retrieve import SearchRequest
 
         request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
-        embedder, reranker, chat = self._embedder(), self._reranker(), self._chat()
-        return search(request, strategy, stores=self._opened.stores, embedder=embedder, reranker=reranker, chat=chat)
+        return self._search(request, strategy, self._executor())
 
     def answer(
         self,
@@ -221,6 +241,7 @@ class HLGraph:
         k: int | None = None,
         where: Where | str | None = None,
         mode: AnswerMode = "short",
+        budget: Budget | None = None,
         **options: Unpack[AnswerOptions],
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
@@ -228,19 +249,22 @@ class HLGraph:
         ``mode``: ``short`` (default) answers from the best ``k`` pieces of evidence (default 20); ``report`` brings together
         what many pieces say (default 200), community by community with the strategy ``global``. Options as for
         :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular`` beside the
-        evidence.
+        evidence. ``budget`` is for the calls of the search and of the answer together.
 
-        Raises what :meth:`search` raises, InputError for another mode, and ModelError (and its kinds) for a chat model that
-        cannot be used.
+        Raises what :meth:`search` raises, InputError for another mode, ModelError (and its kinds) for a chat model that
+        cannot be used, and BudgetError when the budget does not reach.
         """
-        from hlgraph.answer.request import answer_of, check_mode, evidence_count, split_options
+        from hlgraph.answer.request import answer_of, evidence_count, split_options
+        from hlgraph.models.ledger import Purpose
+        from hlgraph.retrieve import SearchRequest
 
-        check_mode(mode)
-        chat, most = self._chat(), self.settings.models.max_tokens
-        count = evidence_count(mode, k)
+        k = evidence_count(mode, k)
+        calls = self._executor(budget)
         by, rest = split_options(options)
-        found = self.search(question, strategy=strategy, k=count, unit="statement", where=where, mode=by, **rest)
-        return answer_of(question, found.evidence, mode=mode, chat=chat, max_tokens=most)
+        request = SearchRequest(question, self.corpus, k, "statement", by, self._checked(where), **rest)
+        found = self._search(request, strategy, calls)
+        model = calls and calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
+        return answer_of(question, found.evidence, mode=mode, chat=model, max_tokens=self.settings.models.max_tokens)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
@@ -250,6 +274,31 @@ class HLGraph:
 
         chosen = analyst.load(query, folder)
         return analyst.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
+
+    def ledger(self, by: GroupBy = "stage") -> list[Spent]:
+        """What calls of chat models have cost so far, the dearest first: of this corpus; by ``corpus``, of all.
+
+        A line whose price nobody has named says so in ``unpriced_calls``. Deleted sources stand there by their ids.
+        """
+        from hlgraph import spending
+
+        return spending.spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
+
+    @property
+    def communities(self) -> CommunityTier:
+        """The communities of the corpus: ``build`` and ``find`` them."""
+        from hlgraph.communities import CommunityTier
+
+        return CommunityTier(self.corpus, self._opened.stores)
+
+    @property
+    def hierarchy(self) -> HierarchyTier:
+        """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
+        from hlgraph.hierarchy import HierarchyTier
+
+        return HierarchyTier(
+            self.corpus, self._opened.stores, embedder=lambda: self._models.embedder, chat=self._executor
+        )
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""
@@ -275,7 +324,7 @@ class HLGraph:
             return found, found
         from hlgraph.extract import LocalExtractor
 
-        return reconcile.repair(self.corpus, stores=stores, extractor=LocalExtractor(), embedder=self._embedder())
+        return reconcile.repair(self.corpus, stores=stores, extractor=LocalExtractor(), embedder=self._models.embedder)
 
     # Parts
 
@@ -286,53 +335,23 @@ class HLGraph:
 
         return parse(where)
 
-    def _chunker(self, options: IngestOptions) -> Chunker:
-        from hlgraph.chunk import ContentDefinedChunker, WholeChunker
+    def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
+        from hlgraph.retrieve import search
 
-        if options.is_chunked:
-            return WholeChunker()
-        chosen = self.settings.chunk
-        return ContentDefinedChunker(chosen.max_tokens, chosen.overlap)
+        models, stores = self._models, self._opened.stores
+        return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
-    def _extractor(self, options: IngestOptions) -> Extractor:
-        from hlgraph.extract import LocalExtractor, PrecomputedExtractor
-        from hlgraph.wiring import chat_extractor
+    def _executor(self, budget: Budget | None = None) -> Executor | None:
+        """The chat model for one command; None where there is none."""
+        chat = self._models.chat
+        if chat is None:
+            return None
+        if self.corpus not in self._executors:
+            from hlgraph.spending import executor_of
 
-        if options.extract == "local":
-            return LocalExtractor()
-        if options.extract == "precomputed":
-            if not options.extractions:
-                raise InputError("precomputed extraction needs files with its records; name them with --extractions")
-            return PrecomputedExtractor([Path(item) for item in options.extractions])
-        if options.extract == "chat":
-            return chat_extractor(self._chat(), self.settings, corpus=self.corpus)
-        raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")
-
-    def _embedder(self) -> Embedder:
-        if self._made_embedder is None:
-            from hlgraph.models.choose import chosen_embedder
-
-            models = self.settings.models
-            self._made_embedder, cache = chosen_embedder(self._asked[0] or models.embedder, models)
-            if cache is not None:
-                self._opened.closing.callback(cache.close)
-        return self._made_embedder
-
-    def _reranker(self) -> Reranker:
-        if self._made_reranker is None:
-            from hlgraph.models.choose import chosen_reranker
-
-            models = self.settings.models
-            self._made_reranker = chosen_reranker(self._asked[1] or models.reranker, models)
-        return self._made_reranker
-
-    def _chat(self) -> ChatModel | None:
-        models = self.settings.models
-        if self._made_chat is None and (self._asked[2] or models.chat):
-            from hlgraph.models.choose import chosen_chat
-
-            self._made_chat = chosen_chat(self._asked[2] or models.chat, models)
-        return self._made_chat
+            made = self._executors[self.corpus] = executor_of(chat, self.settings, corpus=self.corpus)
+            self._opened.closing.callback(made.close)
+        return self._executors[self.corpus].begin(budget)
 
 
 def connect(

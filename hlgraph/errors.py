@@ -15,7 +15,8 @@
     │   ├── ModelMismatchError    the corpus was embedded by another model or dimension
     │   ├── ModelUnavailableError the provider is away, slow, or asks to wait (retryable)
     │   ├── ModelAccessError      the provider does not let us in: key, permission, name of the model
-    │   └── ModelAnswerError      the provider refused this very request, or answered what cannot be read
+    │   ├── ModelAnswerError      the provider refused this very request, or answered what cannot be read
+    │   └── BudgetError           the budget for a chat model does not reach for another call
     ├── StoreError                a store refused
     │   ├── StoreLockedError      another process is writing (retryable)
     │   ├── StoreConflictError    the source changed since the change was planned (retryable)
@@ -110,6 +111,19 @@ class ModelAccessError(ModelError):
 
 class ModelAnswerError(ModelError):
     """The provider of a model refused this very request, or its answer cannot be read."""
+
+
+class BudgetError(ModelError):
+    """The budget for a chat model does not reach for another call; what was done before is kept.
+
+    ``tokens`` and ``usd`` were spent; ``usd`` is None where the price of the model is not known. The same call again goes
+    on, with the same budget anew: so it is not ``retryable``, which would let a program spend without an end.
+    """
+
+    def __init__(self, message: str, *, tokens: int = 0, usd: float | None = None) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+        self.usd = usd
 
 
 class StoreError(HLGraphError):

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hlgraph.change import Pending
 from hlgraph.chunk import Chunker
@@ -36,6 +36,26 @@ class Progress(NamedTuple):
     sources: int
     chunks: int
     statements: int
+
+
+class Looking(Protocol):
+    """The parts of an ingest that find out what there is to do; :class:`Steps` has them."""
+
+    @property
+    def chunker(self) -> Chunker:
+        """What cuts documents."""
+
+    @property
+    def extractor(self) -> Extractor:
+        """What finds statements; only its fingerprints are asked for."""
+
+    @property
+    def batch_characters(self) -> int:
+        """Characters of documents that are looked at together."""
+
+    @property
+    def batch_sources(self) -> int:
+        """Documents that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +197,7 @@ def _keep(report: Report, before: dict[str, int]) -> None:
 
 
 def _batches(
-    items: Iterable[Document | ReadFailure], report: Report, *, seen: set[str], steps: Steps
+    items: Iterable[Document | ReadFailure], report: Report, *, seen: set[str], steps: Looking
 ) -> Iterator[list[Document]]:
     """Documents in batches of bounded size; failures, and a uri that comes twice, go to the report."""
     batch: list[Document] = []
@@ -215,18 +235,7 @@ def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores:
         _say("compare", report, steps)
         if not changed:
             return
-        stored = _stored_chunks([item for item in changed if not item.is_new], corpus, stores)
-    planned: list[Extracted] = []
-    for item in changed:
-        with report.timed("chunk"):
-            spans = steps.chunker.chunk(item.document) if item.has_new_text else []
-        with report.timed("resolve"):
-            plan = (
-                plan_chunks(item, spans, stored=stored.get(item.source.id, {}), extractor=steps.extractor)
-                if item.has_new_text
-                else None
-            )
-        planned.append(Extracted(item, plan or ChunkPlan(), ()))
+    planned = _planned(changed, corpus, report=report, stores=stores, steps=steps)
     with report.timed("extract"):
         extracted = _extract(planned, report, steps)
     _say("extract", report, steps)
@@ -244,6 +253,40 @@ def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores:
     _say("persist", report, steps)
 
 
+def look(
+    items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Looking
+) -> Iterator[Extracted]:
+    """What an ingest of these documents would extract, source by source: the first steps of it, which change nothing.
+
+    Parameters
+    ----------
+    report : is told of sources that did not change or failed
+    """
+    for batch in _batches(items, report, seen=set(), steps=steps):
+        changed = _compare(batch, corpus, report=report, stores=stores, steps=steps)
+        yield from _planned(changed, corpus, report=report, stores=stores, steps=steps)
+
+
+def _planned(
+    changed: list[Comparison], corpus: str, *, report: Report, stores: Stores, steps: Looking
+) -> list[Extracted]:
+    """Which chunks of these sources are to be extracted."""
+    with report.timed("resolve"):
+        stored = _stored_chunks([item for item in changed if not item.is_new], corpus, stores)
+    planned: list[Extracted] = []
+    for item in changed:
+        with report.timed("chunk"):
+            spans = steps.chunker.chunk(item.document) if item.has_new_text else []
+        with report.timed("resolve"):
+            plan = (
+                plan_chunks(item, spans, stored=stored.get(item.source.id, {}), extractor=steps.extractor)
+                if item.has_new_text
+                else None
+            )
+        planned.append(Extracted(item, plan or ChunkPlan(), ()))
+    return planned
+
+
 def _say(step: str, report: Report, steps: Steps) -> None:
     if steps.on_progress is not None:
         done = report.sources_added + report.sources_changed + report.sources_unchanged
@@ -251,7 +294,7 @@ def _say(step: str, report: Report, steps: Steps) -> None:
         steps.on_progress(Progress(step, done, chunks, statements))
 
 
-def _compare(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> list[Comparison]:
+def _compare(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Looking) -> list[Comparison]:
     names = [source_id(corpus, document.uri) for document in batch]
     stored = {record.id: record for record in stores.graph.records(Kind.SOURCE, names) if isinstance(record, Source)}
     processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)

@@ -19,7 +19,7 @@ from hlgraph.models.seams import Embedder
 from hlgraph.persist import persist
 from hlgraph.pipeline import resume
 from hlgraph.records import Chunk, Document, Kind, Record, Source, Statement, Topic
-from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble
+from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, chunk_fingerprint, is_same_extraction
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 
 _IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
@@ -141,7 +141,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) ->
     own = [
         (item, context)
         for item, context in zip(in_order, contexts, strict=True)
-        if item.fingerprint == ids.checksum(extractor.input_fingerprint(context), source.title, *item.headings)
+        if is_same_extraction(item.fingerprint, chunk_fingerprint(context, extractor))
     ]
     document = Document(source.uri, "", source.title, source.metadata)
     state = Comparison(document, replace(source, version=source.version + 1), source.version, has_new_text=True)

@@ -136,7 +136,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of one source. ``fingerprint`` tells what its extraction was made from."""
+    """A span of one source.
+
+    ``fingerprint`` tells what its extraction was made from: a hash, then who made it (for a chat model: the versions of the
+    prompts, and the model).
+    """
 
     id: str
     source_id: str
@@ -263,7 +267,7 @@ class Answer:
     """An answer, its citations, and whether the corpus supports one at all.
 
     ``uncited``: sentences of a chat model's answer that cite nothing; ``dropped_citations``: how many it cited that there
-    are not, which were taken out of the text.
+    are not, which were taken out of the text; ``made_by``: version of the prompt and model, where a model wrote it.
     """
 
     question: str
@@ -272,3 +276,4 @@ class Answer:
     is_supported: bool
     uncited: tuple[str, ...] = ()
     dropped_citations: int = 0
+    made_by: str = ""

@@ -1,7 +1,8 @@
 """Settings: small frozen dataclasses, from a YAML file with ``${NAME}`` and from the environment. Nothing else reads it.
 
 Environment: ``HLGRAPH_STORE`` (url of the store), ``HLGRAPH_CORPUS``, ``HLGRAPH_CONFIG`` (settings file),
-``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_CHAT``,
+``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder
+of the ledger), ``HLGRAPH_CHAT``,
 ``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of the local embedder),
 ``HLGRAPH_CHAT_URL``, ``HLGRAPH_EMBEDDER_URL``; for the servers
 ``HLGRAPH_VECTORS`` (url), ``HLGRAPH_NEO4J_`` with ``USER``, ``PASSWORD``, ``DATABASE``, ``CA`` behind it, and
@@ -43,6 +44,35 @@ class ChunkSettings:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens.
+
+    Raises
+    ------
+    SettingsError : one of them is below 0
+
+    Examples
+    --------
+    >>> Price(0.15, 0.6).cost(1_000_000, 500_000)
+    0.45
+    """
+
+    input: float
+    output: float
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if not (self.input >= 0 and self.output >= 0):
+            raise SettingsError(
+                f"a price is {self.input} for input and {self.output} for output; choose numbers from 0"
+            )
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """US dollars."""
+        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
     """Where local models and caches lie (None: the user's data and cache folders), and which models are used.
@@ -59,10 +89,17 @@ class ModelSettings:
     dimensions : length of the vectors that is asked of a provider's embedder; None: its own
     embedder_url, chat_url, reranker_url : of servers other than the provider's own
     region : of Amazon Bedrock; empty: what boto3 finds
-    timeout : seconds for one call to a provider
-    concurrency : calls of extraction by a chat model at once
+    timeout : seconds for one call to a provider; a chat call that has not ended after twice that is given up, by whatever
+        object it is made
+    concurrency : calls of a chat model at once, at most; fewer while its provider is busy or slow
     max_tokens : of one reply of the chat model
     quarantine : folder for replies that could not be used; None: in the cache folder
+    ledger : folder of the ledger of chat calls, and of the replies that are kept; None: in the folder of an embedded store,
+        else in the user's folder for data
+    keep_replies : keep the replies of chat models, so that no call is paid twice
+    structured : ask for JSON by the provider's own means (a schema, a tool) where it has any; else by the prompt alone
+    prices : US dollars for a million tokens, by model (``openai:gpt-4o-mini: {input: 0.15, output: 0.6}``), before those
+        that come with hlgraph
     """
 
     root: str | None = None
@@ -80,6 +117,10 @@ class ModelSettings:
     concurrency: int = 8
     max_tokens: int = 4096
     quarantine: str | None = None
+    ledger: str | None = None
+    keep_replies: bool = True
+    structured: bool = True
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -102,7 +143,9 @@ class Neo4jSettings:
     """How to reach a Neo4j server; the scheme of the url says whether it is encrypted (``neo4j+s://``, ``bolt+s://``).
 
     ``ca`` is a file with the certificates to trust instead of the system's; ``timeout`` is in seconds, for connecting and
-    for one transaction's retries.
+    for one transaction's retries. ``keep_projections``: the projections that PageRank walks on stay on the server when the
+    process that made them ends, so that the next one need not make them. They take memory of the server until a newer
+    version of their corpus is projected, the server restarts, or somebody drops them (``gds.graph.drop``).
     """
 
     user: str = "neo4j"
@@ -110,6 +153,7 @@ class Neo4jSettings:
     database: str = "neo4j"
     ca: str | None = None
     timeout: float = 30.0
+    keep_projections: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +217,7 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
         settings.models,
         root=env.get("HLGRAPH_MODELS") or settings.models.root,
         cache=env.get("HLGRAPH_CACHE") or settings.models.cache,
+        ledger=env.get("HLGRAPH_LEDGER") or settings.models.ledger,
         chat=env.get("HLGRAPH_CHAT") or settings.models.chat,
         chat_url=env.get("HLGRAPH_CHAT_URL") or settings.models.chat_url,
         embedder=env.get("HLGRAPH_EMBEDDER") or settings.models.embedder,

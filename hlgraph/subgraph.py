@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,6 +52,11 @@ class Subgraph:
         at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
         return np.where(self.ids[at] == wanted, at, -1)
 
+    def within(self, nodes: NDArray[np.intp]) -> Subgraph:
+        """Only these nodes, ascending, and the edges between them."""
+        edges = {relationship: block(matrix, nodes, columns=nodes) for relationship, matrix in self.edges.items()}
+        return Subgraph(self.ids[nodes], self.kinds[nodes], edges, self.version, self.is_cut)
+
     def adjacency(self, weights: Mapping[Relationship, float] | None = None) -> Csr:
         """One undirected adjacency: the sum of both directions of the relationships, each times its weight (default 1)."""
         n = len(self.ids)
@@ -61,3 +66,44 @@ class Subgraph:
             if factor:
                 total = total + factor * (edges + edges.T)
         return sp.csr_array(total, dtype=np.float32)
+
+
+class Entries(NamedTuple):
+    """The entries of some rows of a matrix: which of the rows (an index into those asked for), the column, the value."""
+
+    owner: NDArray[np.intp]
+    columns: NDArray[np.integer]
+    values: NDArray[np.float32]
+
+
+def entries(matrix: Csr, rows: NDArray[np.integer]) -> Entries:
+    """The entries of rows, in their order. Linear in their number, however large the matrix is.
+
+    Examples
+    --------
+    >>> entries(Csr(np.array([[0, 2], [3, 0]])), np.array([1, 0])).columns.tolist()
+    [0, 1]
+    """
+    starts = matrix.indptr[rows]
+    counts = matrix.indptr[rows + 1] - starts
+    ends = np.cumsum(counts)
+    at = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
+    return Entries(np.repeat(np.arange(len(rows)), counts), matrix.indices[at], matrix.data[at])
+
+
+def block(matrix: Csr, rows: NDArray[np.integer], *, columns: NDArray[np.integer]) -> Csr:
+    """``matrix[rows][:, columns]`` for ascending columns, at a fraction of the cost where these are few of many.
+
+    Examples
+    --------
+    >>> block(Csr(np.array([[1, 2, 3], [4, 5, 6]])), np.array([1]), columns=np.array([0, 2])).toarray()
+    array([[4, 6]])
+    """
+    place = np.full(matrix.shape[1], -1, dtype=np.int32)
+    place[columns] = np.arange(len(columns), dtype=np.int32)
+    found = entries(matrix, rows)
+    to = place[found.columns]
+    inside = to >= 0
+    ends = np.zeros(len(rows) + 1, dtype=np.int32)
+    np.cumsum(np.bincount(found.owner[inside], minlength=len(rows)), out=ends[1:])
+    return sp.csr_array((found.values[inside], to[inside], ends), shape=(len(rows), len(columns)))

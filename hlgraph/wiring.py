@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,15 +11,25 @@ from typing import TYPE_CHECKING, Literal
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from hlgraph.extract import Extractor, Quarantine
+    from hlgraph.batches import BatchReport
+    from hlgraph.chunk import Chunker
+    from hlgraph.extract import Extractor
+    from hlgraph.models.budget import Budget
+    from hlgraph.models.choose import AnyChat
+    from hlgraph.models.executor import Executor
     from hlgraph.models.seams import ChatModel
+    from hlgraph.planning import Plan
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Source
     from hlgraph.settings import Settings
-    from hlgraph.stores.protocols import GraphStore
+    from hlgraph.stores.protocols import Stores
 
 # What a chat model said is stored after so many characters of text, so that an interruption costs no more.
 PAID_CHARACTERS = 100_000
+_NO_CHAT = (
+    "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
+    "or give it to connect(chat=...)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +43,7 @@ class IngestOptions:
     extractions : JSON lines files for ``precomputed``
     is_chunked : each document is one chunk already (passages)
     has_delete_missing : remove stored sources under the given paths that are not there any more
+    budget : what ``chat`` may spend; then it ends with BudgetError, what was extracted is kept, and the same call goes on
     """
 
     format: str | None = None
@@ -42,52 +54,59 @@ class IngestOptions:
     extractions: tuple[str, ...] = ()
     is_chunked: bool = False
     has_delete_missing: bool = False
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        """Check that a budget has something to hold back."""
+        if self.budget is not None and self.extract != "chat":
+            raise InputError(
+                f"extraction by {self.extract!r} costs nothing, so it has no budget; leave the budget out, or "
+                "extract by a chat model"
+            )
 
 
-def chat_extractor(chat: ChatModel | None, settings: Settings, *, corpus: str) -> Extractor:
+def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
+    """What cuts documents."""
+    from hlgraph.chunk import ContentDefinedChunker, WholeChunker
+
+    if options.is_chunked:
+        return WholeChunker()
+    return ContentDefinedChunker(settings.chunk.max_tokens, settings.chunk.overlap)
+
+
+def extractor_of(
+    options: IngestOptions, settings: Settings, *, calls: Callable[[], Executor | None], corpus: str
+) -> Extractor:
+    """What finds statements; ``calls`` makes the executor where a chat model does that.
+
+    Raises InputError for what is missing, UnknownNameError for no such extractor, MissingExtraError without pydantic.
+    """
+    from hlgraph.extract import LocalExtractor, PrecomputedExtractor
+
+    if options.extract == "local":
+        return LocalExtractor()
+    if options.extract == "precomputed":
+        if not options.extractions:
+            raise InputError("precomputed extraction needs files with its records; name them with --extractions")
+        return PrecomputedExtractor([Path(item) for item in options.extractions])
+    if options.extract == "chat":
+        return _chat_extractor(calls(), settings, corpus=corpus)
+    raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")
+
+
+def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) -> Extractor:
     """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
-    if chat is None:
-        raise InputError(
-            "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
-            "or give it to connect(chat=...)"
-        )
+    if calls is None:
+        raise InputError(_NO_CHAT)
     from hlgraph.extract.chat import ChatExtractor
+    from hlgraph.spending import quarantine
 
     models = settings.models
     return ChatExtractor(
-        chat,
+        calls,
         quarantine=quarantine(settings, corpus),
-        concurrency=models.concurrency,
         max_tokens=models.max_tokens,
     )
-
-
-def quarantine(settings: Settings, corpus: str) -> Quarantine:
-    """Where the replies go that could not be used for this corpus of this store."""
-    from hlgraph.extract import Quarantine
-    from hlgraph.models.local.load import cache_folder
-
-    models = settings.models
-    folder = Path(models.quarantine) if models.quarantine else cache_folder(models.cache) / "quarantine"
-    scheme, _, rest = settings.store.partition("://")
-    place = str(Path(rest).expanduser().resolve()) if scheme == "hlgraph" else settings.store
-    return Quarantine(folder, store=place, corpus=corpus)
-
-
-def release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> None:
-    """Drop what the quarantine holds of sources and chunks that are not stored any more."""
-    from hlgraph.records import Chunk, Kind
-    from hlgraph.stores.protocols import Scope
-
-    kept = quarantine(settings, corpus)
-    held = kept.held()
-    if not held:
-        return
-    texts: dict[str, set[str]] = {}
-    for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(held))):
-        if isinstance(record, Chunk):
-            texts.setdefault(record.source_id, set()).add(record.text)
-    kept.retain(texts)
 
 
 def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:
@@ -105,6 +124,84 @@ def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[So
             raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
         chosen |= {item.id: item for item in held}
     return list(chosen.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is said of an extraction by a chat model before it is made, or made elsewhere; of a name no key is needed.
+
+    Parameters
+    ----------
+    chat : the chat model, by name or as an object
+    """
+
+    settings: Settings
+    stores: Stores
+    chat: AnyChat | None
+
+    def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
+        """What an ingest would cost. Raises InputError where no chat model is named."""
+        from hlgraph.planning import Planner
+
+        with self._executor() as executor:
+            planner = Planner(executor, max_tokens=self.settings.models.max_tokens)
+            chunker = chunker_of(options, self.settings)
+            return planner.plan(_items(sources, options), stores=self.stores, chunker=chunker)
+
+    def export(
+        self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
+    ) -> BatchReport:
+        """Write the calls that can be made now. Raises InputError for a file that cannot be written."""
+        from hlgraph.batches import Batches
+
+        with self._executor() as executor:
+            batches = Batches(executor, max_tokens=self.settings.models.max_tokens)
+            chunker = chunker_of(options, self.settings)
+            try:
+                with path.open("w", encoding="utf-8") as out:
+                    return batches.export(_items(sources, options), out, stores=self.stores, chunker=chunker)
+            except OSError as error:
+                raise InputError(
+                    f"{path}: the batch cannot be written there ({error.strerror}); name a file in a folder that is there"
+                ) from error
+
+    def take(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        results: Sequence[Path],
+    ) -> BatchReport:
+        """Keep what came back. Raises InputError for a file that holds no results."""
+        from hlgraph.batches import Batches
+
+        with self._executor() as executor:
+            batches = Batches(executor, max_tokens=self.settings.models.max_tokens)
+            chunker = chunker_of(options, self.settings)
+            return batches.take(_items(sources, options), results, stores=self.stores, chunker=chunker)
+
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        from hlgraph.models.choose import chosen_chat
+        from hlgraph.planning import NamedChat
+        from hlgraph.spending import executor_of
+
+        if not self.chat:
+            raise InputError(_NO_CHAT)
+        is_name = isinstance(self.chat, str)
+        model: ChatModel = NamedChat(str(self.chat)) if is_name else chosen_chat(self.chat, self.settings.models)
+        executor = executor_of(model, self.settings, corpus=self.settings.corpus)
+        try:
+            yield executor
+        finally:
+            executor.close()
+
+
+def _items(
+    sources: str | Path | Iterable[str | Path | Document], options: IngestOptions
+) -> Iterator[Document | ReadFailure]:
+    paths, documents = split_sources(sources)
+    return read_sources(paths, documents, options=options)
 
 
 def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:

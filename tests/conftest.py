@@ -6,6 +6,7 @@ import http.client
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,28 @@ class LiveServers:
         return self.found.opensearch or pytest.fail(
             f"{self.folder}: no OpenSearch was started there; {_mend(self.folder)}"
         )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For runs in several processes (`-n`): the files that use the servers go to one of them, first, any other file to one."""
+    live = {item.path for item in items if "servers" in getattr(item, "fixturenames", ())}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("servers" if item.path in live else item.path.stem))
+    items.sort(key=lambda item: item.path not in live)  # stable; the longest part begins at once
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many of each kind of test passed, failed and were skipped: contract, congruence, faults and the others."""
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(outcome, []):
+            parts = report.nodeid.partition("::")[0].split("/")
+            kinds[parts[1] if parts[0] == "tests" else "doctests"][outcome] += 1
+    terminalreporter.section("kinds of tests")
+    for kind, counts in sorted(kinds.items()):
+        shown = {outcome: count for outcome, count in counts.items() if count and outcome != "skipped"}
+        said = [*(f"{count} {outcome}" for outcome, count in shown.items()), f"{counts['skipped']} skipped"]
+        terminalreporter.line(f"{kind:12} {', '.join(said)}")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,10 @@
-// Which of some ids are nodes of a corpus that a pull may begin at: of the kinds asked for, of a source in the scope.
+// Which of some ids are nodes of a corpus that a pull may begin at: of the kinds asked for, of a source in the scope; and
+// the version of the corpus before anything else was read.
 // params: corpus, nodes, has_scope, listed, admits
-// columns: kind, ids
-CALL () {
+// columns: kind, ids, version
+MATCH (c:Corpus {name: $corpus})
+WITH c.version AS version
+CALL (version) {
   UNWIND $nodes.sources AS id
   MATCH (n:Source {id: id})
   RETURN n
@@ -26,8 +29,9 @@ CALL () {
   MATCH (n:Entity {id: id})
   RETURN n
 }
-WITH n AS m WHERE m.corpus = $corpus AND (NOT $has_scope OR (m:Entity AND EXISTS { MATCH (m)<-[:MENTIONS]-(s:Statement) WHERE (s.source_id IN $listed) = $admits }
+WITH version, n AS m WHERE m.corpus = $corpus AND (NOT $has_scope OR (m:Entity AND EXISTS { MATCH (m)<-[:MENTIONS]-(s:Statement) WHERE (s.source_id IN $listed) = $admits }
     OR m:Fact AND EXISTS { MATCH (m)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits }
     OR NOT m:Entity AND NOT m:Fact AND (coalesce(m.source_id, m.id) IN $listed) = $admits))
-WITH DISTINCT m
-RETURN CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind, collect(m.id) AS ids
+WITH DISTINCT version, m
+RETURN CASE WHEN m:Source THEN 'source' WHEN m:Chunk THEN 'chunk' WHEN m:Topic THEN 'topic' WHEN m:Statement THEN 'statement' WHEN m:Fact THEN 'fact' ELSE 'entity' END AS kind, collect(m.id) AS ids,
+  version

@@ -1,7 +1,8 @@
 // All edges of some relationships between the nodes of a pull, each from its start to its end, as places in the list of
-// their ids; 'counted' as in expand_frontier. A row a relationship; no weights where each is 1.
-// params: nodes, places, relationships, counted, listed, admits
-// columns: relationship, starts, stops, weights
+// their ids; 'counted' as in expand_frontier. A row a relationship (one without a name
+// where there are no edges); no weights where each is 1. The version of the corpus is read after all edges.
+// params: corpus, nodes, places, relationships, counted, listed, admits
+// columns: relationship, starts, stops, weights, version
 CALL () {
   UNWIND CASE WHEN 'from_source' IN $relationships THEN $nodes.chunks ELSE [] END AS id
   MATCH (a:Chunk {id: id})-[r:FROM_SOURCE]->(b:Source)
@@ -85,4 +86,8 @@ CALL () {
   WHERE a.id < b.id AND $places[b.id] IS NOT NULL
   RETURN 'co_occurs' AS relationship, $places[a.id] AS start, $places[b.id] AS stop, toFloat(chunks) AS weight
 }
-RETURN relationship, collect(start) AS starts, collect(stop) AS stops, collect(weight) AS weights
+WITH relationship, collect(start) AS starts, collect(stop) AS stops, collect(weight) AS weights
+WITH collect({name: relationship, starts: starts, stops: stops, weights: weights}) AS found
+MATCH (c:Corpus {name: $corpus})
+UNWIND CASE WHEN found = [] THEN [{}] ELSE found END AS one
+RETURN one.name AS relationship, one.starts AS starts, one.stops AS stops, one.weights AS weights, c.version AS version

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hlgraph.algorithms import check
 from hlgraph.errors import InputError, MissingExtraError
@@ -38,6 +39,8 @@ def leiden(
     adjacency: Csr, *, resolution: float = 1.0, max_size: int | None = None, iterations: int = 2, seed: int = 0
 ) -> Communities:
     """Partitions that make modularity large; communities above ``max_size`` are divided again, level by level.
+
+    One above it that the algorithm leaves whole, such as a clique, is cut into parts of nearly equal size.
 
     A node without edges is a community of its own. The same graph, parameters and seed give the same result. Time nearly
     linear in the number of edges for each iteration.
@@ -104,6 +107,88 @@ def by_smallest_node(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     return np.asarray(first[inverse], dtype=np.int64)
 
 
+def capped(levels: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
+    """Levels of which each next one divides only the communities above ``max_size`` of the one before, as the given ones do.
+
+    Levels that change nothing are left out. The given levels need not lie inside each other: what two of them divide is
+    divided. Some communities may stay above ``max_size``: the last row tells. Time linear in levels and nodes.
+
+    Parameters
+    ----------
+    levels : shape (levels, n), the coarsest first
+
+    Examples
+    --------
+    >>> capped(np.array([[0, 0, 0, 3], [0, 1, 1, 3], [0, 1, 2, 3]]), 2).tolist()
+    [[0, 0, 0, 3], [0, 1, 1, 3]]
+    """
+    check.positive("max_size", max_size)
+    found = [by_smallest_node(levels[0])]
+    for row in levels[1:]:
+        last = found[-1]
+        is_large = np.bincount(last, minlength=len(last))[last] > max_size if len(last) else last.astype(bool)
+        both = last * (int(row.max(initial=0)) + 1) + row
+        finer = by_smallest_node(np.where(is_large, both, -1 - last))
+        if not np.array_equal(finer, last):
+            found.append(finer)
+    return np.stack(found)
+
+
+def extended(adjacency: Csr, labels: NDArray[np.integer], *, max_size: int, seed: int = 0) -> NDArray[np.int64]:
+    """A partition kept as it is, with the nodes that are new in it: what is not new stays where it was.
+
+    One after the other, each new node joins the community to which its edges weigh most (ties: the lower label), among those
+    below twice ``max_size``. The new nodes without such an edge are partitioned among themselves by :func:`leiden`. Time
+    linear in the edges of the new nodes.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; the edges of the new nodes are enough
+    labels : shape (n,), not negative; -1: a new node
+
+    Returns
+    -------
+    Shape (n,). Labels of old communities are the given ones; those of new communities are above all given ones.
+
+    Examples
+    --------
+    >>> path = sp.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))
+    >>> extended(path, np.array([5, 5, -1, -1]), max_size=10).tolist()
+    [5, 5, 5, 5]
+    """
+    check.positive("max_size", max_size)
+    found = np.asarray(labels, dtype=np.int64).copy()
+    top = int(found.max(initial=-1))
+    sizes = np.bincount(found[found >= 0], minlength=top + 1)
+    for node in np.flatnonzero(found < 0):
+        row = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
+        near, weights = found[adjacency.indices[row]], adjacency.data[row]
+        is_open = near >= 0
+        is_open[is_open] = sizes[near[is_open]] < 2 * max_size
+        if is_open.any():
+            names, inverse = np.unique(near[is_open], return_inverse=True)
+            best = int(names[np.argmax(np.bincount(inverse, weights=weights[is_open]))])
+            found[node] = best
+            sizes[best] += 1
+    rest = np.flatnonzero(found < 0)
+    if len(rest):
+        inside = leiden(sp.csr_array(adjacency[rest][:, rest]), max_size=max_size, seed=seed)
+        found[rest] = inside.finest + top + 1
+    return found
+
+
+def at_most(levels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The first levels and the last, ``count`` in all where there are more; of one level it is the finest.
+
+    Examples
+    --------
+    >>> at_most(np.array([[0, 0, 0], [0, 0, 2], [0, 1, 2]]), 2).tolist()
+    [[0, 0, 0], [0, 1, 2]]
+    """
+    check.positive("count", count)
+    return levels if len(levels) <= count else np.concatenate([levels[: count - 1], levels[-1:]])
+
+
 def _checked(adjacency: Csr) -> Csr:
     rows, columns = adjacency.shape
     if rows != columns:
@@ -149,5 +234,17 @@ def _divide(
     for name in names[sizes > max_size]:
         members = np.flatnonzero(labels == name)
         inside = sp.csr_array(matrix[members][:, members])
-        finer[members] = members[_partition(inside, resolution=resolution, iterations=iterations, seed=seed)]
+        labels_inside = _partition(inside, resolution=resolution, iterations=iterations, seed=seed)
+        if not labels_inside.any():
+            labels_inside = _cut(inside, max_size)
+        finer[members] = members[labels_inside]
     return finer
+
+
+def _cut(matrix: Csr, max_size: int) -> NDArray[np.int64]:
+    """Parts of nearly equal size, none above ``max_size``: nodes in an order that keeps neighbours close, cut evenly."""
+    size = matrix.shape[0]
+    order = reverse_cuthill_mckee(sp.csr_matrix(matrix), symmetric_mode=True)
+    labels = np.empty(size, dtype=np.int64)
+    labels[order] = np.arange(size) * -(-size // max_size) // size
+    return by_smallest_node(labels)

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.frontier import Candidates
 
+_ROWS = 4_096  # so many paths at once, for memory
+
 
 def attention_scores(
     candidates: Candidates, *, vectors: NDArray[np.float32], question: NDArray[np.float32]
@@ -68,7 +70,9 @@ def _scores(
         return np.empty(0)
     matrix = vectors[used]
     asked = question / (np.linalg.norm(question) or np.float32(1.0))
-    dots = (matrix @ asked).astype(np.float64)
+    # Products row by row: a product of matrices would wake the threads of BLAS, which costs more than it saves here, and
+    # many times as much on a busy machine.
+    dots = np.vecdot(matrix, asked).astype(np.float64)
     squares = np.vecdot(matrix, matrix).astype(np.float64)
     lengths = np.sqrt(squares)
     weights = np.exp(dots / np.where(lengths > 0, lengths, 1.0)) if has_attention else np.ones(len(used))
@@ -76,11 +80,15 @@ def _scores(
     last = at[candidates.prefixes.size :]
     # |u + w e|^2 = |u|^2 + 2 w u.e + w^2 |e|^2 for the weighted sum u of a parent and the last node e.
     parents = np.einsum("bl,bld->bd", weights[prefixes].astype(np.float32), matrix[prefixes])
-    across = (parents @ matrix.T)[candidates.owner, last].astype(np.float64)
+    owner = candidates.owner
+    parts = [slice(start, start + _ROWS) for start in range(0, len(owner), _ROWS)]
+    across = np.concatenate(
+        [np.vecdot(parents[owner[part]], matrix[last[part]]).astype(np.float64) for part in parts] or [np.empty(0)]
+    )
     w = weights[last]
-    square = np.vecdot(parents, parents).astype(np.float64)[candidates.owner] + 2 * w * across + w**2 * squares[last]
+    square = np.vecdot(parents, parents).astype(np.float64)[owner] + 2 * w * across + w**2 * squares[last]
     length = np.sqrt(np.maximum(square, 0.0))
-    along = (parents @ asked).astype(np.float64)[candidates.owner] + w * dots[last]
+    along = np.vecdot(parents, asked).astype(np.float64)[owner] + w * dots[last]
     scores: NDArray[np.float64] = np.clip(
         np.divide(along, length, out=np.zeros_like(along), where=length > 1e-6), -1, 1
     )

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Kind, Relationship
-from hlgraph.subgraph import Csr, Subgraph
+from hlgraph.subgraph import Csr, Subgraph, block
 
 _PER_STATEMENT = 2.0
 """What a statement adds to the weight of each pair of its entities."""
@@ -91,8 +91,8 @@ def project(graph: Subgraph, shape: ProjectionShape) -> Projected:
 def incidence(graph: Subgraph) -> tuple[Csr, Csr]:
     """Statements by entities and statements by chunks, 0 or 1; rows and columns in the order of ``graph.nodes``."""
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    mentions = graph.edges[Relationship.MENTIONS][statements][:, entities]
-    in_chunk = graph.edges[Relationship.IN_CHUNK][statements][:, chunks]
+    mentions = block(graph.edges[Relationship.MENTIONS], statements, columns=entities)
+    in_chunk = block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks)
     return _as_binary(mentions), _as_binary(in_chunk)
 
 
@@ -108,7 +108,7 @@ def _entity_passage(graph: Subgraph) -> Projected:
     entities, chunks = graph.nodes(Kind.ENTITY), graph.nodes(Kind.CHUNK)
     mentions, in_chunk = incidence(graph)
     cliques = _PER_STATEMENT * _without_loops(sp.csr_array(mentions.T @ mentions))
-    synonyms = graph.edges[Relationship.SYNONYM][entities][:, entities]
+    synonyms = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
     contained = _as_binary(sp.csr_array(mentions.T @ in_chunk))
     among = _without_loops(sp.csr_array(cliques + synonyms + synonyms.T))
     return _ordered([entities, chunks], sp.block_array([[among, contained], [contained.T, None]], format="csr"))
@@ -127,15 +127,18 @@ def _entity_entity(graph: Subgraph) -> Projected:
         (graph.edges[item] for item in (Relationship.RELATES, Relationship.CO_OCCURS) if item in graph.edges),
         start=sp.csr_array((len(graph), len(graph)), dtype=np.float32),
     )
-    inside = sp.csr_array(edges)[entities][:, entities]
+    inside = block(sp.csr_array(edges), entities, columns=entities)
     return Projected(entities, _without_loops(sp.csr_array(inside + inside.T)))
 
 
 def _without_loops(matrix: Csr) -> Csr:
     found = sp.csr_array(matrix, dtype=np.float32)
-    found.setdiag(0)
-    found.eliminate_zeros()
-    return found
+    found.sum_duplicates()
+    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+    keep = (rows != found.indices) & (found.data != 0)
+    ends = np.zeros(len(found.indptr), dtype=found.indptr.dtype)
+    np.cumsum(np.bincount(rows[keep], minlength=found.shape[0]), out=ends[1:])
+    return sp.csr_array((found.data[keep], found.indices[keep], ends), shape=found.shape)
 
 
 def _ordered(parts: list[NDArray[np.intp]], adjacency: Csr) -> Projected:

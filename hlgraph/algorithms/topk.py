@@ -9,7 +9,10 @@ from hlgraph.algorithms import check
 
 
 def top_k(
-    scores: NDArray[np.floating], k: int, *, tie_break: NDArray[np.str_] | NDArray[np.integer] | None = None
+    scores: NDArray[np.floating],
+    k: int,
+    *,
+    tie_break: NDArray[np.str_] | NDArray[np.bytes_] | NDArray[np.integer] | None = None,
 ) -> NDArray[np.intp]:
     """The indices of the k highest scores, best first; among equal scores the lower key comes first.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.errors import ModelAnswerError
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
 from hlgraph.models.usage import Usage
@@ -55,17 +58,24 @@ def chat_answer(
         return Answer(question, NOT_FOUND, (), is_supported=False)
     prompt = read_prompt(_PROMPT)
     values = {"evidence": numbered(evidence), "question": delimited("question", question)}
-    completion = model.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens)
+    asked = asking_about(model, Purpose(stage="answer", prompt=prompt.version), accept=lambda reply: bool(_said(reply)))
+    completion = asked.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens)
     if usage is not None:
         usage.add(completion)
-    text = clean(_THOUGHTS.sub("", completion.text)).strip()
+    text = _said(completion.text)
     if not text:
         mend = "raise models.max_tokens" if completion.is_cut else "ask it another way, or another model"
         raise ModelAnswerError(f"{model.fingerprint}: the reply ends before it says anything; {mend}")
+    made_by = f"{prompt.version}+{model.fingerprint}"
     answer = checked(question, text, evidence=evidence)
     if not answer.citations and " ".join(words(text)).upper().startswith(_NOT_THERE):
-        return Answer(question, NOT_FOUND, (), is_supported=False)
-    return answer
+        return Answer(question, NOT_FOUND, (), is_supported=False, made_by=made_by)
+    return replace(answer, made_by=made_by)
+
+
+def _said(reply: str) -> str:
+    """A reply without the thoughts before it."""
+    return clean(_THOUGHTS.sub("", reply)).strip()
 
 
 def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> str:

@@ -4,7 +4,7 @@ Exit codes
 ----------
 0 everything was done; 1 it was done, but something is wrong (a source failed, the doctor found something, a migration is
 pending); 2 the input cannot be used; 3 a store or model cannot be used now, trying again may help; 4 something has to be
-installed first; 5 any other error; 130 interrupted.
+installed first; 5 any other error; 6 the budget is spent, what was done is kept; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,22 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
-from hlgraph.cli import bench, cypher, evaluate, ingest, journal, manage, models, reconcile, search
+from hlgraph.cli import (
+    bench,
+    communities,
+    cypher,
+    evaluate,
+    extract,
+    hierarchy,
+    ingest,
+    journal,
+    ledger,
+    manage,
+    models,
+    plan,
+    reconcile,
+    search,
+)
 from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
 
@@ -34,6 +49,7 @@ Exit codes:
   3    a store or model cannot be used now; try again
   4    something has to be installed first; the message says what
   5    another error
+  6    the budget is spent; the same command again goes on
   130  interrupted; the same command again goes on
 
 Every command takes --json and then prints one JSON object on standard output; an error is one on standard error:
@@ -94,13 +110,18 @@ def _globals(
     show_help(context)
 
 
-for module in (ingest, search, manage, reconcile, journal, models, evaluate, bench, cypher):
+for module in (
+    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
+    *(models, evaluate, bench, cypher),
+):
     module.register(app)
 
 
 def _exit_code(error: errors.HLGraphError) -> int:
     if isinstance(error, errors.InputError):
         return 2
+    if isinstance(error, errors.BudgetError):
+        return 6
     if isinstance(error, errors.MissingExtraError | errors.ModelMissingError):
         return 4
     return 3 if error.retryable else 5

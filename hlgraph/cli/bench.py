@@ -79,12 +79,13 @@ class _Asked(NamedTuple):
 def _measured(
     settings: Settings, asked: _Asked, *, statements: int, show: Callable[[str], None]
 ) -> tuple[Size, list[Cell]]:
-    from hlgraph.evaluate.bench import BenchPlan, ingest_size, measure, questions_for
+    from hlgraph.evaluate.bench import BenchPlan, ingest_size, measure, prepare_size, questions_for
 
     questions = questions_for(statements, asked.questions)
     chosen, size = ingest_size(statements, settings, embedder=asked.embedder, show=show)
     cells = []
     try:
+        prepare_size(chosen, asked.names, embedder=asked.embedder)
         for name, preset in asked.names.items():
             show(f"{statements:,}: asking {name}")
             plan = BenchPlan(

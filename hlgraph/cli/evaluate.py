@@ -132,6 +132,20 @@ def _asked(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
     return at
 
 
+def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) -> None:
+    """Build what they need; of ``all``, those that cannot be built here for want of an extra are left out."""
+    from hlgraph.errors import MissingExtraError
+    from hlgraph.evaluate.asking import prepare
+
+    try:
+        prepare(graph, retrievers.values())
+    except MissingExtraError as error:
+        if not is_all:
+            raise
+        note(f"hlgraph: warning: the strategy hierarchy is left out: {error}")
+        del retrievers["hierarchy"]
+
+
 def _ask(
     graph: HLGraph, dataset: Dataset, *, retrievers: dict[str, Retriever], show: Callable[[str], None]
 ) -> EvalReport:
@@ -248,6 +262,7 @@ def evaluate(
         for failure in ingested.failed:
             note(f"hlgraph: warning: not ingested: {failure.error}")
         planned = _with_embedder(planned, graph)
+        _prepare(graph, retrievers, is_all=strategies == "all")
         report = _ask(graph, dataset, retrievers=retrievers, show=show)
     results = _results(report, planned, earlier=earlier, against=against)
     if save is not None:

@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
 from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -33,14 +33,37 @@ ExtractName = Annotated[
     ),
 ]
 
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Read everything as csv, docx, html, json, jsonl, markdown, pdf or text, whatever its suffix.",
+        show_default=False,
+    ),
+]
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN,...",
+        help="Which columns of rows are what: text, title, id or metadata.NAME; text=title+body joins two.",
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Encoding of text, if not UTF-8.", show_default=False)
+]
+Chunked = Annotated[bool, typer.Option("--chunked", help="Each document is one chunk already.")]
 
-def _pairs(values: list[str]) -> dict[str, str]:
+
+def pairs(values: list[str]) -> dict[str, str]:
     """``field=column,field=column`` as a mapping."""
-    pairs = [part.partition("=") for value in values for part in value.split(",") if part]
-    wrong = ["".join(pair) for pair in pairs if not all(part.strip() for part in pair)]
+    found = [part.partition("=") for value in values for part in value.split(",") if part]
+    wrong = ["".join(pair) for pair in found if not all(part.strip() for part in pair)]
     if wrong:
         raise InputError(f"--map {wrong[0]!r} is no pair; write field=column, such as text=body,title=headline")
-    return {name.strip(): column.strip() for name, _, column in pairs}
+    return {name.strip(): column.strip() for name, _, column in found}
 
 
 def _extractor(name: str) -> Literal["local", "precomputed", "chat"]:
@@ -70,27 +93,9 @@ def ingest(
     context: typer.Context,
     paths: Paths,
     corpus: Corpus = None,
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="Read everything as csv, docx, html, json, jsonl, markdown, pdf or text, whatever its suffix.",
-            show_default=False,
-        ),
-    ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=COLUMN,...",
-            help="Which columns of rows are what: text, title, id or metadata.NAME; text=title+body joins two.",
-            show_default=False,
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Encoding of text, if not UTF-8.", show_default=False)
-    ] = None,
+    format_: Format = None,
+    map_: Map = None,
+    encoding: Encoding = None,
     extract: ExtractName = "local",
     extractions: Annotated[
         list[str] | None,
@@ -99,10 +104,12 @@ def ingest(
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
     ] = None,
-    chunked: Annotated[bool, typer.Option("--chunked", help="Each document is one chunk already.")] = False,
+    chunked: Chunked = False,
     delete_missing: Annotated[
         bool, typer.Option("--delete-missing", help="Remove sources under the paths that are not there any more.")
     ] = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
     """Read sources and bring the corpus to their state.
@@ -116,6 +123,7 @@ def ingest(
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
+      hlgraph ingest docs/ --extract chat --max-usd 2
       hlgraph ingest s3://library/reports/
       curl -s https://example.org | hlgraph ingest - --format html
     """
@@ -124,13 +132,14 @@ def ingest(
     state: State = context.obj
     options = IngestOptions(
         format=format_,
-        mapping=_pairs(map_ or []),
+        mapping=pairs(map_ or []),
         encoding=encoding,
         max_bytes=max_bytes,
         extract=_extractor(extract),
         extractions=tuple(extractions or ()),
         is_chunked=chunked,
         has_delete_missing=delete_missing,
+        budget=budget_of(max_tokens, max_usd),
     )
     with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
         report = graph.ingest(list(paths), options=options, on_progress=lambda at: show(progress_text(at)))

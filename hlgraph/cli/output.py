@@ -84,6 +84,7 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "question": answer.question,
         "answer": answer.text,
         "is_supported": answer.is_supported,
+        "made_by": answer.made_by or None,
         "uncited": list(answer.uncited),
         "dropped_citations": answer.dropped_citations,
         "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],
@@ -116,7 +117,7 @@ def report_tree(report: Report) -> dict[str, object]:
 
 
 def _usage_tree(usage: Usage) -> dict[str, int]:
-    names = ("calls", "input_tokens", "output_tokens", "left_out")
+    names = ("calls", "input_tokens", "output_tokens", "left_out", "kept")
     return {name: getattr(usage, name) for name in names}
 
 
@@ -138,6 +139,8 @@ def report_lines(report: Report) -> list[str]:
     if report.usage:
         usage = report.usage
         lines.append(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
+        if usage.kept:
+            lines.append(f"kept replies: {usage.kept}, at no cost")
         if usage.left_out:
             lines.append(
                 f"left out: {usage.left_out} names that stand neither in the text's list nor in their sentence"

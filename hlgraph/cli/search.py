@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.explained import explain_lines, result_line
 from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
-from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
@@ -19,8 +19,8 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, global, local, path, statement, statement_graph, topic, "
-        "topic_graph.",
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, global, hierarchy, local, path, statement, "
+        "statement_graph, topic, topic_graph.",
     ),
 ]
 PresetName = Annotated[
@@ -146,6 +146,8 @@ def answer(
         typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
     ] = "short",
     search_mode: Mode = "vector",
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
     """Answer a question with citations [n].
@@ -170,6 +172,7 @@ def answer(
             where=where,
             mode=mode,
             search_mode=search_mode,
+            budget=budget_of(max_tokens, max_usd),
         )
     if json:
         print_json(answer_tree(found))

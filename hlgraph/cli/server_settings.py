@@ -33,6 +33,8 @@ neo4j:
   {neo4j_ca}
   # Seconds for connecting, and for trying a transaction again.
   timeout: {neo4j_timeout}
+  # true: projections of the graph for PageRank stay on the server when a process ends, so that the next one finds them.
+  keep_projections: {keep_projections}
 
 opensearch:
 {access}
@@ -83,6 +85,7 @@ def as_commented_text(settings: Settings) -> str:
         database=_quoted(graph.database),
         neo4j_ca=_path(graph.ca),
         neo4j_timeout=graph.timeout,
+        keep_projections=str(graph.keep_projections).lower(),
         access=_access(index),
         opensearch_ca=_path(index.ca),
         prefix=_quoted(index.prefix),

@@ -11,6 +11,7 @@ from hlgraph.cli.output import note
 
 if TYPE_CHECKING:
     from hlgraph.client import HLGraph
+    from hlgraph.models.budget import Budget
     from hlgraph.settings import Settings
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -27,6 +28,32 @@ Where = Annotated[
         show_default=False,
     ),
 ]
+
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens",
+        metavar="N",
+        help="Spend at most so many tokens on the chat model, then stop with exit code 6.",
+        show_default=False,
+    ),
+]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option(
+        "--max-usd",
+        metavar="X",
+        help="Spend at most so many US dollars on the chat model, then stop with exit code 6.",
+        show_default=False,
+    ),
+]
+
+
+def budget_of(max_tokens: int | None, max_usd: float | None) -> Budget | None:
+    """The budget that both options say; None without them."""
+    from hlgraph.models.budget import Budget
+
+    return None if max_tokens is None and max_usd is None else Budget(max_tokens=max_tokens, max_usd=max_usd)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,20 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
     if not wanted:
         raise UnknownNameError(f"no strategy is named; choose all, or some of: {', '.join(sorted(STRATEGIES))}")
     return {name: retriever(name, preset) for name in wanted}
+
+
+def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
+    """Build what retrievers need beside the corpus: the hierarchy, by the rules unless a chat model made the one that is there.
+
+    Nothing is done where no retriever says ``needs_hierarchy = True``, or where it is there for this version of the corpus.
+    Raises MissingExtraError without the extra ``communities``.
+    """
+    if not any(getattr(item, "needs_hierarchy", False) for item in retrievers):
+        return
+    run = graph.hierarchy.find().run
+    if run is None or run.is_stale:
+        is_by_chat = run is not None and run.by.startswith("chat/")
+        graph.hierarchy.build(summaries="auto" if is_by_chat else "extractive")
 
 
 def parameters(retrievers: Mapping[str, Retriever]) -> dict[str, dict[str, Scalar | None]]:

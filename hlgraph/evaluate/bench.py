@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
-from hlgraph.evaluate.asking import searches
+from hlgraph.evaluate.asking import prepare, searches
 from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.growth import Growth, growth
@@ -143,6 +143,14 @@ def ingest_size(
             steps = report.seconds
         seconds = time.perf_counter() - start if steps else 0.0
     return chosen, Size(statements, corpus.skew(), seconds, steps)
+
+
+def prepare_size(settings: Settings, strategies: Iterable[str], *, embedder: EmbedderName) -> None:
+    """Build what the strategies need beside the corpus, before any of them is measured."""
+    from hlgraph.client import connect
+
+    with connect(settings, embedder=_embedder(settings, embedder)) as graph:
+        prepare(graph, [retriever(name, "paper") for name in strategies])
 
 
 def corpus_name(statements: int) -> str:

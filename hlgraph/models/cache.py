@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
-import filelock
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.models.disk import DiskFile, erase_traces, used_bytes, writing
 from hlgraph.models.seams import Embedder, question_vector
 
 _log = logging.getLogger(__name__)
@@ -34,15 +31,10 @@ CREATE INDEX vectors_by_use ON vectors (used, id);
 """
 _KEYS_AT_ONCE = 500  # sqlite may be built to allow 999 parameters
 _TEXTS_AT_ONCE = 2048  # embedded and saved together, so that an interrupted run loses no more
-_WAIT_SECONDS = 10.0
 _SECONDS_A_DAY = 86_400
 _PRUNED_SHARE = 0.1
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_SIDE_FILES = ("-wal", "-shm")
+_LOSS = "every text is embedded anew; make room, or set HLGRAPH_CACHE to a folder that can be written"
 _QUESTION = "question\0"  # no text begins so: readers take NUL out
-
-_Result = TypeVar("_Result")
 
 
 class CachedEmbedder:
@@ -68,14 +60,9 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
         self._inner = inner
-        self._path = path
-        self._broken = path.with_name(f"{path.name}.broken")
+        self._file = DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS)
         self._max_bytes = max_bytes
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._inode = 0
-        self._process = os.getpid()
-        self._is_disabled = False
+        self._lock = threading.Lock()
         self.hits = 0
         self.misses = 0
 
@@ -132,31 +119,22 @@ class CachedEmbedder:
         keys = list({_text_hash(text) for text in texts})
 
         def delete(connection: sqlite3.Connection) -> bool:
-            self._broken.unlink(missing_ok=True)
-            with _writing(connection):
+            self._file.broken.unlink(missing_ok=True)
+            with writing(connection):
                 connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
-            (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            return not is_busy
+            return erase_traces(connection)
 
-        if keys and self._path.exists() and not self._try(delete):
+        if keys and self._file.path.exists() and not self._file.attempt(delete):
             _log.warning(
                 "embedding cache %s may still hold vectors of %d forgotten texts; delete the file",
-                self._path,
+                self._file.path,
                 len(keys),
             )
         self._inner.forget(texts)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None and self._process == os.getpid():
-                connection.close()
-
-    def __del__(self) -> None:
-        """Close the file."""
-        if getattr(self, "_connection", None) is not None:
-            self.close()
+        self._file.close()
 
     def _pull(self, keys: list[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """The vectors that are there and whole, by the hash of their text."""
@@ -173,7 +151,7 @@ class CachedEmbedder:
                 rows += connection.execute(statement, (self._model, *part))
             return [row for row in rows if len(row[3]) == 4 * self.dimensions]
 
-        rows = (self._try(select) or []) if keys else []
+        rows = (self._file.attempt(select) or []) if keys else []
         if not rows:
             return {}
         vectors = np.frombuffer(b"".join(row[3] for row in rows), dtype="<f4").reshape(len(rows), -1)
@@ -187,29 +165,29 @@ class CachedEmbedder:
         """Note that rows were used today: once a day, so that reading is not always writing."""
 
         def update(connection: sqlite3.Connection) -> None:
-            with _writing(connection):
+            with writing(connection):
                 connection.executemany("UPDATE vectors SET used = ? WHERE id = ?", ((today, each) for each in ids))
 
         if ids:
-            self._try(update)
+            self._file.attempt(update)
 
     def _save(self, keys: list[bytes], vectors: NDArray[np.float32]) -> None:
         blobs = [row.tobytes() for row in np.ascontiguousarray(vectors, dtype="<f4")]
         today, model = _today(), self._model
 
         def insert(connection: sqlite3.Connection) -> None:
-            with _writing(connection):
+            with writing(connection):
                 connection.executemany(
                     "INSERT OR REPLACE INTO vectors (text_hash, model, used, vector) VALUES (?, ?, ?, ?)",
                     ((key, model, today, blob) for key, blob in zip(keys, blobs, strict=True)),
                 )
                 self._prune(connection)
 
-        self._try(insert)
+        self._file.attempt(insert)
 
     def _prune(self, connection: sqlite3.Connection) -> None:
         """Delete what was not used for longest until the file is within its bound; freed pages are filled again."""
-        while _used_bytes(connection) > self._max_bytes:
+        while used_bytes(connection) > self._max_bytes:
             (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
             if not count:
                 return
@@ -223,107 +201,6 @@ class CachedEmbedder:
         """The fingerprint, or the name that a model asks for (``cache_name``), as the 64-bit number that the rows carry."""
         name: str = getattr(self._inner, "cache_name", self.fingerprint)
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
-
-    def _try(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
-        """What ``action`` gives; None where the cache cannot be used now, or any more."""
-        with self._lock:
-            for _ in range(2):  # a second time on the file that takes the place of a broken one
-                if self._is_disabled:
-                    return None
-                try:
-                    return action(self._opened())
-                except (sqlite3.Error, OSError) as error:
-                    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the extended part
-                    if code in _BUSY:
-                        _log.info("embedding cache %s is passed over: other processes are writing to it", self._path)
-                        return None
-                    if code in _CORRUPT and self._put_aside(error):
-                        continue
-                    self._disable(error)
-            return None
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._process != os.getpid():
-            # A connection must not be used, and not even be closed, on both sides of a fork.
-            _inherited.append(self._connection)
-            self._connection, self._process = None, os.getpid()
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._exclusively():
-                self._connection = _connect(self._path)
-                self._inode = self._path.stat().st_ino
-                _prepare(self._connection)
-        return self._connection
-
-    def _exclusively(self) -> filelock.BaseFileLock:
-        """Held while the file is made or put aside; reading and writing need sqlite's own locks only."""
-        return filelock.FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=_WAIT_SECONDS)
-
-    def _put_aside(self, reason: Exception) -> bool:
-        """Rename a broken file, unless another process has done so already; returns whether a new one may be begun."""
-        self.close()
-        try:
-            with self._exclusively():
-                if self._path.exists() and self._path.stat().st_ino == self._inode:
-                    self._path.replace(self._broken)
-                    for suffix in _SIDE_FILES:
-                        self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-                    _log.warning(
-                        "embedding cache %s was broken (%s): it is now %s, and a new one is begun",
-                        self._path,
-                        reason,
-                        self._broken.name,
-                    )
-        except OSError:
-            return False
-        return True
-
-    def _disable(self, reason: Exception) -> None:
-        self.close()
-        self._is_disabled = True
-        _log.warning(
-            "embedding cache %s cannot be used (%s): every text is embedded anew; make room, or set HLGRAPH_CACHE to a"
-            " folder that can be written",
-            self._path,
-            reason,
-        )
-
-
-_inherited: list[sqlite3.Connection | None] = []
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA journal_mode = WAL").fetchall()
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA secure_delete = ON")
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():
-        with _writing(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-
-
-@contextmanager
-def _writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One transaction, which waits for its turn at the beginning and not in the middle."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _used_bytes(connection: sqlite3.Connection) -> int:
-    pages, free, size = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
-    )
-    return int((pages - free) * size)
 
 
 def _text_hash(text: str) -> bytes:

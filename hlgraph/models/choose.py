@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
@@ -36,6 +37,14 @@ class ModelNames(Protocol):
     @property
     def embedder(self) -> str:
         """``provider:model``, the name of an installed model, or a folder."""
+
+    @property
+    def chat(self) -> str:
+        """``provider:model``; empty: none."""
+
+    @property
+    def reranker(self) -> str:
+        """``provider:model``; empty: the local one."""
 
     @property
     def runtime(self) -> str:
@@ -144,6 +153,61 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
     raise InputError(
         f"{type(given).__name__} is no reranker; give a document compressor of LangChain, or an object with rerank()"
     )
+
+
+class ChosenModels:
+    """The models of one store, each made when it is first asked for.
+
+    Parameters
+    ----------
+    names : what the settings say
+    embedder, reranker, chat : to use instead; None: those of the settings
+    closing : closes the cache of the embedder at its end
+    """
+
+    def __init__(
+        self,
+        names: ModelNames,
+        *,
+        embedder: AnyEmbedder | None,
+        reranker: AnyReranker | None,
+        chat: AnyChat | None,
+        closing: ExitStack,
+    ) -> None:
+        self._names = names
+        self._asked = (embedder or names.embedder, reranker or names.reranker, chat or names.chat)
+        self._closing = closing
+        self._embedder: Embedder | None = None
+        self._reranker: Reranker | None = None
+        self._chat: ChatModel | None = None
+
+    @property
+    def embedder(self) -> Embedder:
+        """What embeds. Raises as :func:`chosen_embedder` does."""
+        if self._embedder is None:
+            self._embedder, cache = chosen_embedder(self._asked[0], self._names)
+            if cache is not None:
+                self._closing.callback(cache.close)
+        return self._embedder
+
+    @property
+    def reranker(self) -> Reranker:
+        """What reranks. Raises as :func:`chosen_chat` does."""
+        if self._reranker is None:
+            self._reranker = chosen_reranker(self._asked[1], self._names)
+        return self._reranker
+
+    @property
+    def chat(self) -> ChatModel | None:
+        """The chat model, None where none is named. Raises as :func:`chosen_chat` does."""
+        if self._chat is None and self._asked[2]:
+            self._chat = chosen_chat(self._asked[2], self._names)
+        return self._chat
+
+    @property
+    def chat_asked_for(self) -> AnyChat | None:
+        """The chat model as it was given, by name or as an object; nothing is made."""
+        return self._asked[2] or None
 
 
 def _is_remote(name: str) -> bool:

@@ -61,13 +61,16 @@ class Reranker(Protocol):
 class Completion:
     """A reply: its text, the tokens that it cost (0 where the provider does not say), and whether it was cut off.
 
-    ``is_cut``: the reply ended because it reached the limit of its length, not because it was complete.
+    ``is_cut``: the reply ended because it reached the limit of its length, not because it was complete. ``is_kept``: it was
+    kept from an earlier call, and cost nothing now. ``is_estimated``: the provider did not say what it cost.
     """
 
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
     is_cut: bool = False
+    is_kept: bool = False
+    is_estimated: bool = False
 
 
 class ChatModel(Protocol):

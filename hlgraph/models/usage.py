@@ -13,6 +13,7 @@ class Usage:
     Attributes
     ----------
     calls, input_tokens, output_tokens : so far; tokens are 0 where the provider does not say
+    kept : replies that were kept from earlier calls and cost nothing; they are no ``calls``
     left_out : names in replies that could not be used (extraction)
 
     Examples
@@ -27,12 +28,16 @@ class Usage:
         self.calls = 0
         self.input_tokens = 0
         self.output_tokens = 0
+        self.kept = 0
         self.left_out = 0
         self._lock = threading.Lock()
 
     def add(self, completion: Completion) -> None:
         """Count one reply."""
         with self._lock:
+            if completion.is_kept:
+                self.kept += 1
+                return
             self.calls += 1
             self.input_tokens += completion.input_tokens
             self.output_tokens += completion.output_tokens

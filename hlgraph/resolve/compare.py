@@ -55,6 +55,27 @@ def metadata_text(metadata: Metadata) -> str:
     return json.dumps(dict(metadata), sort_keys=True)
 
 
+def chunk_fingerprint(context: ChunkInput, extractor: Extractor) -> str:
+    """What an extraction is made from: a hash of all that the extractor looks at, then the extractor's own fingerprint.
+
+    The second part is for people: where a chat model extracts, it names the versions of the prompts and the model, which so
+    stand on every chunk, and through it on all that was made from it.
+    """
+    checksum = ids.checksum(extractor.input_fingerprint(context), context.title, *context.headings)
+    return f"{checksum} {extractor.fingerprint}"
+
+
+def is_same_extraction(stored: str, fingerprint: str) -> bool:
+    """Whether two fingerprints of a chunk name the same extraction; chunks of older stores have the hash alone.
+
+    Examples
+    --------
+    >>> is_same_extraction("1f", "1f chat/1/p:m"), is_same_extraction("", "1f chat/1/p:m")
+    (True, False)
+    """
+    return stored.partition(" ")[0] == fingerprint.partition(" ")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
     """What becomes of the chunks of one source: to extract (new, or seen in a new context), moved, removed."""
@@ -86,9 +107,9 @@ def plan_chunks(
         context = ChunkInput(
             text, document.title, span.headings, document.uri, document.key, position, chunk_count=len(spans)
         )
-        fingerprint = ids.checksum(extractor.input_fingerprint(context), document.title, *span.headings)
+        fingerprint = chunk_fingerprint(context, extractor)
         old = stored.get(name)
-        if old is not None and old.fingerprint == fingerprint:
+        if old is not None and is_same_extraction(old.fingerprint, fingerprint):
             if (old.start, old.end, old.position, old.page) != (span.start, span.end, position, page):
                 moves.append(Move(name, span.start, span.end, position, page))
             continue

@@ -15,14 +15,15 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidenc
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.explain_notes import MOST_PATHS, Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, rerank
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.subqueries import Splitter
+from hlgraph.retrieve.subqueries import ChatSplitter, Splitter
 from hlgraph.stores.protocols import PullShape
 
 if TYPE_CHECKING:
-    from hlgraph.subgraph import Csr
+    from hlgraph.subgraph import Csr, Subgraph
 
 _FROM_ENTITY = frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK})
 _FROM_ENTITY_KINDS = frozenset({Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK})
@@ -62,7 +63,7 @@ class DiameterRetriever:
     support_weight : how much the support counts beside the reranker (default 0.1; 0: the reranker alone)
     fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
     statements : on the way to its chunks, an entity in more statements than this is followed to so many only (default 40)
-    splitter : makes the sub-queries (default: the question is its only one)
+    splitter : makes the sub-queries (default: the chat model where the session has one, else the question is its only one)
     """
 
     unit: ClassVar[Unit] = "chunk"
@@ -117,13 +118,16 @@ class DiameterRetriever:
         return self._with_support(ranked, support)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
-        if self.splitter is None:
+        """Asked for once a session: a search that looks wider takes the same."""
+        splitter = self.splitter or (ChatSplitter(session.chat) if session.chat is not None else None)
+        if splitter is None:
             return (session.request.question,)
-        with session.step("split") as step:
-            found = self.splitter.split(session.request.question)
-            step.count = len(found)
-            step.details = {"splitter": self.splitter.fingerprint, "subqueries": " | ".join(found)}
-        return found
+        if not session.subqueries:
+            with session.step("split") as step:
+                session.subqueries = splitter.split(session.request.question)
+                step.count = len(session.subqueries)
+                step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(session.subqueries)}
+        return session.subqueries
 
     def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
         """The graph of entities around the seeds, those that have a vector, and the vectors."""
@@ -158,7 +162,18 @@ class DiameterRetriever:
                 selection = post_filter(graph.adjacency, cosines, candidates=at, bounds=bounds)
             step.count = len(selection.nodes)
             step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
-        return {str(graph.ids[node]): float(cosines[node]) for node in selection.nodes}
+        chosen = {str(graph.ids[node]): float(cosines[node]) for node in selection.nodes}
+        if session.is_explained:
+            others = max(selection.visited - len(chosen), 0)
+            far = min(selection.rejected, others)
+            reasons = {
+                "farther than max_diameter from all chosen": far,
+                "breaks the bound, or less similar": others - far,
+            }
+            hits = [Hit(item, score) for item, score in chosen.items()]
+            pruned = {reason: count for reason, count in reasons.items() if count}
+            session.note_hop(Hop(1, selection.visited, len(hits), pruned, hits, Kind.ENTITY, f"diameter {self.search}"))
+        return chosen
 
     def _support(self, session: Session, chosen: Sequence[dict[str, float]]) -> dict[str, float]:
         """The best chunks by support, from 0 to 1."""
@@ -178,13 +193,40 @@ class DiameterRetriever:
             support = np.maximum(support, found / (found.max(initial=0) or 1.0))
         there = np.flatnonzero(support > 0)
         best = there[top_k(support[there], self.linked, tie_break=chunks[there])]
-        return {str(chunks[at]): float(support[at]) for at in best}
+        linked = {str(chunks[at]): float(support[at]) for at in best}
+        if session.is_explained:
+            hits = [Hit(item, score) for item, score in linked.items()]
+            pruned = {"beyond linked": len(there) - len(best)} if len(there) > len(best) else {}
+            session.note_hop(Hop(2, len(entities), len(best), pruned, hits, Kind.CHUNK, "chunks of the entities"))
+            weights = np.array([max(0.0, *(some.get(str(name), 0.0) for some in chosen)) for name in names]) * rarity
+            _note_ways(session, graph, chunks=best[:MOST_PATHS], scores=support, weights=weights)
+        return linked
 
     def _with_support(self, ranked: Ranked, support: dict[str, float]) -> Ranked:
         scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
         hits = [Hit(item, score) for item, score in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))]
         why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
         return Ranked(Kind.CHUNK, hits, why)
+
+
+def _note_ways(
+    session: Session,
+    graph: Subgraph,
+    *,
+    chunks: NDArray[np.intp],
+    scores: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> None:
+    """For each chunk the way from the entity that supports it most, over the statement that mentions it there."""
+    mentions, in_chunk = incidence(graph)
+    statements, names = graph.nodes(Kind.STATEMENT), graph.ids[graph.nodes(Kind.ENTITY)]
+    for at in chunks.tolist():
+        inside = in_chunk[:, [at]].toarray().ravel() > 0
+        named = (mentions[inside] > 0).toarray()
+        link = int((weights * named.any(axis=0)).argmax())
+        statement = statements[np.flatnonzero(inside)[int(named[:, link].argmax())]]
+        ids = [str(names[link]), str(graph.ids[statement]), str(graph.ids[graph.nodes(Kind.CHUNK)[at]])]
+        session.note_path(ids, float(scores[at]), kinds=[Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK])
 
 
 @dataclass(frozen=True, slots=True)

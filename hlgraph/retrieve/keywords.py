@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.ids import normalise_name
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
 from hlgraph.text import STOP_WORDS
@@ -110,7 +112,8 @@ def ask_keywords(question: str, model: ChatModel) -> list[Keyword]:
     """
     prompt = read_prompt(_PROMPT)
     user = prompt.filled({"question": delimited("question", question)})
-    return [Keyword(text) for text in parse_keywords(model.complete(prompt.system, user, max_tokens=_MAX_TOKENS).text)]
+    asked = asking_about(model, Purpose(prompt=prompt.version))
+    return [Keyword(text) for text in parse_keywords(asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS).text)]
 
 
 def parse_keywords(reply: str) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.text import content_words
+from hlgraph.word_counts import has_words
 
 
 class Coverage:
@@ -30,12 +31,7 @@ class Coverage:
     """
 
     def __init__(self, question: str, texts: Sequence[str]) -> None:
-        column = {word: at for at, word in enumerate(dict.fromkeys(content_words(question)))}
-        self._has = np.zeros((len(texts), len(column)), dtype=bool)
-        for row, text in enumerate(texts):
-            for word in content_words(text):
-                if word in column:
-                    self._has[row, column[word]] = True
+        self._has = has_words(list(dict.fromkeys(content_words(question))), texts)
         having = np.count_nonzero(self._has, axis=0)
         self._idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
 

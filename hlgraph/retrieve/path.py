@@ -184,21 +184,23 @@ class PathRetriever:
             entity_weights(found.graph, found.paths[: self.paths], most=self.path_entities),
         )
         made = project(graph, _SHAPE)
-        ids = graph.ids[made.nodes]
-        chunks = [str(graph.ids[at]) for at in graph.nodes(Kind.CHUNK)]
-        seeds = dict(zip(found.graph.entity_ids.tolist(), weights.tolist(), strict=True))
+        passages = graph.nodes(Kind.CHUNK)
+        chunks: list[str] = graph.ids[passages].tolist()
+        of_node = np.zeros(len(graph))
+        of_node[graph.nodes(Kind.ENTITY)] = weights
         if self.passage_weight:
             scores = self._passage_scores(session, chunks)
-            seeds |= {key: self.passage_weight * score for key, score in scores.items()}
-        vector = np.array([seeds.get(str(key), 0.0) for key in ids])
+            of_node[passages] = [self.passage_weight * scores.get(key, 0.0) for key in chunks]
+        vector = of_node[made.nodes]
         if not vector.any():
             return [Hit(key, 0.0) for key in sorted(chunks)]
         with session.step("pagerank") as step:
             ranking = personalised_pagerank(made.adjacency, vector, damping=self.damping)
-            step.count = len(ids)
+            step.count = len(vector)
             step.details = {"seeds": int(np.count_nonzero(weights)), "damping": self.damping}
-        by_id = dict(zip(ids.tolist(), ranking.scores.tolist(), strict=True))
-        return sorted((Hit(key, by_id[key]) for key in chunks), key=lambda hit: (-hit.score, hit.id))
+        of_node[made.nodes] = ranking.scores
+        pairs = zip(chunks, of_node[passages].tolist(), strict=True)
+        return sorted((Hit(key, score) for key, score in pairs), key=lambda hit: (-hit.score, hit.id))
 
     def _passage_scores(self, session: Session, chunks: Sequence[str]) -> dict[str, float]:
         """How near passages are to the question, the lowest 0 and the highest 1."""
@@ -228,8 +230,7 @@ def within(graph: Subgraph, chunks: Sequence[str]) -> Subgraph:
     is_other[graph.nodes(Kind.CHUNK)] = True
     is_other[at[at >= 0]] = False
     keep = np.flatnonzero(~is_other)
-    edges = {relationship: matrix[keep][:, keep] for relationship, matrix in graph.edges.items()}
-    return Subgraph(graph.ids[keep], graph.kinds[keep], edges, graph.version, graph.is_cut)
+    return graph.within(keep)
 
 
 def _note(session: Session, graph: StatementGraph, result: BeamResult) -> None:

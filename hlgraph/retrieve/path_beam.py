@@ -14,7 +14,7 @@ from hlgraph.algorithms.frontier import Candidates, Children, children_of
 from hlgraph.algorithms.projection import incidence
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve.lexical import Coverage
-from hlgraph.subgraph import Csr, Subgraph
+from hlgraph.subgraph import Csr, Subgraph, block
 
 SEMANTIC = 0.6
 """The share of the cosine in a score that words have a part in, as in the local reranker."""
@@ -43,7 +43,7 @@ def statement_graph(graph: Subgraph) -> StatementGraph:
     """The statements of a subgraph, joined by shared and by synonymous entities."""
     statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
     mentions, _ = incidence(graph)
-    edges = graph.edges[Relationship.SYNONYM][entities][:, entities]
+    edges = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
     synonyms = sp.csr_array(((edges + edges.T) > 0).astype(np.float32))
     linked = sp.csr_array(mentions @ (synonyms + sp.eye_array(len(entities), dtype=np.float32, format="csr")))
     following = sp.csr_array(linked @ mentions.T)
@@ -97,12 +97,12 @@ class PathFrontier:
         """By the mean of the embeddings."""
         sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
         lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
-        return self._covered((sums @ self._question) / lengths, candidates)
+        return self._covered(np.vecdot(sums, self._question) / lengths, candidates)
 
     def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
         """By the embedding of the texts in order."""
         vectors = self._embed([" ".join(self._texts[node] for node in path) for path in candidates.paths.tolist()])
-        return self._covered(vectors @ self._question, candidates)
+        return self._covered(np.vecdot(vectors, self._question), candidates)
 
     def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
         found = np.asarray(cosines, dtype=np.float64)

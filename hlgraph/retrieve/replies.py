@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
 
@@ -24,7 +26,8 @@ def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], max_to
     Raises ModelUnavailableError, ModelAccessError or ModelAnswerError as the model does.
     """
     prompt = read_prompt(PROMPTS / f"{prompt_name}.md")
-    return _THOUGHTS.sub("", model.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens).text).strip()
+    asked = asking_about(model, Purpose(prompt=prompt.version))
+    return _THOUGHTS.sub("", asked.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens).text).strip()
 
 
 def fingerprint(model: ChatModel, prompt_name: str) -> str:

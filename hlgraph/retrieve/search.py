@@ -13,6 +13,8 @@ from typing import Concatenate, ParamSpec
 
 from hlgraph import trace
 from hlgraph.errors import UnknownNameError
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.explain import costs, explained
@@ -79,10 +81,11 @@ def search(
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
     unit = request.unit or retriever.unit
-    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=chat)
+    name = strategy if isinstance(strategy, str) else _name(strategy)
+    asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
+    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * _WIDER if is_folded else request.k
-    name = strategy if isinstance(strategy, str) else _name(strategy)
     tau = tau_of(session, name)
     while True:
         session.forget_notes()
@@ -145,20 +148,17 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
 
 def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> list[Evidence]:
     """Evidence of the wanted unit, best first, without near-duplicates."""
-    if ranked.kind is Kind.STATEMENT and unit == "statement":
-        # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
-        first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
-        found = diverse(session, _of_statements(session, first), tau=tau)
-        if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
-            return found
-        return diverse(session, _of_statements(session, ranked), tau=tau)
-    return diverse(session, _folded(session, ranked, unit), tau=tau)
-
-
-def _folded(session: Session, ranked: Ranked, unit: Unit) -> list[Evidence]:
-    if ranked.kind is Kind.STATEMENT:
-        return _chunks_of_statements(session, ranked)
-    return _of_chunks(session, ranked) if unit == "chunk" else _statements_of_chunks(session, ranked)
+    if ranked.kind is Kind.CHUNK and unit == "statement":
+        return diverse(session, _statements_of_chunks(session, ranked), tau=tau)
+    if unit == "chunk" and ranked.kind is Kind.STATEMENT:
+        ranked = _chunks_of_statements(session, ranked)
+    make = _of_chunks if unit == "chunk" else _of_statements
+    # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
+    first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
+    found = diverse(session, make(session, first), tau=tau)
+    if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
+        return found
+    return diverse(session, make(session, ranked), tau=tau)
 
 
 def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
@@ -223,7 +223,7 @@ def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     ]
 
 
-def _chunks_of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
+def _chunks_of_statements(session: Session, ranked: Ranked) -> Ranked:
     """HLG's chunk variant: chunks in the order of their best statement, which is named in ``why``."""
     statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     best: dict[str, float] = {}
@@ -233,7 +233,7 @@ def _chunks_of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
         if statement is not None and statement.chunk_id not in best:
             best[statement.chunk_id] = hit.score
             why[statement.chunk_id] = {**ranked.why.get(hit.id, {}), "statement": statement.text}
-    return _of_chunks(session, Ranked(Kind.CHUNK, [Hit(item, score) for item, score in best.items()], why))
+    return Ranked(Kind.CHUNK, [Hit(item, score) for item, score in best.items()], why)
 
 
 def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:

@@ -18,6 +18,7 @@ from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain_notes import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
+from hlgraph.stores.derived import Run, Summaries, run_named
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker, ranked_by
 
@@ -55,6 +56,7 @@ class Session:
         self.reranker = reranker
         self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
+        self.subqueries: tuple[str, ...] = ()  # likewise
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
@@ -186,7 +188,8 @@ class Session:
                 found = [item for item in missing if (kind, item) in self._vectors]
                 step.count = len(found)
                 if found:
-                    cosines = (np.stack([self._vectors[kind, item] for item in found]) @ vector).tolist()
+                    # Row by row: a product of matrices would wake the threads of BLAS for very little.
+                    cosines = np.vecdot([self._vectors[kind, item] for item in found], vector).tolist()
                     self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 
@@ -222,8 +225,31 @@ class Session:
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
-            step.details["by"] = ranked_by(ranker, self.scope)
+            step.details["by"] = ranked_by(ranker, self.scope, shape=query.shape)
         return hits
+
+    def derived(self, name: str) -> tuple[Run | None, Summaries]:
+        """A run of the corpus by its name, and its summaries; None and nothing where there is no such run."""
+        store = self._stores.derived
+        with self.step(f"read {name}") as step:
+            run = run_named(store, self.request.corpus, name=name) if store is not None else None
+            self.round_trips += 1
+            if store is None or run is None:
+                return None, Summaries((), np.empty((0, 0), dtype=np.float32))
+            found = store.summaries(self.request.corpus, name)
+            self.round_trips += 1
+            step.count = len(found.items)
+            step.details = {"is_stale": run.is_stale}
+        return run, found
+
+    def members(self, communities: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The ids of the members of communities, whatever the filter says: to tell whether it admits all of them."""
+        store = self._stores.derived
+        with self.step("read members") as step:
+            found = store.members(communities) if store is not None and communities else {}
+            self.round_trips += 1
+            step.count = sum(map(len, found.values()))
+        return {name: tuple(item.id for item in some) for name, some in found.items()}
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around the seeds."""
@@ -256,7 +282,7 @@ class Session:
             return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
-        other._vector, other._cosines, other.round_trips, other.keywords = None, {}, 0, None
+        other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, ()
         try:
             yield other
         finally:

@@ -13,6 +13,7 @@ from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.fused import FusedRetriever
+from hlgraph.retrieve.hierarchy import HierarchyRetriever
 from hlgraph.retrieve.local import LocalRetriever
 from hlgraph.retrieve.overview import GlobalRetriever
 from hlgraph.retrieve.path import PathRetriever
@@ -170,6 +171,7 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "diameter": DiameterRetriever,
     "fused": FusedRetriever,
     "global": GlobalRetriever,
+    "hierarchy": HierarchyRetriever,
     "local": LocalRetriever,
     "path": PathRetriever,
     "statement": StatementRetriever,

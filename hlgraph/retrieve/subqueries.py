@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
 from hlgraph.models.usage import Usage
@@ -109,7 +111,8 @@ class ChatSplitter:
             return held
         prompt = read_prompt(_PROMPT)
         user = prompt.filled({"question": delimited("question", question)})
-        completion = self.model.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
+        asked = asking_about(self.model, Purpose(prompt=prompt.version))
+        completion = asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
         if self.usage is not None:
             self.usage.add(completion)
         lines = [_BULLET.sub("", line).strip() for line in _THOUGHTS.sub("", completion.text).splitlines()]

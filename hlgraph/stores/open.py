@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hlgraph.errors import SettingsError, UnknownNameError
+from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import CypherReader
-from hlgraph.stores.protocols import GraphStore, Ranker, Stores, VectorStore
+from hlgraph.stores.derived import Clusterer, DerivedStore
+from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.ranking import ServerRanker
 
 
 class Finding(NamedTuple):
@@ -44,7 +47,9 @@ class Opened(NamedTuple):
 
 class _Graph(NamedTuple):
     store: GraphStore
-    ranker: contextlib.AbstractContextManager[Ranker]
+    ranker: contextlib.AbstractContextManager[ServerRanker]
+    clusterer: contextlib.AbstractContextManager[Clusterer]
+    derived: DerivedStore
     check: Callable[[], list[Finding]]
     target: MigrationTarget
     cypher: CypherReader
@@ -57,7 +62,9 @@ class _Vectors(NamedTuple):
 
 
 def _embedded(settings: Settings) -> Opened:
+    from hlgraph.stores.clustering import ProcessClusterer
     from hlgraph.stores.embedded.database import Database
+    from hlgraph.stores.embedded.derived import EmbeddedDerivedStore
     from hlgraph.stores.embedded.doctor import check
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
@@ -67,7 +74,13 @@ def _embedded(settings: Settings) -> Opened:
     database = Database(_folder(settings.store))
     closing = contextlib.ExitStack()
     graph = closing.enter_context(EmbeddedGraphStore(database))
-    stores = Stores(graph, closing.enter_context(EmbeddedVectorStore(database)), EmbeddedRanker(graph))
+    stores = Stores(
+        graph,
+        closing.enter_context(EmbeddedVectorStore(database)),
+        EmbeddedRanker(graph),
+        ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
+        EmbeddedDerivedStore(database),
+    )
     return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
 
 
@@ -76,6 +89,9 @@ def _folder(url: str) -> Path:
 
 
 def _neo4j(settings: Settings) -> _Graph:
+    from hlgraph.stores.clustering import ProcessClusterer, pulled
+    from hlgraph.stores.neo4j.clusterer import GdsClusterer
+    from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
     from hlgraph.stores.neo4j.doctor import check
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
@@ -89,6 +105,8 @@ def _neo4j(settings: Settings) -> _Graph:
     return _Graph(
         graph,
         GdsRanker(server, fallback=PulledRanker(graph)),
+        GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
+        Neo4jDerivedStore(server, graph.lease),
         lambda: [Finding(*item) for item in check(server)],
         Neo4jTarget(server),
         Neo4jReader(server),
@@ -149,7 +167,8 @@ def open_stores(target: str | Settings) -> Opened:
     vectors = _VECTORS[_scheme(settings.vectors, tuple(_VECTORS))](settings)
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
-    stores = Stores(*pair, closing.enter_context(graph.ranker))
+    ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
+    stores = Stores(*pair, ranker, clusterer, graph.derived)
     return Opened(
         stores,
         closing,
@@ -173,6 +192,21 @@ def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
     graph = _GRAPHS[scheme](settings)
     with graph.store:
         yield graph.cypher
+
+
+@contextlib.contextmanager
+def open_projected(settings: Settings, shape: ProjectionShape) -> Iterator[str]:
+    """The name of the projection of the settings' corpus on the server, which is there until the block ends.
+
+    Raises InputError for the embedded store, UnknownNameError for a corpus that is not there, StoreUnavailableError where
+    the server has no GDS or too little memory.
+    """
+    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
+    if scheme == "hlgraph":
+        raise InputError(f"{settings.store} is an embedded store; projections live on a Neo4j server with GDS")
+    graph = _GRAPHS[scheme](settings)
+    with graph.store, graph.ranker as ranker:
+        yield ranker.projection(shape, settings.corpus)
 
 
 def _scheme(url: str, known: tuple[str, ...]) -> str:

@@ -24,6 +24,7 @@ from hlgraph.where import Where
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from hlgraph.stores.derived import Clusterer, DerivedStore
     from hlgraph.subgraph import Subgraph
 
 
@@ -209,8 +210,12 @@ class Ranker(Protocol):
 
 
 class Stores(NamedTuple):
-    """The pair that holds a corpus, and what ranks its nodes (None: in process, around the seeds)."""
+    """The pair that holds a corpus, what ranks its nodes (None: in process, around the seeds), what clusters them, and what
+    keeps the communities (None: nothing does).
+    """
 
     graph: GraphStore
     vectors: VectorStore
     ranker: Ranker | None = None
+    clusterer: Clusterer | None = None
+    derived: DerivedStore | None = None

@@ -55,10 +55,13 @@ class WalkedGraph:
             nodes, scores = self._local(query, seeds)
         wanted = scores > 0
         if query.kinds is not None:
-            wanted &= np.isin(self._kinds[nodes], [KINDS.index(kind) for kind in query.kinds])
+            may = np.zeros(len(KINDS), dtype=bool)
+            may[[KINDS.index(kind) for kind in query.kinds]] = True
+            wanted &= may[self._kinds[nodes]]
         nodes, scores = nodes[wanted], scores[wanted]
         # Places are in the order of ids: so the lower place goes first among equal scores.
-        return [Hit(str(self._ids[nodes[at]]), float(scores[at])) for at in top_k(scores, min(query.k, len(nodes)))]
+        best = top_k(scores, min(query.k, len(nodes)))
+        return [Hit(*item) for item in zip(self._ids[nodes[best]].tolist(), scores[best].tolist(), strict=True)]
 
     def _seeds(self, query: RankQuery) -> Seeds:
         weights = np.fromiter(query.seed_weights.values(), dtype=np.float64, count=len(query.seed_weights))
@@ -122,12 +125,31 @@ class HasServer(Protocol):
         """Why the server does not rank in this scope; empty when it does."""
 
 
-def ranked_by(ranker: Ranker, scope: Scope) -> str:
-    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why the server does not."""
-    if not isinstance(ranker, HasServer):
-        return "process"
-    why = ranker.why_in_process(scope)
-    return f"process: {why}" if why else "server"
+class ServerRanker(Ranker, HasServer, Protocol):
+    """A ranker whose graphs on the server others can use."""
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:
+        """The name of the projection of a corpus, made where it is not there; it is kept until the ranker is closed."""
+
+
+@runtime_checkable
+class HasBound(Protocol):
+    """A ranker in process that holds a graph whole up to a size, and looks around the seeds only beyond it."""
+
+    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
+        """Why it looks around the seeds only on the graph of this shape; empty when it does not."""
+
+
+def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why not on the server.
+
+    With a shape also why a ranking in process looks around the seeds only.
+    """
+    if isinstance(ranker, HasServer):
+        why = ranker.why_in_process(scope)
+        return f"process: {why}" if why else "server"
+    why = ranker.why_around(shape, scope) if shape is not None and isinstance(ranker, HasBound) else ""
+    return f"process: {why}" if why else "process"
 
 
 class PulledRanker:

@@ -1,6 +1,7 @@
 """GDS on the server against the same algorithms here: the same scores, and partitions of the same quality."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,6 +122,41 @@ def test_a_projection_is_made_once_a_version_and_dropped_after(server: Server) -
         held = server.read(lambda transaction: transaction.rows("admin/list_projections", prefix="hlgraph-"))
         assert [row["name"] for row in held] == [second]
     assert server.read(lambda transaction: transaction.rows("admin/list_projections", prefix="hlgraph-")) == []
+
+
+def test_projections_that_are_kept_are_there_for_the_next_process(server: Server) -> None:
+    names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
+    write(server, names, _TINY)
+    projection = Projection(CORPUS, _WEIGHTS)
+    keeping = Server(server.url, replace(server.settings, keep_projections=True))
+    try:
+        with GraphDataScience(keeping) as gds:
+            kept = gds.project(projection)
+        assert held(server) == [kept]
+        # The next one, which keeps nothing, finds it: it did not make it, so it does not drop it either.
+        with GraphDataScience(server) as gds:
+            before = server.round_trips
+            assert gds.project(projection) == kept
+            assert server.round_trips - before == 3  # the version before and after, and what is there
+        assert held(server) == [kept]
+        server.write(
+            lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
+        )
+        with GraphDataScience(keeping) as gds:
+            newer = gds.project(projection)
+            assert newer != kept
+        assert held(server) == [newer]
+        with GraphDataScience(keeping) as gds:
+            assert gds.drop(CORPUS) == [newer]
+    finally:
+        keeping.close()
+    assert held(server) == []
+
+
+def held(server: Server) -> list[str]:
+    """The names of all projections of hlgraph that are there."""
+    rows = server.read(lambda transaction: transaction.rows("admin/list_projections", prefix="hlgraph-"))
+    return [str(row["name"]) for row in rows]
 
 
 def test_bad_input_is_told_before_anything_is_projected(server: Server) -> None:

@@ -25,6 +25,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.layers import with_hierarchy
 from hlgraph.testing.snapshot import snapshot
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where
 
@@ -123,6 +124,9 @@ def corpus(request: pytest.FixtureRequest, pair: Pair) -> str:
     documents = _documents(random.Random(request.param), 60)
     for stores in pair:
         pipeline.ingest(documents, name, stores=stores, steps=_steps())
+    built = [with_hierarchy(stores, name, embedder=_EMBEDDER)[0] for stores in pair]
+    assert built[0].communities == built[1].communities
+    assert built[0].run.stamp == built[1].run.stamp
     return name
 
 

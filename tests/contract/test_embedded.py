@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from hlgraph.stores.embedded import adjacency, coarse, row_files
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
+from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract
 
@@ -25,5 +27,27 @@ class TestEmbeddedGraphStore(GraphStoreContract):
     pass
 
 
+class TestEmbeddedGraphStoreInFiles(GraphStoreContract):
+    """The same with the graph of every corpus in mapped files, not of large ones only."""
+
+    @pytest.fixture(autouse=True)
+    def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
+
+
 class TestEmbeddedVectorStore(VectorStoreContract):
     pass
+
+
+class TestEmbeddedDerivedStore(DerivedStoreContract):
+    pass
+
+
+class TestEmbeddedVectorStoreInFiles(VectorStoreContract):
+    """The same with the rows of every matrix in mapped files, and their codes."""
+
+    @pytest.fixture(autouse=True)
+    def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(row_files, "LEAST_ROWS", 2)
+        monkeypatch.setattr(row_files, "_BATCH", 3)
+        monkeypatch.setattr(coarse, "LEAST_ROWS", 3)

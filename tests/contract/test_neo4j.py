@@ -9,6 +9,7 @@ import pytest
 from hlgraph.settings import Neo4jSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
+from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 
 
@@ -25,4 +26,8 @@ def stores(tmp_path: Path, servers: Any, neo4j_settings: Neo4jSettings, graph_se
 
 
 class TestNeo4jGraphStore(GraphStoreContract):
+    pass
+
+
+class TestNeo4jDerivedStore(DerivedStoreContract):
     pass

@@ -263,12 +263,15 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
 
 def test_migrate_for_people(tmp_path: Path) -> None:
     migrate = ("--store", f"hlgraph://{tmp_path}/new", "migrate")
-    pending = "embedded: 0 applied, 1 pending\n  pending: V001__create_tables\nnext: hlgraph migrate apply\n"
+    names = ("V001__create_tables", "V002__add_communities", "V003__add_summaries")
+    lines = "".join(f"  pending: {name}\n" for name in names)
+    pending = f"embedded: 0 applied, 3 pending\n{lines}next: hlgraph migrate apply\n"
     assert call(*migrate) == Done(0, pending, "")
     assert call(*migrate, "verify") == Done(1, pending, "")
     assert not (tmp_path / "new").exists()
-    assert call(*migrate, "apply").out == "embedded: 1 applied, 0 pending\n  applied now: V001__create_tables\n"
-    assert call(*migrate, "verify") == Done(0, "embedded: 1 applied, 0 pending\n", "")
+    applied = "".join(f"  applied now: {name}\n" for name in names)
+    assert call(*migrate, "apply").out == f"embedded: 3 applied, 0 pending\n{applied}"
+    assert call(*migrate, "verify") == Done(0, "embedded: 3 applied, 0 pending\n", "")
 
 
 # Streams, terminals, signals

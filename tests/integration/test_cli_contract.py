@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import MODEL, ChatServer
+from pytest_httpserver import HTTPServer
 
 from hlgraph.cli import main
 from hlgraph.cli.logs import CHATTY, DRIVERS
@@ -271,6 +273,63 @@ def test_models(place: Path) -> None:
     matches_snapshot("models-install", silent("models", "install"))
 
 
+def test_communities(place: Path, tmp_path: Path) -> None:
+    store = ("--store", f"hlgraph://{tmp_path}/store")
+    silent(*store, "ingest", place / "docs" / "halfmoon-bridge.md")
+    nothing = silent(*store, "communities", "list")
+    assert nothing == {"run": None, "communities": []}
+    assert "next: hlgraph communities build" in call(*store, "communities", "list").out
+    built = silent(*store, "communities", "build", "--max-size", 5)
+    assert built["added"] == sum(built["communities"]) > 0
+    again = silent(*store, "communities", "build", "--max-size", 5)
+    assert again["is_unchanged"]
+    assert call(*store, "communities", "build", "--max-size", 5).out.endswith("with the same parameters\n")
+    listed = silent(*store, "communities", "list", "--level", 0, "--k", 3, "--names", 2)
+    assert [item["level"] for item in listed["communities"]] == [0, 0, 0]
+    assert all(1 <= len(item["names"]) <= 2 <= item["size"] <= 5 for item in listed["communities"])
+    (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
+    silent(*store, "ingest", tmp_path / "more.md")
+    stale = silent(*store, "communities", "list")
+    assert stale["run"]["is_stale"]
+    assert call(*store, "communities", "list").out.startswith("STALE: the corpus has changed since version 1")
+    silent(*store, "delete", "--all")
+    assert silent(*store, "communities", "list") == {"run": None, "communities": []}
+    matches_snapshot("communities-build", built, again)
+    matches_snapshot("communities-list", listed, stale)
+
+
+def test_hierarchy(place: Path, tmp_path: Path) -> None:
+    store = ("--store", f"hlgraph://{tmp_path}/store")
+    for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
+        silent(*store, "ingest", place / "docs" / name)
+    nothing = silent(*store, "hierarchy", "list")
+    assert nothing == {"run": None, "waiting": 0, "summaries": []}
+    assert call(*store, "hierarchy", "list").out == "no hierarchy was built; next: hlgraph hierarchy build\n"
+    refused = call(*store, "search", QUESTION, "--strategy", "hierarchy", "--json")
+    assert (refused.code, refused.error["type"]) == (2, "InputError")
+    assert "run: hlgraph hierarchy build --corpus default" in refused.error["message"]
+    built = silent(*store, "hierarchy", "build", "--max-size", 3)
+    assert built["written"] == sum(built["summaries"]) > 0
+    again = silent(*store, "hierarchy", "build", "--max-size", 3)
+    assert again["is_unchanged"]
+    assert call(*store, "hierarchy", "build", "--max-size", 3).out.endswith("with the same parameters\n")
+    listed = silent(*store, "hierarchy", "list", "--k", 2)
+    assert len(listed["summaries"]) == 2
+    found = silent(*store, "search", QUESTION, "--strategy", "hierarchy", "--k", 3)
+    assert len(found["evidence"]) == 3
+    (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
+    silent(*store, "ingest", tmp_path / "more.md")
+    stale = silent(*store, "hierarchy", "list", "--k", 1)
+    assert stale["run"]["is_stale"]
+    assert call(*store, "hierarchy", "list").out.startswith("STALE: the corpus has changed since version 2")
+    mended = silent(*store, "hierarchy", "build", "--max-size", 3, "--summaries", "extractive")
+    assert mended["kept"] > 0
+    silent(*store, "delete", "--all")
+    assert silent(*store, "hierarchy", "list") == nothing
+    matches_snapshot("hierarchy-build", built, again, mended)
+    matches_snapshot("hierarchy-list", listed, stale)
+
+
 def test_cypher(place: Path) -> None:
     listed = silent("cypher", "list")
     assert "what_connects" in [item["name"] for item in listed["queries"]]
@@ -303,6 +362,37 @@ def test_eval(place: Path) -> None:
     other = folder / "other.jsonl"
     other.write_text('{"id": "q9", "question": "Who painted?", "supporting_passage_ids": ["p2"]}\n')
     assert silent("eval", folder, "--questions", other, "--strategies", "chunk")["questions"] == 1
+
+
+@pytest.fixture
+def chat(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    """A chat model by HTTP, named in the environment."""
+    with HTTPServer() as running:
+        made = ChatServer(running)
+        monkeypatch.setenv("HLGRAPH_CHAT", MODEL)
+        monkeypatch.setenv("HLGRAPH_CHAT_URL", made.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        yield made
+
+
+def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
+    bridge = place / "docs" / "halfmoon-bridge.md"
+    chosen = ("--corpus", "paid")
+    unpriced = silent("plan", bridge, *chosen)
+    priced = silent("plan", bridge, place / "docs" / "empty.txt", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
+    assert (unpriced["calls"], unpriced["usd"], chat.calls) == (2 * unpriced["chunks"], None, 0)
+    assert priced["usd"] > 0
+    matches_snapshot("plan", unpriced, priced)
+    ingested = silent("ingest", bridge, "--extract", "chat", "--max-tokens", 10**6, *chosen)
+    assert ingested["usage"]["calls"] == chat.calls == unpriced["calls"]
+    matches_snapshot("ingest-chat", ingested)
+    answer = silent("answer", QUESTION, "--max-tokens", 10**6, *chosen)
+    assert answer["made_by"] == f"answer/1+{MODEL}"
+    ledger = silent("ledger", *chosen)
+    assert {line["name"]: line["calls"] for line in ledger["lines"]} == {"extract": chat.calls - 1, "answer": 1}
+    assert (ledger["all"]["usd"], ledger["all"]["unpriced_calls"]) == (None, chat.calls)
+    matches_snapshot("ledger", ledger)
+    silent("delete", "--all", *chosen)
 
 
 def test_bench(place: Path) -> None:
@@ -371,6 +461,10 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("bench", "--statements", ","), "InputError", "names no number"),
         (("bench", "--statements", "105"), "InputError", "multiple of 10"),
         (("bench", "--questions", "0"), "InputError", "at least one"),
+        (("plan", "x"), "InputError", "name it in HLGRAPH_CHAT"),
+        (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
+        (("ingest", "x", "--max-tokens", "5"), "InputError", "extraction by 'local' costs nothing"),
+        (("ingest", "x", "--extract", "chat", "--max-usd", "0"), "InputError", "choose a number above 0"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

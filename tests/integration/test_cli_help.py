@@ -92,11 +92,22 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
-    promised = "init ingest search answer delete stats migrate doctor reconcile journal config models eval bench cypher"
+    promised = (
+        "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
+        " bench cypher extract ledger plan"
+    )
     assert first == set(promised.split())
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path not in {("models",), ("cypher",)}], ids="-".join)
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in COMMANDS
+        if path not in {("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)}
+    ],
+    ids="-".join,
+)
 def test_every_command_has_an_example_and_json(path: tuple[str, ...]) -> None:
     text = shown(*path)
     assert re.search(r"^  Examples?:\n    \S*hlgraph", text, flags=re.MULTILINE)
@@ -118,7 +129,7 @@ def test_brackets_are_shown() -> None:
 
 def test_every_exit_code_is_documented() -> None:
     table = shown().split("Exit codes:")[1].split("Every command")[0]
-    assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "130"]
+    assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "6", "130"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +154,11 @@ def test_help_takes_less_than_400_ms() -> None:
     assert min(seconds) < 0.4, seconds
 
 
-@pytest.mark.parametrize("path", [(), ("models",), ("cypher",)], ids=["hlgraph", "models", "cypher"])
+@pytest.mark.parametrize(
+    "path",
+    [(), ("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)],
+    ids=lambda path: "-".join(("hlgraph", *path)),
+)
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:

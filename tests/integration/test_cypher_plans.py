@@ -26,6 +26,14 @@ _EAGER = {
     "persist/merge_sources": "replaces all properties, whose names are data: for all that the planner knows, the next MERGE "
     "reads one of them; a batch of sources is small beside its chunks",
     "admin/take_lease": "one row",
+    "index/merge_run": "one row",
+    **dict.fromkeys(
+        (
+            *("index/hide_communities", "index/show_communities", "persist/count_communities"),
+            *("index/hide_summaries", "index/show_summaries"),
+        ),
+        "changes what it found them by: communities are few beside their members",
+    ),
 }
 # The planner of 5.26 is more careful than that of 2026.x.
 _EAGER_BEFORE = {"admin/drop_lease": "one row", "persist/record_change": "one row"}
@@ -43,6 +51,8 @@ _CALLED_BY = {
     r"retrieve/read_\w+": "retrieve/read_{",
     r"retrieve/page_\w+": "retrieve/page_{",
     r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
+    r"persist/(count_communities|delete_(communities|summaries|hidden_communities|hidden_summaries|runs))": 'f"persist/{name}"',
+    r"index/drop_hidden_(communities|summaries)": "index/drop_hidden_{",
     r"persist/unlink_(mentions|abouts|supports|chunks)": "persist/unlink_{",
 }
 

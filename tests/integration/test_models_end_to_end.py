@@ -189,7 +189,7 @@ def test_the_command_line_extracts_and_answers(tmp_path: Path, provider: _Provid
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
     assert report["statements"]["added"] == 1
-    assert report["usage"] == {"calls": 2, "input_tokens": 14, "output_tokens": 6, "left_out": 0}
+    assert report["usage"] == {"calls": 2, "input_tokens": 14, "output_tokens": 6, "left_out": 0, "kept": 0}
     again = _call(tmp_path, provider, "ingest", str(tmp_path / "bridge.md"), "--extract", "chat")
     assert "chat model: 0 calls, 0 tokens in, 0 out" in again.stdout
     run = _call(tmp_path, provider, "answer", "Who designed the Aldane Bridge?", "--json")

@@ -25,9 +25,13 @@ def target(graph_server: Server) -> Neo4jTarget:
 
 
 def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, target: Neo4jTarget) -> None:
-    assert [item.version for item in migrate.plan(target).pending] == [1]
+    assert [item.version for item in migrate.plan(target).pending] == [1, 2, 3]
     first = migrate.apply(target)
-    assert [item.label for item in first.applied] == ["V001__create_constraints"]
+    assert [item.label for item in first.applied] == [
+        "V001__create_constraints",
+        "V002__add_communities",
+        "V003__add_summaries",
+    ]
     assert migrate.apply(target).applied == ()
     migrate.verify(target)
     rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes"))
@@ -38,9 +42,11 @@ def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, targe
 def test_a_store_of_a_newer_hlgraph_is_refused_by_every_way_in(
     graph_server: Server, target: Neo4jTarget, tmp_path: Path
 ) -> None:
-    migrate.apply(target)
+    version = migrate.apply(target).version + 1
     newer = {"name": "later", "checksum": "x", "applied_at": "2030-01-01T00:00:00+00:00", "hlgraph_version": "9.0"}
-    graph_server.write(lambda transaction: transaction.rows("admin/record_migration", version=2, properties=newer))
+    graph_server.write(
+        lambda transaction: transaction.rows("admin/record_migration", version=version, properties=newer)
+    )
     with pytest.raises(MigrationError, match=r"newer hlgraph \(9\.0\)"):
         migrate.apply(target)
     store = Neo4jGraphStore(graph_server)
@@ -60,4 +66,4 @@ def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarge
 def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4jTarget) -> None:
     with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
         migrate.apply(target)
-    assert migrate.apply(target).version == 1
+    assert migrate.apply(target).version == 3

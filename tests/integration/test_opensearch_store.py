@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from opensearch_fixture import opened
 
-from hlgraph import migrate
+from hlgraph import migrate, trace
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Source
@@ -125,6 +125,26 @@ def test_hnsw_proposes_and_stored_vectors_score(store: OpenSearchVectorStore, mo
                 assert store.search(asked) == approximate
     narrow = store.search(VectorQuery(Kind.ENTITY, "c", 60, questions[0], where=parse("n = 3")))
     assert {int(hit.id, 16) for hit in narrow} == set(range(150, 200))
+
+
+def test_a_large_index_is_searched_in_one_request_until_it_has_shrunk(
+    store: OpenSearchVectorStore, other: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, rows([f"word{at} word{at % 7}" for at in range(300)]))
+    monkeypatch.setattr(search, "EXACT_BELOW", 100)
+    asked = VectorQuery(Kind.ENTITY, "c", 10, _EMBEDDER.embed(["word3 word5"])[0])
+
+    def requests() -> list[str]:
+        with trace.listening():
+            store.search(asked)
+            return [str(call.params) for call in trace.heard()]
+
+    requests()  # counts the rows first
+    assert ["knn_score" in text for text in requests()] == [False]
+    other.delete("c", {"entity": [f"{at:032x}" for at in range(240)]})
+    assert ["knn_score" in text for text in requests()] == [False, True]  # it has become small: every row is scored
+    assert ["knn_score" in text for text in requests()] == [True]
+    assert {int(hit.id, 16) for hit in store.search(asked)} <= set(range(240, 300))
 
 
 def test_ids_of_many_pages_and_filters_of_many_sources(

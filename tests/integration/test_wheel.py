@@ -110,7 +110,7 @@ from hlgraph.settings import ModelSettings, Settings
 
 def models(**names):
     with hlgraph.connect(Settings(store=f"hlgraph://{sys.argv[1]}/s", models=ModelSettings(**names))) as graph:
-        graph._chat() if "chat" in names else graph._embedder() if "embedder" in names else graph._reranker()
+        graph._models.chat if "chat" in names else graph._models.embedder if "embedder" in names else graph._models.reranker
 
 def said(action, *words):
     try:

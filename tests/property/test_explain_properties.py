@@ -18,6 +18,7 @@ from hlgraph.retrieve import STRATEGIES, SearchRequest, search
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.corpus import TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()
@@ -38,6 +39,7 @@ def test_an_explanation_names_nothing_that_the_filter_does_not_admit(sources: li
         with opened.closing:
             steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
             pipeline.ingest(documents, "c", stores=opened.stores, steps=steps)
+            with_hierarchy(opened.stores, "c", embedder=_EMBEDDER)
             for strategy, unit in itertools.product(sorted(STRATEGIES), ("statement", "chunk")):
                 where = parse("is_open = true")
                 request = SearchRequest("Who saw Mara Quill in Tessing?", "c", 5, unit, "vector", where, explain=True)  # type: ignore[arg-type]

@@ -82,6 +82,39 @@ def test_deleted_rows_are_not_found_and_a_broken_index_is_made_anew(stores: Stor
     assert _recall(stores, np.concatenate([np.zeros_like(matrix[:100]), matrix[100:], _matrix(600, 3)])) >= 0.95
 
 
+@pytest.mark.usefixtures("few")
+def test_an_index_is_loaded_once_and_saved_when_much_was_added(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading or saving it with every write made an ingest of very many rows quadratic."""
+    loaded, saved = [], []
+    restore, save = ann._restored, ann._save
+    monkeypatch.setattr(ann, "_restored", lambda path, rows: loaded.append(len(rows)) or restore(path, rows))
+    monkeypatch.setattr(ann, "_save", lambda index, path: saved.append(len(index)) or save(index, path))
+    _write(stores, _matrix(_ROWS, 1))
+    for part in range(8):
+        _write(stores, _matrix(150, 2 + part), first=_ROWS + 150 * part, change=f"part {part}")
+    assert loaded == [_ROWS]
+    assert saved == [_ROWS, _ROWS + 600, _ROWS + 1_200]
+    other = open_stores(f"hlgraph://{tmp_path}/store")
+    with other.closing:
+        _write(other.stores, _matrix(900, 20), first=_ROWS + 1_200, change="other")
+    assert saved[-1] == _ROWS + 2_100
+    _write(stores, _matrix(450, 21), first=_ROWS + 2_100, change="after the other")
+    assert loaded == [_ROWS, _ROWS + 2_100, _ROWS + 2_550]
+
+
+@pytest.mark.usefixtures("few")
+def test_what_was_added_is_saved_when_the_store_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ann, "_SAVED_SHARE", 1)
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        _write(opened.stores, _matrix(_ROWS, 1))
+        _write(opened.stores, _matrix(600, 2), first=_ROWS, change="two")
+    (path,) = (tmp_path / "store" / "vectors").glob("*.f32")
+    assert ann.candidates(path, _matrix(1, 3)[0], k=5)[1] == _ROWS + 600
+
+
 def test_few_rows_have_no_index(stores: Stores, tmp_path: Path) -> None:
     _write(stores, _matrix(_ROWS, 1))
     assert not list((tmp_path / "store" / "vectors").glob("*.usearch"))
@@ -96,7 +129,7 @@ from hlgraph.stores.embedded import ann
 path = Path(sys.argv[1]) / "matrix"
 rows = np.eye(8, dtype=np.float32)
 if sys.argv[2] == "extend":
-    ann.extend(path, rows)
+    ann.Growing().extend(path, rows)
 else:
     print(ann.candidates(path, rows[3], k=1))
 import onnxruntime

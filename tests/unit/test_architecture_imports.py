@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
     ("errors", "records", "trace"),
-    ("ids", "text", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
+    ("ids", "text", "word_counts", "where", "_where_text", "change", "subgraph", "resources", "query_params"),
     ("queries", "migrate", "settings"),
     ("algorithms",),
     ("models", "stores"),
@@ -36,9 +36,13 @@ LAYERS = (
     ("answer",),
     ("pipeline",),
     ("reconcile",),
-    ("analyst",),
+    ("analyst", "communities", "hierarchy"),
+    ("planning",),
+    ("batches",),
+    ("spending",),
     ("wiring",),
     ("client",),
+    ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
 STAGES = tuple(
@@ -46,7 +50,13 @@ STAGES = tuple(
     for name in ("read", "chunk", "extract", "resolve", "persist", "index", "retrieve", "answer", "pipeline")
 )
 # What knows the two protocols and no store.
-PROTOCOLS = {"hlgraph.stores", "hlgraph.stores.protocols", "hlgraph.stores.ranking"}
+PROTOCOLS = {
+    "hlgraph.stores",
+    "hlgraph.stores.protocols",
+    "hlgraph.stores.ranking",
+    "hlgraph.stores.derived",
+    "hlgraph.stores.clustering",
+}
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")
 STORE_OPENERS = ("hlgraph.stores.open", "hlgraph.cli.doctor")
 
@@ -74,7 +84,7 @@ IMPORT_NAMES = {
 # The folders that are about one extra, and so may import it at the top.
 HOME_OF_EXTRA = {
     "neo4j": ("hlgraph.stores.neo4j",),
-    "graphdatascience": ("hlgraph.stores.neo4j",),
+    "graphdatascience": ("hlgraph.integrations.gds",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
     "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.communities import by_smallest_node, leiden, modularity
+from hlgraph.algorithms.communities import at_most, by_smallest_node, capped, extended, leiden, modularity
 from hlgraph.errors import InputError
 
 
@@ -39,6 +41,79 @@ def test_levels_are_nested_and_the_finest_keep_the_size() -> None:
         assert all(len(set(coarse[fine == name])) == 1 for name in np.unique(fine))
     again = leiden(sp.csr_array(upper + upper.T), max_size=12)
     assert np.array_equal(found.levels, again.levels)
+
+
+def test_the_cap_holds_where_nothing_is_to_divide() -> None:
+    found = leiden(cliques([6, 6]), max_size=4)
+    assert found.coarsest.tolist() == [0] * 6 + [6] * 6 + [12]
+    assert sorted(np.unique(found.finest, return_counts=True)[1]) == [1, 3, 3, 3, 3]
+    star = np.zeros((8, 8))
+    star[0, 1:] = star[1:, 0] = 1
+    assert max(np.unique(leiden(sp.csr_array(star), max_size=3).finest, return_counts=True)[1]) <= 3
+
+
+def plain_capped(levels: list[list[int]], max_size: int) -> list[list[int]]:
+    """Community by community: a large one is divided as the next row divides it."""
+    found = [[row.index(label) for label in row] for row in levels[:1]]
+    for row in levels[1:]:
+        last = found[-1]
+        names = [
+            (label, row[place]) if last.count(label) > max_size else (label, -1) for place, label in enumerate(last)
+        ]
+        finer = [names.index(name) for name in names]
+        if finer != last:
+            found.append(finer)
+    return found
+
+
+@given(
+    st.integers(1, 9).flatmap(
+        lambda size: st.lists(st.lists(st.integers(0, 4), min_size=size, max_size=size), min_size=1, max_size=4)
+    ),
+    st.integers(1, 5),
+)
+def test_levels_under_a_cap_are_those_of_the_definition(levels: list[list[int]], max_size: int) -> None:
+    found = capped(np.array(levels), max_size)
+    assert found.tolist() == plain_capped(levels, max_size)
+    for coarse, fine in itertools.pairwise(found):
+        assert len(set(zip(coarse.tolist(), fine.tolist(), strict=True))) == len(set(fine.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"), [(1, [3]), (2, [0, 3]), (3, [0, 1, 3]), (4, [0, 1, 2, 3]), (9, [0, 1, 2, 3])]
+)
+def test_the_coarsest_and_the_finest_level_stay(count: int, kept: list[int]) -> None:
+    assert at_most(np.array([[0], [1], [2], [3]]), count)[:, 0].tolist() == kept
+
+
+def plain_extended(matrix: NDArray[np.float64], labels: list[int], max_size: int) -> list[int]:
+    """New nodes one by one, each to the community that its edges weigh most to; -1 where there is none."""
+    found = list(labels)
+    for node in range(len(found)):
+        if found[node] >= 0:
+            continue
+        weights: dict[int, float] = {}
+        for other in range(len(found)):
+            if found[other] >= 0 and matrix[node, other] and found.count(found[other]) < 2 * max_size:
+                weights[found[other]] = weights.get(found[other], 0.0) + matrix[node, other]
+        if weights:
+            found[node] = min(weights, key=lambda name: (-weights[name], name))
+    return found
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(1, 3))
+def test_what_is_not_new_stays_and_new_nodes_join_what_they_are_closest_to(seed: int, size: int, max_size: int) -> None:
+    rng = np.random.default_rng(seed)
+    half = np.triu(rng.integers(0, 3, size=(size, size)), 1).astype(float)
+    labels = rng.integers(-1, 3, size=size)
+    matrix = half + half.T
+    found = extended(sp.csr_array(matrix), labels, max_size=max_size)
+    assert found[labels >= 0].tolist() == labels[labels >= 0].tolist()
+    expected = np.array(plain_extended(matrix, labels.tolist(), max_size))
+    assert found[expected >= 0].tolist() == expected[expected >= 0].tolist()
+    rest = found[expected < 0]
+    assert (rest > labels.max(initial=-1)).all()
+    assert not len(rest) or np.unique(rest, return_counts=True)[1].max() <= max_size
 
 
 def test_a_graph_without_edges_and_one_without_nodes() -> None:

@@ -29,6 +29,7 @@ from hlgraph.stores.protocols import PullShape, Stores
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()
@@ -81,6 +82,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     with opened.closing:
         steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
         pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=steps)
+        with_hierarchy(opened.stores, CORPUS, embedder=_EMBEDDER)
         yield opened.stores
 
 

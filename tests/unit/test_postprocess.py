@@ -22,6 +22,7 @@ from hlgraph.retrieve.strategies import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.layers import with_hierarchy
 
 _EMBEDDER = WordEmbedder()
 _COPIES = 30
@@ -81,6 +82,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
             ("local", table, local),
         ):
             report = pipeline.ingest(documents, corpus, stores=opened.stores, steps=steps)
+            with_hierarchy(opened.stores, corpus, embedder=_EMBEDDER)
             assert (report.failed, report.problems) == ([], [])
         yield opened.stores
 

@@ -23,7 +23,7 @@ from hlgraph.retrieve.session import Session
 from hlgraph.stores.embedded.ranker import EmbeddedRanker
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker
+from hlgraph.stores.ranking import PulledRanker, ranked_by
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
@@ -200,6 +200,27 @@ def test_memory_is_bounded_by_edges(stores: Stores) -> None:
     for shape in _SHAPES:
         assert ranker.rank(RankQuery(shape, {_MARA: 1.0}), scope=Scope(CORPUS))
         assert len(ranker._held) == 1
+
+
+@pytest.mark.parametrize("where", ["", "category = 'person'"])
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_a_graph_of_too_many_links_is_pulled_around_the_seeds(
+    stores: Stores, shape: ProjectionShape, where: str
+) -> None:
+    scope = Scope(CORPUS, parse(where) if where else None)
+    query = RankQuery(shape, {_MARA: 1.0, _ORNE: 2.0})
+    count = stores.graph.links(PullShape(*INGREDIENTS[shape]), scope=scope)  # type: ignore[attr-defined]
+    assert count > 1
+    small = EmbeddedRanker(stores.graph, links=count)  # type: ignore[arg-type]
+    assert small.rank(query, scope=scope)
+    assert (len(small._held), ranked_by(small, scope, shape=shape)) == (1, "process")
+    large = EmbeddedRanker(stores.graph, links=count - 1)  # type: ignore[arg-type]
+    assert large.rank(query, scope=scope) == PulledRanker(stores.graph).rank(query, scope=scope)
+    assert not large._held
+    assert ranked_by(large, scope, shape=shape) == (
+        f"process: around the seeds, since the graph has over {count - 1} links"
+    )
+    assert large.rank(query, scope=Scope("nowhere")) == []
 
 
 def test_an_explanation_names_who_ranked(stores: Stores) -> None:

@@ -31,6 +31,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()
@@ -44,6 +45,7 @@ _EVERY = [
 # Strategies that walk: the most round trips, and how many of them are left out where nothing new is to be read.
 _GRAPH_TRIPS = {
     "fused": (36, 12),
+    "hierarchy": (12, 1),
     "path": (12, 0),
     "statement_graph": (12, 12),
     "topic_graph": (12, 12),
@@ -109,6 +111,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
         large = pipeline.Steps(ContentDefinedChunker(40, 0.2), _Sentences(), _EMBEDDER)
         _ingest(opened.stores, _LONG, "large", steps=large)
         _ingest(opened.stores, _LONG[:8], "small", steps=large)
+        with_hierarchy(opened.stores, CORPUS, "large", "small", embedder=_EMBEDDER)
         yield opened.stores
 
 
@@ -346,6 +349,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('interrupted')}/s")
     with opened.closing:
         _ingest(opened.stores, close + far, "c", steps=pipeline.Steps(WholeChunker(), _Sentences(), _EMBEDDER))
+        with_hierarchy(opened.stores, "c", embedder=_EMBEDDER)
         change = removal("c", [source_id("c", item.uri) for item in close], versions=[1] * len(close))
         with opened.stores.graph.lock():
             opened.stores.graph.stage(change)

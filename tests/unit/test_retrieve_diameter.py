@@ -173,6 +173,38 @@ def test_every_sub_query_has_a_search_and_one_pull_serves_all(stores: Stores) ->
     assert result.explain.round_trips > sums  # those for sub-queries are counted
 
 
+def test_the_chat_model_of_the_session_makes_the_sub_queries_with_one_call(stores: Stores) -> None:
+    chat = ScriptedChat(["Who is Quill?\nWhat is Vesper?"])
+    request = SearchRequest("What have these two in common?", "c", 17, "statement", "vector")
+    # Few chunks are found at first, so the search looks wider: it does not ask again.
+    result = search(request, _FEW, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
+    assert _steps(result, "split") == [
+        {"splitter": "subqueries/1+scripted", "subqueries": "Who is Quill? | What is Vesper?", "count": 2}
+    ]
+    assert {step.name for step in result.explain.steps} >= {"diameter in_filter"}
+    assert len(chat.asked) == 1
+    given = replace(_FEW, splitter=GivenSplitter(("Quill",)))
+    search(request, given, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
+    assert len(chat.asked) == 1
+
+
+def test_an_explanation_has_the_entities_and_their_chunks(stores: Stores) -> None:
+    request = SearchRequest("Aldane Orne", "c", 5, None, "vector", explain=True)
+    chosen = replace(_FEW, entities=3, candidates=5)
+    result = search(request, chosen, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER)
+    first, second = result.explain.hops[:2]
+    (step,) = _steps(result, "diameter")
+    assert (first.name, first.kept, first.expanded) == ("diameter in_filter", step["count"], step["visited"])
+    assert first.expanded == first.kept + sum(first.pruned.values())
+    assert (second.name, second.kept) == ("chunks of the entities", len(_linked(result)))
+    assert result.explain.paths
+    for path in result.explain.paths:
+        entity, statement, chunk = path.nodes
+        assert entity.name in statement.name
+        assert statement.name in chunk.name
+        assert not path.jumps
+
+
 def test_a_question_that_is_its_own_sub_query_is_embedded_once(stores: Stores) -> None:
     session = _session(stores, "Quill")
     with session.asking("Quill") as same, session.asking("Orne") as other:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hlgraph.records import Kind, Relationship
-from hlgraph.subgraph import KINDS, Subgraph
+from hlgraph.subgraph import KINDS, Subgraph, block, entries
 
 _IDS = [f"{at:032x}" for at in (3, 5, 8, 13)]
 _KINDS = [Kind.STATEMENT, Kind.STATEMENT, Kind.ENTITY, Kind.ENTITY]
@@ -78,3 +80,26 @@ def test_a_subgraph_without_nodes() -> None:
     assert empty.index(["a", "b"]).tolist() == [-1, -1]
     assert empty.nodes(Kind.ENTITY).tolist() == []
     assert empty.adjacency().shape == (0, 0)
+
+
+@given(st.data())
+def test_a_block_is_what_two_selections_give(data: st.DataObject) -> None:
+    height, width = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 8))
+    cells = data.draw(st.lists(st.sampled_from([0, 0, 1, 2.5]), min_size=height * width, max_size=height * width))
+    matrix = sp.csr_array(np.array(cells, dtype=np.float32).reshape(height, width))
+    rows = np.array(data.draw(st.lists(st.integers(0, height - 1), max_size=6)), dtype=np.intp)
+    columns = np.array(sorted(data.draw(st.sets(st.integers(0, width - 1)))), dtype=np.intp)
+    found = block(matrix, rows, columns=columns)
+    assert found.toarray().tolist() == matrix.toarray()[rows][:, columns].tolist()
+    assert found.has_sorted_indices
+    some = entries(matrix, rows)
+    assert some.values.tolist() == [value for row in rows for value in matrix.toarray()[row].tolist() if value]
+
+
+def test_within_keeps_the_edges_between_the_nodes_that_stay(graph: Subgraph) -> None:
+    found = graph.within(np.array([1, 2, 3]))
+    assert found.ids.tolist() == _IDS[1:]
+    assert found.kinds.tolist() == graph.kinds[1:].tolist()
+    assert found.edges[Relationship.MENTIONS].toarray().tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    assert found.edges[Relationship.RELATES].toarray().tolist() == [[0, 0, 0], [0, 1, 3], [0, 0, 0]]
+    assert (found.version, found.is_cut) == (graph.version, graph.is_cut)

@@ -8,5 +8,7 @@ except ImportError as error:
     raise MissingExtraError("chat", "extraction by a chat model") from error
 
 from hlgraph.extract.chat._extractor import ChatExtractor
+from hlgraph.extract.chat._forecast import ExpectedCall, NextCall, expected_calls, next_call
+from hlgraph.extract.chat._messages import prompt
 
-__all__ = ["ChatExtractor"]
+__all__ = ["ChatExtractor", "ExpectedCall", "NextCall", "expected_calls", "next_call", "prompt"]

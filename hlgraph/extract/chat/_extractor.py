@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
-from hlgraph.errors import ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
+from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
 from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, versions
-from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, parse
+from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, prompt, versions
+from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse, schema
 from hlgraph.extract.quarantine import Quarantine
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum
+from hlgraph.models.executor import Asking, Executor
+from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel, Completion
 from hlgraph.models.usage import Usage
 from hlgraph.records import Extraction
@@ -23,6 +25,13 @@ _VERSION = "chat/1"
 _MORE_ROOM = 2
 
 
+class _Asked(NamedTuple):
+    """A chunk, and what was replied about it so far."""
+
+    chunk: ChunkInput
+    replies: list[str]
+
+
 class ChatExtractor:
     """Finds entities, then propositions with topics and facts about these entities, by asking a chat model.
 
@@ -30,15 +39,15 @@ class ChatExtractor:
     that does not help, the chunk is extracted as nothing, its replies go to the quarantine, and ``Extraction.problem`` and
     ``is_failed`` say so: the next ingest tries it again.
 
-    When the provider is away for longer than its calls are patient, or refuses the key, what was extracted so far is given
-    back, the rest of the chunks are failed without a call, and the next call of :meth:`extract` raises: nothing that was
-    paid for is lost, and no corpus of failures is made.
+    When the provider is away for longer than its calls are patient, or refuses the key, or when the budget is spent, what
+    was extracted so far is given back, the rest of the chunks are failed without a call, and the next call of
+    :meth:`extract` raises: nothing that was paid for is lost, and no corpus of failures is made.
 
     Parameters
     ----------
-    model : asked from many threads
+    model : asked from many threads; an executor brings its ledger, its kept replies and its budget
     quarantine : where replies go that cannot be used
-    concurrency : chunks at once
+    concurrency : chunks at once, for a model that is no executor
     max_tokens : of one reply
     usage : counts what the calls cost
 
@@ -56,12 +65,10 @@ class ChatExtractor:
         max_tokens: int = 4096,
         usage: Usage | None = None,
     ) -> None:
-        self._model = model
+        self._model = model if isinstance(model, Executor) else Executor(model, most=concurrency).begin()
         self._quarantine = quarantine
-        self._concurrency = concurrency
         self._max_tokens = max_tokens
         self._end: ModelError | None = None
-        self._is_stopped = False
         self._lock = threading.Lock()
         self.usage = usage or Usage()
 
@@ -85,36 +92,38 @@ class ChatExtractor:
         Raises
         ------
         ModelUnavailableError, ModelAccessError : the provider let nothing through, now or at the end of the last call
+        BudgetError : the budget did not reach for a call, now or at the end of the last call
         """
         self._check_end()
         if not chunks:
             return []
         self._quarantine.release({chunk.uri for chunk in chunks})
-        pool = ThreadPoolExecutor(min(self._concurrency, len(chunks)), thread_name_prefix="hlgraph-extract")
-        try:
-            found = list(pool.map(self._extract, chunks))
-        except BaseException:
-            self._is_stopped = True  # an interrupt: calls under way end, no other is made
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        found = self._model.run(self._extract, chunks)
         if all(item.is_failed for item in found):
             self._check_end()
         return found
 
+    @property
+    def end(self) -> ModelError | None:
+        """What ended the extraction before its time, with all that was spent; None: nothing did."""
+        found = self._model.purse.ended()
+        return found if isinstance(self._end, BudgetError) and isinstance(found, BudgetError) else self._end
+
     def _check_end(self) -> None:
-        if self._end is not None:
-            raise self._end
+        end = self.end
+        if end is not None:
+            raise end
 
     def _extract(self, chunk: ChunkInput) -> Extraction:
         if self._end is not None:
             return _failed(chunk, f"not asked for: {self._end}")
         replies: list[str] = []
         try:
-            entities = self._ask(ask_entities(chunk), FoundEntities, replies=replies).entities
-            asked = ask_propositions(chunk, entities)
-            propositions = self._ask(asked, FoundPropositions, replies=replies).propositions
-        except (ModelUnavailableError, ModelAccessError) as error:
+            asked = _Asked(chunk, replies)
+            entities = self._ask("entities", ask_entities(chunk), asked, form=FoundEntities).entities
+            messages = ask_propositions(chunk, entities)
+            propositions = self._ask("propositions", messages, asked, form=FoundPropositions).propositions
+        except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
                 self._end = self._end or error
             return _failed(chunk, str(error))
@@ -128,31 +137,39 @@ class ChatExtractor:
             )
         return extraction
 
-    def _ask(self, asked: Messages, form: type[Reply], *, replies: list[str]) -> Reply:
+    def _ask(self, name: str, messages: Messages, asked: _Asked, *, form: type[Reply]) -> Reply:
+        """The reply in its form, at the second try if it must be."""
         room = self._max_tokens
-        completion = self._complete(asked, room, replies)
+        model = self._asking(name, asked.chunk, form)
+        first = self._complete(model, messages, room, asked)
         try:
-            return parse(completion.text, form)
+            return parse(first.text, form)
         except ReplyError as error:
             _log.debug("a reply of %s is asked for again: %s", self._model.fingerprint, error)
-            if completion.is_cut:
-                room *= _MORE_ROOM
+            if first.is_cut:
+                again, room = messages, room * _MORE_ROOM
             else:
-                asked = ask_again(asked, completion.text, reason=str(error))
-        completion = self._complete(asked, room, replies)
+                again = ask_again(messages, first.text, reason=str(error))
+                model = self._asking("repair", asked.chunk, form)
+        second = self._complete(model, again, room, asked)
         try:
-            return parse(completion.text, form)
+            found = parse(second.text, form)
         except ReplyError as error:
-            if completion.is_cut:
+            if second.is_cut:
                 raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens") from error
             raise
+        # Asked the first time again, nobody should pay for the way there again.
+        self._asking(name, asked.chunk, form).settle(*messages, max_tokens=self._max_tokens, completion=second)
+        return found
 
-    def _complete(self, asked: Messages, room: int, replies: list[str]) -> Completion:
-        if self._is_stopped:
-            raise ModelUnavailableError("the extraction was interrupted; run it again to go on")
-        completion = self._model.complete(asked.system, asked.user, max_tokens=room)
+    def _asking(self, name: str, chunk: ChunkInput, form: type[Reply]) -> Asking:
+        purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt(name).version)
+        return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
+
+    def _complete(self, model: Asking, messages: Messages, room: int, asked: _Asked) -> Completion:
+        completion = model.complete(messages.system, messages.user, max_tokens=room)
         self.usage.add(completion)
-        replies.append(completion.text)
+        asked.replies.append(completion.text)
         return completion
 
     def _quarantined(self, chunk: ChunkInput, reason: str, replies: list[str]) -> Extraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -112,6 +113,21 @@ def parse(reply: str, form: type[Reply]) -> Reply:
         return form.model_validate(tree)
     except ValidationError as error:
         raise ReplyError("; ".join(_reasons(error))) from error
+
+
+@cache
+def schema(form: type[Reply]) -> dict[str, object]:
+    """The JSON schema of a form, with the name and the words that providers want of it."""
+    return {**form.model_json_schema(), "title": form.__name__, "description": form.__doc__ or form.__name__}
+
+
+def is_readable(reply: str, form: type[Reply]) -> bool:
+    """Whether :func:`parse` takes a reply."""
+    try:
+        parse(reply, form)
+    except ReplyError:
+        return False
+    return True
 
 
 def _reasons(error: ValidationError) -> list[str]:

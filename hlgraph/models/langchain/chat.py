@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable
 
 from hlgraph.errors import ModelAnswerError
-from hlgraph.models.calls import PATIENT, Patience, call
+from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.langchain.names import name_of
 from hlgraph.models.seams import Completion
 
@@ -16,6 +22,12 @@ from hlgraph.models.seams import Completion
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_log = logging.getLogger(__name__)
+
+
+class _Usage(Protocol):
+    prompt_tokens: int
+    completion_tokens: int
 
 
 class LangChainChat:
@@ -25,6 +37,8 @@ class LangChainChat:
     ----------
     model : the model; its own time-out holds, and its own retries come on top of ours
     name : ``provider:model``; default: the class and the model's name for itself
+    patience : of :meth:`complete`, and of whoever calls :meth:`attempt`
+    has_forms : replies in a form (a JSON schema) are asked for by the provider's own means, where the integration has any
 
     Examples
     --------
@@ -34,10 +48,13 @@ class LangChainChat:
     'Yes.'
     """
 
-    def __init__(self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT) -> None:
+    def __init__(
+        self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT, has_forms: bool = True
+    ) -> None:
         self._model = model
         self._name = name or name_of(model)
-        self._patience = patience
+        self.patience = patience
+        self.has_forms = has_forms
         self._limited: dict[int, BaseChatModel] = {}
         self._lock = threading.Lock()
 
@@ -54,10 +71,53 @@ class LangChainChat:
         ModelUnavailableError, ModelAccessError : the provider does not answer, or does not let us in
         ModelAnswerError : it refused these messages, or replied with no text
         """
+        return call(self._name, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
+
+    def attempt(
+        self, system: str, user: str, *, max_tokens: int, form: Mapping[str, object] | None = None
+    ) -> Completion:
+        """The same by one try, for who tries again by himself.
+
+        Parameters
+        ----------
+        form : the JSON schema of the reply; a provider that refuses such a request is asked without one, from then on where
+            that helps
+        """
         model = self._with_limit(max_tokens)
         messages = [SystemMessage(system), HumanMessage(user)]
-        reply = call(self._name, lambda: model.invoke(messages), patience=self._patience)
-        completion = _completion(reply)
+        if form is not None and self.has_forms:
+            try:
+                return self._in_form(model, messages, form)
+            except (NotImplementedError, TypeError, ValueError, ModelAnswerError) as error:
+                _log.debug("%s is asked without a form: %s", self._name, error)
+            completion = self._plain(model, messages)
+            self.has_forms = False
+            return completion
+        return self._plain(model, messages)
+
+    def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
+        reply = mapped(self._name, lambda: model.invoke(messages))
+        return self._said(_completion(reply))
+
+    def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
+        """The reply as JSON; raises NotImplementedError where the integration cannot ask for it."""
+        asking = cast(
+            "Runnable[list[BaseMessage], dict[str, AIMessage]]",
+            model.with_structured_output(dict(form), include_raw=True),
+        )
+
+        def ask() -> Completion:
+            try:
+                return _formed(asking.invoke(messages)["raw"])
+            except Exception as error:
+                cut = _cut_off(error)
+                if cut is not None:
+                    return cut
+                raise
+
+        return self._said(mapped(self._name, ask))
+
+    def _said(self, completion: Completion) -> Completion:
         if not completion.text.strip() and not completion.is_cut:
             raise ModelAnswerError(
                 f"{self._name}: the model replied with no text; ask it another way, or another model"
@@ -82,4 +142,27 @@ def _completion(reply: AIMessage) -> Completion:
         input_tokens=usage["input_tokens"] if usage else 0,
         output_tokens=usage["output_tokens"] if usage else 0,
         is_cut=bool(reasons & _CUT),
+    )
+
+
+def _formed(reply: AIMessage) -> Completion:
+    """A reply in a form: what the model gave to the tool that stands for the form, else its text."""
+    completion = _completion(reply)
+    if not reply.tool_calls:
+        return completion
+    return replace(completion, text=json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False))
+
+
+def _cut_off(error: Exception) -> Completion | None:
+    """The reply that an error carries because it was cut off: OpenAI's client raises it where a form was asked for."""
+    found = getattr(error, "completion", None)
+    choices = getattr(found, "choices", None)
+    if not choices or str(getattr(choices[0], "finish_reason", "")) not in _CUT:
+        return None
+    usage: _Usage | None = getattr(found, "usage", None)
+    return Completion(
+        text=str(getattr(choices[0].message, "content", "") or ""),
+        input_tokens=usage.prompt_tokens if usage else 0,
+        output_tokens=usage.completion_tokens if usage else 0,
+        is_cut=True,
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hlgraph.errors import InputError
 from hlgraph.models.seams import Embedder
 from hlgraph.text import content_words
+from hlgraph.word_counts import count_words
 
 _SEMANTIC, _BM25, _COVERAGE = 0.6, 0.2, 0.2
 _SATURATION, _LENGTH_NORM = 1.2, 0.75  # k1 and b of BM25
@@ -90,14 +91,7 @@ class LexicalReranker:
 
 def _lexical_scores(terms: Sequence[str], texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """BM25 over its upper bound, and the coverage of the question, for each text."""
-    column = {term: at for at, term in enumerate(terms)}
-    counts = np.zeros((len(texts), len(terms)))
-    lengths = np.empty(len(texts))
-    for row, text in enumerate(texts):
-        words = content_words(text)
-        lengths[row] = len(words)
-        for at in [column[word] for word in words if word in column]:
-            counts[row, at] += 1
+    counts, lengths = count_words(terms, texts)
     having = np.count_nonzero(counts, axis=0)
     idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
     norm = _SATURATION * (1 - _LENGTH_NORM + _LENGTH_NORM * lengths / max(1.0, float(lengths.mean())))

@@ -1,22 +1,36 @@
-"""The graph of one corpus in memory, as CSR matrices: made at the first pull after a change, one a relationship."""
+"""The graph of one version of one corpus: arrays in memory, or in mapped files where it is large.
+
+Nodes are numbered in the order of their ids, relationships are loaded when first needed. A pull reads the rows of the nodes
+that it visits: of a graph in files nothing else comes into memory, so what a pull costs is set by its shape.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.records import Kind, Relationship
+from hlgraph.records import Relationship
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.graph_files import GraphFiles, Pairs
+from hlgraph.stores.embedded.graph_nodes import NO_SOURCE, Nodes, map_nodes, read_nodes, write_nodes
+from hlgraph.stores.embedded.links import Links, NeighbourCheck, blocks, in_memory, strongest
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import PullShape, Scope
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
-# From, to, weight. Every link is anchored on one node of the corpus; the other end is in the same corpus by construction.
+_log = logging.getLogger(__name__)
+
+LEAST_NODES = 50_000
+"""From so many nodes on a graph is kept in files; a smaller one takes some megabytes of memory, and no writing."""
+
+# From, to, weight; a pair once. Every link is anchored on one node of the corpus; the other end is of the same corpus.
 _EDGES = {
     Relationship.FROM_SOURCE: "SELECT n, source, 1 FROM node WHERE c = :c AND kind = 1",
     Relationship.NEXT: """
@@ -30,7 +44,8 @@ _EDGES = {
     Relationship.SUPPORTS: "SELECT DISTINCT fact, statement, 1 FROM supports JOIN node ON n = chunk WHERE c = :c",
     Relationship.SUBJECT: "SELECT subject, n, 1 FROM fact JOIN node USING (n) WHERE c = :c",
     Relationship.OBJECT: "SELECT object, n, 1 FROM fact JOIN node USING (n) WHERE c = :c AND object IS NOT NULL",
-    Relationship.RELATES: "SELECT subject, object, facts FROM relates JOIN node ON n = subject WHERE c = :c",
+    Relationship.RELATES: """
+        SELECT subject, object, sum(facts) FROM relates JOIN node ON n = subject WHERE c = :c GROUP BY subject, object""",
     Relationship.CO_OCCURS: "SELECT a, b, chunks FROM co_occurs JOIN node ON n = a WHERE c = :c",
     Relationship.SYNONYM: "SELECT a, b, similarity FROM synonym JOIN node ON n = a WHERE c = :c",
 }
@@ -46,78 +61,174 @@ _DERIVED = {
           FROM mentions AS m JOIN node AS x ON x.n = m.chunk JOIN node AS e ON e.n = m.entity
           WHERE x.c = :c AND x.source IN ({sources}) GROUP BY m.chunk, m.entity) WHERE place <= 100""",
 }
-_ASSERTED = """
-    SELECT entity FROM mentions JOIN node ON node.n = mentions.chunk WHERE node.source IN ({sources})
-    UNION SELECT fact FROM supports JOIN node ON node.n = supports.chunk WHERE node.source IN ({sources})"""
-_BATCH = 100_000
+_BATCH = 20_000
+
+
+class OutdatedError(Exception):
+    """The corpus has a newer version: load that one."""
 
 
 class Adjacency:
-    """One version of one corpus: nodes in the order of their ids, relationships loaded when first needed."""
+    """One version of one corpus; safe for threads once it is loaded."""
 
     def __init__(self, database: Database, corpus: str, *, version: int) -> None:
         self.version = version
         self._database = database
-        connection = database.reader()
-        row = connection.execute("SELECT c FROM corpus WHERE name = ?", (corpus,)).fetchone()
-        self._c: int = row[0] if row else 0
+        self._corpus = corpus
+        self._c = 0
+        self._nodes: Nodes | None = None
+        self._links: dict[Relationship, Links] = {}
+
+    def load(self, relationships: Iterable[Relationship], *, is_in_files: bool = True) -> None:
+        """Load the nodes and what is missing of some relationships, all from one state of the database.
+
+        Raises
+        ------
+        OutdatedError
+            The corpus has changed since.
+        """
+        missing = [item for item in sorted(relationships) if item in _EDGES and item not in self._links]
+        if self._nodes is not None and not missing:
+            return
+        connection = self._database.reader()
+        self._c = self._present(connection)
+        if is_in_files and self._is_large(connection):
+            files = GraphFiles(self._database, self._c, version=self.version)
+            if self._has_mapped(files, missing):
+                return
+            try:
+                with files.making(), self._state(connection):
+                    self._write(files, missing, connection)
+            except OSError as error:
+                _log.info("the graph of corpus %s is kept in memory: %s", self._corpus, error)
+            if self._has_mapped(files, missing):
+                return
+        with self._state(connection):
+            if self._nodes is None:
+                self._nodes = read_nodes(connection, self._c)
+            for item in missing:
+                self._links[item] = in_memory(self._matrix(connection.execute(_EDGES[item], {"c": self._c})))
+
+    def _present(self, connection: sqlite3.Connection) -> int:
+        row = connection.execute("SELECT c, version FROM corpus WHERE name = ?", (self._corpus,)).fetchone()
+        if row is None or row[1] != self.version:
+            raise OutdatedError
+        return int(row[0])
+
+    @contextlib.contextmanager
+    def _state(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """One state of the database, that of this version."""
+        connection.execute("BEGIN")
+        try:
+            self._present(connection)
+            yield
+        finally:
+            connection.execute("COMMIT")
+
+    def _is_large(self, connection: sqlite3.Connection) -> bool:
+        if self._nodes is not None:
+            return len(self._nodes.ids) >= LEAST_NODES
         rows = connection.execute(
-            "SELECT n, kind, coalesce(source, 0), id FROM node WHERE c = ? ORDER BY id", (self._c,)
-        ).fetchall()
-        self._n = np.array([item[0] for item in rows], dtype=np.int64)
-        self._kinds = np.array([item[1] for item in rows], dtype=np.uint8)
-        self._sources = np.array([item[2] for item in rows], dtype=np.int64)
-        self._ids: NDArray[np.str_] = np.array([item[3] for item in rows], dtype="<U32")
-        self._place = np.full(int(self._n.max()) + 1 if len(rows) else 1, -1, dtype=np.int64)
-        self._place[self._n] = np.arange(len(rows))
-        self._edges: dict[Relationship, Csr] = {}
-        self._both: dict[Relationship, Csr] = {}
+            "SELECT count(*) FROM (SELECT 1 FROM node WHERE c = ? LIMIT ?)", (self._c, LEAST_NODES)
+        )
+        return bool(rows.fetchone()[0] >= LEAST_NODES)
+
+    def _has_mapped(self, files: GraphFiles, missing: Sequence[Relationship]) -> bool:
+        """Map what is there, and say whether that is all."""
+        if self._nodes is None:
+            self._nodes = map_nodes(files)
+        if self._nodes is None:
+            return False
+        for item in missing:
+            links = files.links(item, len(self._nodes.ids))
+            if links is not None:
+                self._links[item] = links
+        return all(item in self._links for item in missing)
+
+    def _write(self, files: GraphFiles, missing: Sequence[Relationship], connection: sqlite3.Connection) -> None:
+        if map_nodes(files) is None:
+            write_nodes(files, connection, c=self._c)
+        self._nodes = self._nodes or map_nodes(files)
+        if self._nodes is None:
+            raise FileNotFoundError(files.folder)
+        for item in missing:
+            if files.links(item, len(self._nodes.ids)) is None:
+                rows = self._placed(connection.execute(_EDGES[item], {"c": self._c}))
+                files.write_links(item, rows, size=len(self._nodes.ids))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """Breadth-first search from the seeds within shape and scope."""
-        may = self._visible(shape, scope)
+        """Breadth-first search from the seeds within shape and scope; call :meth:`load` with its relationships first."""
+        nodes = self._held()
+        may = self._check(shape, scope)
         edges = {item: self._scoped(item, scope) for item in sorted(shape.relationships) if item in _EDGES}
-        both = [self._symmetric(item, matrix) for item, matrix in edges.items()]
-        wanted = np.unique(np.asarray(list(seeds), dtype=np.str_))
-        at = np.minimum(np.searchsorted(self._ids, wanted), max(len(self._ids) - 1, 0))
-        frontier = at[self._ids[at] == wanted] if len(self._ids) else at[:0]
-        frontier = frontier[may[frontier]]
+        frontier = nodes.at(seeds)
+        frontier = frontier[may(frontier)]
         is_cut = len(frontier) > shape.node_cap
-        reached = frontier[: shape.node_cap]
-        is_seen = np.zeros(len(self._ids), dtype=bool)
-        is_seen[reached] = True
-        frontier = reached
+        frontier = reached = frontier[: shape.node_cap]
         for _ in range(shape.hops):
-            found, was_cut = _expand(both, frontier, may & ~is_seen, shape.fan_out)
+            found, was_cut = strongest(
+                list(edges.values()),
+                frontier,
+                fan_out=shape.fan_out,
+                may=lambda at, seen=reached: ~_among(at, seen) & may(at),  # type: ignore[misc]
+            )
             room = shape.node_cap - len(reached)
             is_cut = is_cut or was_cut or len(found) > room
             frontier = found[:room]
             if not len(frontier):
                 break
-            is_seen[frontier] = True
-            reached = np.concatenate([reached, frontier])
-        reached = np.sort(reached)
-        inside = {item: _induced(matrix, reached) for item, matrix in edges.items()}
-        return Subgraph(self._ids[reached], self._kinds[reached], inside, self.version, is_cut)
+            reached = np.union1d(reached, frontier)
+        inside = {item: links.induced(reached) for item, links in edges.items()}
+        return Subgraph(nodes.ids[reached].astype("<U32"), np.array(nodes.kinds[reached]), inside, self.version, is_cut)
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """All nodes of the kinds of a shape that the scope admits, and all edges between them."""
-        nodes = np.flatnonzero(self._visible(shape, scope))
-        inside = {
-            item: _induced(self._scoped(item, scope), nodes) for item in sorted(shape.relationships) if item in _EDGES
-        }
-        return Subgraph(self._ids[nodes], self._kinds[nodes], inside, self.version)
+        nodes = self._held()
+        at = np.flatnonzero(self._check(shape, scope)(np.arange(len(nodes.ids))))
+        inside = {item: self._scoped(item, scope).induced(at) for item in sorted(shape.relationships) if item in _EDGES}
+        return Subgraph(nodes.ids[at].astype("<U32"), np.array(nodes.kinds[at]), inside, self.version)
 
-    def _visible(self, shape: PullShape, scope: Scope) -> NDArray[np.bool_]:
-        """Which nodes may be entered: of the kinds asked for, and of a source in the scope (or of none)."""
-        may = np.isin(self._kinds, [KINDS.index(kind) for kind in shape.kinds])
+    def count(self, relationships: Iterable[Relationship]) -> int:
+        """How many links some relationships have in all."""
+        return sum(len(self._links[item].there.targets) for item in relationships if item in self._links)
+
+    def _held(self) -> Nodes:
+        if self._nodes is None:
+            raise OutdatedError
+        return self._nodes
+
+    def _check(self, shape: PullShape, scope: Scope) -> NeighbourCheck:
+        """Which nodes may be entered: of the kinds asked for, and of a source in the scope.
+
+        Facts and entities have no source: those that a statement of such a source asserts.
+        """
+        nodes = self._held()
+        is_kind = np.zeros(len(KINDS), dtype=bool)
+        is_kind[[KINDS.index(kind) for kind in shape.kinds]] = True
         query, values = self._source_query(scope)
-        if query:
-            allowed = [n for (n,) in self._database.reader().execute(query, values)]
-            asserted = [n for (n,) in self._database.reader().execute(_ASSERTED.format(sources=query), values)]
-            has_source = ~np.isin(self._kinds, [KINDS.index(Kind.FACT), KINDS.index(Kind.ENTITY)])
-            may &= np.where(has_source, np.isin(self._sources, allowed), np.isin(self._n, asserted))
+        if not query:
+            return lambda at: is_kind[nodes.kinds[at]]
+        rows = np.array([n for (n,) in self._database.reader().execute(query, values)], dtype=np.int64)
+        allowed = np.sort(nodes.places[rows[rows < len(nodes.places)]])
+
+        def may(at: NDArray[np.int64]) -> NDArray[np.bool_]:
+            is_wanted = is_kind[nodes.kinds[at]]
+            sources = nodes.sources[at]
+            found = is_wanted & _among(sources, allowed)
+            is_shared = is_wanted & (sources == NO_SOURCE)
+            found[is_shared] = self._is_asserted(at[is_shared], allowed)
+            return found
+
         return may
+
+    def _is_asserted(self, at: NDArray[np.int64], allowed: NDArray[np.int32]) -> NDArray[np.bool_]:
+        found = np.zeros(len(at), dtype=bool)
+        for way in (self._links[Relationship.MENTIONS].back, self._links[Relationship.SUPPORTS].there):
+            for first, last in blocks(way.counts(at)):
+                some = way.of(at[first:last])
+                is_inside = _among(self._held().sources[some.target], allowed)
+                found[first + some.owner[is_inside]] = True
+        return found
 
     def _source_query(self, scope: Scope) -> tuple[str, dict[str, str | int | float]]:
         """The sources of the scope as a query for their numbers; empty when all are visible."""
@@ -137,49 +248,47 @@ class Adjacency:
             {**values, "scope_c": self._c},
         )
 
-    def _scoped(self, relationship: Relationship, scope: Scope) -> Csr:
+    def _scoped(self, relationship: Relationship, scope: Scope) -> Links:
+        """The links of a relationship; those derived from sources are counted anew for a filter, in memory."""
         query, values = self._source_query(scope)
         if not query or relationship not in _DERIVED:
-            return self._load(relationship)
+            return self._links[relationship]
         rows = self._database.reader().execute(_DERIVED[relationship].format(sources=query), {**values, "c": self._c})
         found = self._matrix(rows)
-        return self._pairs(found) if relationship is Relationship.CO_OCCURS else found
+        return in_memory(self._pairs(found) if relationship is Relationship.CO_OCCURS else found)
 
     def _pairs(self, mentions: Csr) -> Csr:
         """From chunk x entity to the number of chunks of each two entities, as the table ``co_occurs`` has them."""
         both = sp.coo_array(mentions.T @ mentions)
-        keep = self._n[both.row] < self._n[both.col]
+        numbers = self._held().numbers()
+        keep = numbers[both.row] < numbers[both.col]
         return sp.csr_array((both.data[keep], (both.row[keep], both.col[keep])), shape=both.shape)
 
-    def _symmetric(self, relationship: Relationship, matrix: Csr) -> Csr:
-        """Both directions; kept for the whole graph, made anew for the part that a filter admits."""
-        is_whole = matrix is self._edges.get(relationship)
-        if is_whole and relationship in self._both:
-            return self._both[relationship]
-        both = sp.csr_array(matrix + matrix.T)
-        if is_whole:
-            self._both[relationship] = both
-        return both
-
-    def _load(self, relationship: Relationship) -> Csr:
-        found = self._edges.get(relationship)
-        if found is None:
-            rows = self._database.reader().execute(_EDGES[relationship], {"c": self._c})
-            found = self._edges[relationship] = self._matrix(rows)
-        return found
-
     def _matrix(self, rows: sqlite3.Cursor) -> Csr:
-        parts: list[NDArray[np.float64]] = []
+        size = len(self._held().ids)
+        parts = list(self._placed(rows))
+        if not parts:
+            return sp.csr_array((size, size), dtype=np.float32)
+        a, b, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return sp.csr_array((weights, (a, b)), shape=(size, size))
+
+    def _placed(self, rows: sqlite3.Cursor) -> Iterator[Pairs]:
+        """Rows of the database by the places of their nodes."""
+        places = self._held().places
         while batch := rows.fetchmany(_BATCH):
-            parts.append(np.array(batch, dtype=np.float64))
-        table = np.concatenate(parts) if parts else np.empty((0, 3))
-        size = len(self._ids)
-        ends = table[:, :2].astype(np.int64)
-        inside = (ends < len(self._place)).all(axis=1)  # a node younger than this view, written since it was made
-        a, b = self._place[ends[inside, 0]], self._place[ends[inside, 1]]
-        both = (a >= 0) & (b >= 0)
-        weights = table[inside, 2][both].astype(np.float32)
-        return sp.csr_array((weights, (a[both], b[both])), shape=(size, size))
+            table = np.array(batch, dtype=np.float64)
+            ends = table[:, :2].astype(np.int64)
+            is_known = (ends < len(places)).all(axis=1)  # others: younger than this version, written since
+            a, b = places[ends[is_known, 0]], places[ends[is_known, 1]]
+            both = (a >= 0) & (b >= 0)
+            yield a[both], b[both], table[is_known, 2][both].astype(np.float32)
+
+
+def needed(shape: PullShape, scope: Scope) -> frozenset[Relationship]:
+    """The relationships that a pull of this shape in this scope reads."""
+    if scope.where is None and scope.sources is None:
+        return shape.relationships
+    return shape.relationships | {Relationship.MENTIONS, Relationship.SUPPORTS}
 
 
 def nothing(shape: PullShape) -> Subgraph:
@@ -188,25 +297,9 @@ def nothing(shape: PullShape) -> Subgraph:
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), dict.fromkeys(shape.relationships, none))
 
 
-def _induced(matrix: Csr, nodes: NDArray[np.int64]) -> Csr:
-    return sp.csr_array(matrix[nodes][:, nodes])
-
-
-def _expand(
-    matrices: Sequence[Csr], frontier: NDArray[np.int64], may: NDArray[np.bool_], fan_out: int
-) -> tuple[NDArray[np.int64], bool]:
-    """Neighbours that may be entered, at most ``fan_out`` of each node: heaviest first, then in the order of ids."""
-    if not len(frontier) or not matrices:
-        return frontier[:0], False
-    rows = matrices[0][frontier]
-    for matrix in matrices[1:]:
-        rows = rows + matrix[frontier]
-    keep = may[rows.indices]
-    owner = np.repeat(np.arange(len(frontier)), np.diff(rows.indptr))[keep]
-    target, weight = rows.indices[keep], rows.data[keep]
-    order = np.lexsort((target, -weight, owner))
-    owner, target = owner[order], target[order]
-    starts = np.searchsorted(owner, np.arange(len(frontier)))
-    rank = np.arange(len(owner)) - starts[owner] if len(owner) else owner
-    is_cut = bool((rank >= fan_out).any())
-    return np.unique(target[rank < fan_out]).astype(np.int64), is_cut
+def _among(values: NDArray[np.integer], held: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which values are among some that are ascending."""
+    if not len(held):
+        return np.zeros(len(values), dtype=bool)
+    found: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
+    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +23,7 @@ LEAST_ROWS = 20_000
 MOST_ROWS = 1_000_000
 """Beyond it the codes would take too much memory (384 MB at 384 dimensions): see :mod:`ann`."""
 
-_BLOCK = 8_192
+BLOCK = 8_192
 _LEVELS: Final = 127
 _ROUNDING: Final = float(
     np.finfo(np.float32).eps
@@ -79,10 +80,10 @@ class CoarseRows:
 
         O(n d) for n new rows.
         """
-        blocks = range(len(self), len(rows), _BLOCK)
+        blocks = range(len(self), len(rows), BLOCK)
         if not blocks:
             return self
-        parts = [_encoded(np.asarray(rows[start : start + _BLOCK])) for start in blocks]
+        parts = [encoded(np.asarray(rows[start : start + BLOCK])) for start in blocks]
         codes, scales, lengths, rests = zip(*parts, strict=True)
         return CoarseRows(
             np.concatenate([self.codes, *codes]),
@@ -94,36 +95,53 @@ class CoarseRows:
     def candidates(
         self, vector: NDArray[np.float32], k: int, *, slots: NDArray[np.int64] | None = None
     ) -> NDArray[np.intp]:
-        """Where the rows are that can be among the k highest products with a vector, ascending.
+        """See :func:`candidates`."""
+        return candidates([self], vector, k=k, slots=slots)
 
-        With ``x = s c + r`` and ``q = t d + u`` the product differs from ``s t c.d`` by ``s c.u + r.q``, which is at most
-        ``|s c| |u| + |r| |q|`` (Cauchy and Schwarz), and the one that float32 gives by its rounding besides. Rows whose
-        upper bound reaches the k-th highest lower bound are left: all others have k rows above them, whatever the
-        rounding did.
-
-        Parameters
-        ----------
-        slots : the rows to look at (all, when None); the result then counts places in ``slots``
-        """
+    def bounds(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """For each row an estimate of its product with a vector, and by how much it can be off; see :func:`candidates`."""
         from simsimd import inner
 
-        codes, scales, lengths, rests = _encoded(vector[np.newaxis].astype(np.float32))
+        codes, scales, lengths, rests = encoded(vector[np.newaxis].astype(np.float32))
         products = np.asarray(inner(codes[0], self.codes)).reshape(-1).astype(np.float32)
         reach = float(lengths[0] + rests[0])
         rounding = (len(vector) + 8) * _ROUNDING * reach
         with np.errstate(invalid="ignore", over="ignore"):  # a bound that is no number leaves its row in
             estimates = products * (self.scales * scales[0])
             errors = self.rests * np.float32(reach + rounding) + self.lengths * np.float32(float(rests[0]) + rounding)
-            if slots is not None:
-                estimates, errors = estimates[slots], errors[slots]
-            if k >= len(estimates):
-                return np.arange(len(estimates))
-            lowest = np.fmax(estimates - errors, -np.inf)  # no number: not surely above anything
-            least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
-            return np.flatnonzero(~(estimates + errors < least))
+        return estimates, errors
 
 
-def _encoded(
+def candidates(
+    parts: Sequence[CoarseRows], vector: NDArray[np.float32], *, k: int, slots: NDArray[np.int64] | None = None
+) -> NDArray[np.intp]:
+    """Where the rows are that can be among the k highest products with a vector, ascending.
+
+    With ``x = s c + r`` and ``q = t d + u`` the product differs from ``s t c.d`` by ``s c.u + r.q``, which is at most
+    ``|s c| |u| + |r| |q|`` (Cauchy and Schwarz), and the one that float32 gives by its rounding besides. Rows whose
+    upper bound reaches the k-th highest lower bound are left: all others have k rows above them, whatever the
+    rounding did.
+
+    Parameters
+    ----------
+    parts : the rows, one part after the other
+    slots : the rows to look at (all, when None); the result then counts places in ``slots``
+    """
+    found = [part.bounds(vector) for part in parts if len(part)]
+    if not found:
+        return np.empty(0, dtype=np.intp)
+    estimates, errors = (np.concatenate(item) if len(item) > 1 else item[0] for item in zip(*found, strict=True))
+    with np.errstate(invalid="ignore", over="ignore"):
+        if slots is not None:
+            estimates, errors = estimates[slots], errors[slots]
+        if k >= len(estimates):
+            return np.arange(len(estimates))
+        lowest = np.fmax(estimates - errors, -np.inf)  # no number: not surely above anything
+        least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
+        return np.flatnonzero(~(estimates + errors < least))
+
+
+def encoded(
     rows: NDArray[np.float32],
 ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Codes, scales, lengths of the coded part, lengths of the rest; lengths are rounded up."""

@@ -22,6 +22,8 @@ _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("co_occurs", {"a": "entity", "b": "entity"}),
     ("synonym", {"a": "entity", "b": "entity"}),
     ("fact", {"subject": "entity"}),
+    ("member_of", {"node": "node"}),
+    ("rests_on", {"node": "node"}),
 )
 # The pairs are joined through the primary key of mentions: SQLite makes no index for a subquery that ranks.
 _COUNTED_PAIRS = """
@@ -53,6 +55,16 @@ _WRONG = {
       WITH counted AS (SELECT entity, surface, kind, count(*) FROM mentions GROUP BY 1, 2, 3)
       SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM alias))
            + (SELECT count(*) FROM (SELECT * FROM alias EXCEPT SELECT * FROM counted))""",
+    "communities without a member": "SELECT count(*) FROM community WHERE m NOT IN (SELECT community FROM member_of)",
+    "communities without a run": "SELECT count(*) FROM community WHERE r NOT IN (SELECT r FROM run)",
+    "members of no community": "SELECT count(*) FROM member_of WHERE community NOT IN (SELECT m FROM community)",
+    "sizes of communities": """
+      SELECT count(*) FROM community WHERE size <> (SELECT count(*) FROM member_of WHERE community = m)""",
+    "levels of communities": """
+      SELECT count(*) FROM community AS child LEFT JOIN community AS p ON p.m = child.parent
+      WHERE child.parent IS NOT NULL AND (p.m IS NULL OR p.r <> child.r OR p.level <> child.level + 1)""",
+    "summaries without a community": "SELECT count(*) FROM summary WHERE community NOT IN (SELECT m FROM community)",
+    "parts of no summary": "SELECT count(*) FROM rests_on WHERE summary NOT IN (SELECT s FROM summary)",
     "records without a vector": """
       SELECT count(*) FROM node WHERE kind IN (1, 2, 3, 5)
       AND c IN (SELECT c FROM corpus WHERE embedding <> '') AND id NOT IN (SELECT id FROM vector)""",

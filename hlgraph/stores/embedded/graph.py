@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -16,6 +18,7 @@ from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Kind, Record, Relationship
 from hlgraph.stores.embedded import told
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.graph_folder import drop_old
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.publish import publish
 from hlgraph.stores.embedded.rows import STORED, select
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
+_ATTEMPTS = 2
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
     Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
@@ -56,6 +60,7 @@ class EmbeddedGraphStore:
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._adjacency: dict[str, Adjacency] = {}
+        self._guard = threading.Lock()
         self._staged: Change | None = None  # the last one, as it lies in the journal, so that it need not be read again
 
     def __enter__(self) -> Self:
@@ -126,6 +131,8 @@ class EmbeddedGraphStore:
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
         """See the protocol."""
+        if to is ChangeState.DONE:  # before the change is forgotten: a kill in between has it done again
+            drop_old(self._database)
         with self._database.transaction() as connection:
             row = connection.execute("SELECT state, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
             if row is None:
@@ -199,11 +206,9 @@ class EmbeddedGraphStore:
         """See the protocol."""
         from hlgraph.stores.embedded.adjacency import nothing
 
-        found = self._current(scope.corpus)
-        if found is None:
-            return nothing(shape)
         with mapped(self._database.path), told.pulling("pull", seeds, shape=shape, scope=scope) as call:
-            graph = found.pull(seeds, shape, scope=scope)
+            found = self._current(shape, scope)
+            graph = nothing(shape) if found is None else found.pull(seeds, shape, scope=scope)
             call.rows = len(graph)
         return graph
 
@@ -211,26 +216,38 @@ class EmbeddedGraphStore:
         """The whole graph of a scope, without bounds: what the kinds and relationships of the shape name."""
         from hlgraph.stores.embedded.adjacency import nothing
 
-        found = self._current(scope.corpus)
-        if found is None:
-            return nothing(shape)
         with mapped(self._database.path), told.pulling("whole", (), shape=shape, scope=scope) as call:
-            graph = found.whole(shape, scope=scope)
+            found = self._current(shape, scope)
+            graph = nothing(shape) if found is None else found.whole(shape, scope=scope)
             call.rows = len(graph)
         return graph
 
-    def _current(self, corpus: str) -> Adjacency | None:
-        """The corpus's graph in memory, of its present version; None when there is no such corpus."""
-        from hlgraph.stores.embedded.adjacency import Adjacency
+    def links(self, shape: PullShape, *, scope: Scope) -> int:
+        """How many links the relationships of a shape have in the corpus of a scope; what filters leave out counts too."""
+        with mapped(self._database.path):
+            found = self._current(shape, scope)
+        return 0 if found is None else found.count(shape.relationships)
 
-        stats = self.stats(corpus, has_counts=False)
-        if not stats:
-            return None
-        found = self._adjacency.get(corpus)
-        if found is None or found.version != stats[0].version:
-            found = Adjacency(self._database, corpus, version=stats[0].version)
-            self._adjacency[corpus] = found
-        return found
+    def _current(self, shape: PullShape, scope: Scope) -> Adjacency | None:
+        """The corpus's graph of its present version, with what a pull reads; None when there is no such corpus."""
+        from hlgraph.stores.embedded.adjacency import Adjacency, OutdatedError, needed
+
+        for attempt in itertools.count():
+            stats = self.stats(scope.corpus, has_counts=False)
+            if not stats:
+                return None
+            with self._guard:
+                found = self._adjacency.get(scope.corpus)
+                if found is None or found.version != stats[0].version:
+                    found = Adjacency(self._database, scope.corpus, version=stats[0].version)
+                try:
+                    # Where changes follow each other faster than files are made, memory is what is left.
+                    found.load(needed(shape, scope), is_in_files=attempt < _ATTEMPTS)
+                except OutdatedError:
+                    continue
+                self._adjacency[scope.corpus] = found
+                return found
+        return None
 
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True

@@ -15,7 +15,7 @@ from hlgraph.subgraph import KINDS
 _TABLES = (
     "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
     "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty", "t_pair", "t_co",
-    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk",
+    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk", "t_left", "t_untrue",
 )  # fmt: skip
 
 

@@ -1,4 +1,8 @@
-"""Personalised PageRank over the whole graph of a corpus in memory; the graph of a version is made once."""
+"""Personalised PageRank over the whole graph of a corpus in memory, up to a size; beyond it, around the seeds.
+
+The graph of a version is made once. One that is too large to hold is pulled around the seeds of every query, within the
+bounds of :class:`hlgraph.stores.ranking.PulledRanker`: what a ranking holds is then set by these, not by the graph.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,13 @@ from hlgraph.algorithms.walk import Precision
 from hlgraph.records import Hit
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope
-from hlgraph.stores.ranking import WalkedGraph, check_query, precision_of
+from hlgraph.stores.ranking import PulledRanker, WalkedGraph, check_query, precision_of
 
 _EDGES = 20_000_000
 """Graphs are kept up to so many edges in all: some 160 MiB in single precision. The last one stays in any case."""
 _GRAPHS = 16
+WHOLE_LINKS = 2_000_000
+"""The relationships that a graph is made of may have so many links in all (some 500,000 statements) for it to be held whole."""
 _Key = tuple[ProjectionShape, Scope, Precision]
 
 
@@ -28,18 +34,31 @@ class EmbeddedRanker:
     Parameters
     ----------
     edges : how many edges of all graphs together are kept
+    links : a corpus with more links of the relationships of a shape is ranked around the seeds, under any filter; a score is
+        then exact on what was pulled, where mass that would leave it comes back
     """
 
-    def __init__(self, graph: EmbeddedGraphStore, *, edges: int = _EDGES) -> None:
+    def __init__(self, graph: EmbeddedGraphStore, *, edges: int = _EDGES, links: int = WHOLE_LINKS) -> None:
         self._graph = graph
         self._edges = edges
+        self._links = links
+        self._around = PulledRanker(graph)
         self._held: OrderedDict[_Key, WalkedGraph] = OrderedDict()
         self._guard = threading.Lock()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See the protocol."""
         check_query(query)
+        if self.why_around(query.shape, scope):
+            return self._around.rank(query, scope=scope)
         return self._walked(query.shape, scope, precision_of(query)).rank(query)
+
+    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
+        """See :class:`hlgraph.stores.ranking.HasBound`."""
+        relationships, kinds = INGREDIENTS[shape]
+        # How many it has is not told: under a filter it would tell of what the filter hides.
+        is_large = self._graph.links(PullShape(relationships, kinds), scope=scope) > self._links
+        return f"around the seeds, since the graph has over {self._links:,} links" if is_large else ""
 
     def _walked(self, shape: ProjectionShape, scope: Scope, precision: Precision) -> WalkedGraph:
         stats = self._graph.stats(scope.corpus, has_counts=False)

@@ -38,7 +38,11 @@ STORED = frozenset(_SELECT)
 
 
 def _metadata(text: str) -> Metadata:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
+    return (
+        {}
+        if text == "{}"
+        else {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
+    )
 
 
 def _texts(text: str) -> tuple[str, ...]:

@@ -14,10 +14,12 @@ from hlgraph.stores.embedded import ann
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path, read_rows, write_rows, zero_rows
+from hlgraph.stores.embedded.row_files import State, drop_old
 from hlgraph.stores.protocols import VectorBatch
 from hlgraph.text import words
 
 _COMPACT = 1_000
+_STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
 
 
 def text_table(file: int) -> str:
@@ -92,29 +94,29 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     return len(rows)
 
 
-def extend_index(database: Database, batch: VectorBatch) -> None:
-    """Let the approximate indices follow the matrices that are large enough to have one; called after the commit."""
+def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing) -> None:
+    """Let the approximate indices follow the matrices that are large enough to have one, and what readers keep of old states
+    go; called after the commit."""
     for block in batch.blocks:
         row = (
-            database.writer()
-            .execute(
-                "SELECT file, generation, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?",
-                (batch.corpus, block.kind),
-            )
-            .fetchone()
+            database.writer().execute(f"{_STATE} WHERE corpus = ? AND kind = ?", (batch.corpus, block.kind)).fetchone()
         )
-        if row is not None and ann.is_wanted(row[3]):
-            path = matrix_path(database.path, row[0], generation=row[1])
+        if row is None:
+            continue
+        state = State(*row)
+        drop_old(database.path, state.file, kept=state)  # a row that was replaced is a deletion, too
+        if ann.is_wanted(state.slots):
+            path = matrix_path(database.path, state.file, generation=state.generation)
             with mapped(database.path):
-                ann.extend(path, read_rows(path, row[3], dimensions=row[2]))
+                indices.extend(path, read_rows(path, state.slots, dimensions=state.dimensions))
 
 
 def clean_file(database: Database, file: int) -> None:
     """Zero the freed rows on the disk; write the matrix anew when most of it is free."""
     connection = database.writer()
-    generation, dimensions, slots = connection.execute(
-        "SELECT generation, dimensions, slots FROM vector_file WHERE file = ?", (file,)
-    ).fetchone()
+    state = State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone())
+    generation, dimensions, slots = state.generation, state.dimensions, state.slots
+    drop_old(database.path, file, kept=state)
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
     path = matrix_path(database.path, file, generation=generation)
     with mapped(database.path):
@@ -125,6 +127,7 @@ def clean_file(database: Database, file: int) -> None:
             connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
             connection.execute(f"DROP TABLE IF EXISTS {text_table(file)}")
         _remove(path)
+        drop_old(database.path, file, kept=None)
         return
     if len(free) < max(_COMPACT, slots // 2):
         with database.transaction():
@@ -146,6 +149,7 @@ def clean_file(database: Database, file: int) -> None:
             (len(kept), file),
         )
     _remove(path)
+    drop_old(database.path, file, kept=None)
 
 
 def _remove(path: Path) -> None:

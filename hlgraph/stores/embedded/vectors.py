@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +15,9 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.algorithms.topk import top_k
-from hlgraph.errors import InputError, ModelMismatchError
+from hlgraph.errors import InputError, ModelMismatchError, StoreLockedError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores.embedded import ann, coarse, told
-from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path
@@ -49,6 +49,7 @@ class EmbeddedVectorStore:
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
+        self._indices = ann.Growing()
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +57,12 @@ class EmbeddedVectorStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._indices.is_ahead():
+            with (
+                contextlib.suppress(StoreLockedError),
+                self._database.lock(),
+            ):  # otherwise the next writer adds them again
+                self._indices.save()
         self._views.clear()
         self._database.close()
 
@@ -73,7 +80,7 @@ class EmbeddedVectorStore:
                     connection.execute("UPDATE vector_source_version SET version = version + 1")
                 for block in batch.blocks:
                     write_block(self._database, block, batch=batch)
-            extend_index(self._database, batch)
+            extend_index(self._database, batch, indices=self._indices)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See the protocol."""
@@ -129,7 +136,7 @@ class EmbeddedVectorStore:
 
     def _nearest(self, query: VectorQuery, k: int) -> list[Hit]:
         view = self._views.view(query.kind, query.corpus)
-        if view is None or not len(view.slots) or query.vector is None:
+        if view is None or not len(view) or query.vector is None:
             return []
         if len(query.vector) != view.dimensions:
             raise ModelMismatchError(
@@ -141,20 +148,23 @@ class EmbeddedVectorStore:
         rows = self._candidates(view, question, k) if keep is None else np.flatnonzero(keep)
         rows = self._narrowed(view, query, k, rows=rows)
         scores = _scores(view, question, rows)
-        ids = view.ids if rows is None else view.ids[rows]
+        ids = view.ids(rows)
         best = top_k(scores, k, tie_break=ids)
-        return [Hit(str(ids[at]), float(scores[at])) for at in best]
+        return [Hit(str(ids[at], "ascii"), float(scores[at])) for at in best]
 
     def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
         """Rows to score: those that an approximate index names and those that it does not cover; None for all."""
-        path = matrix_path(self._database.path, view.file, generation=view.generation)
-        if not ann.is_wanted(len(view.slots)):
+        path = matrix_path(self._database.path, view.state.file, generation=view.state.generation)
+        if not ann.is_wanted(len(view)):
             return None
         found, covered = ann.candidates(path, vector, k=2 * k + 100)
         if not covered:
             return None
-        slots = np.concatenate([found, np.arange(covered, len(view.matrix))])
-        return np.flatnonzero(np.isin(view.slots, slots))
+        wanted = np.concatenate([np.sort(found), np.arange(covered, len(view.matrix))])
+        slots = view.slots
+        at = np.minimum(np.searchsorted(slots, wanted), len(slots) - 1)
+        rows: NDArray[np.intp] = at[slots[at] == wanted]
+        return rows
 
     def _narrowed(
         self, view: View, query: VectorQuery, k: int, *, rows: NDArray[np.intp] | None
@@ -163,32 +173,27 @@ class EmbeddedVectorStore:
 
         The first search of a process, often the only one, does without the codes.
         """
-        count = len(view.slots) if rows is None else len(rows)
+        count = len(view) if rows is None else len(rows)
         if count < coarse.LEAST_ROWS or query.vector is None or not coarse.is_wanted(len(view.matrix)):
             return rows
         with self._guard:  # the codes grow
             if not view.coarse and (query.corpus, query.kind) not in self._searched:
                 self._searched.add((query.corpus, query.kind))
                 return rows
-            codes = (view.coarse[0] if view.coarse else CoarseRows.of(view.dimensions)).grown(view.matrix)
-            view.coarse[:] = [codes]
-        is_whole = rows is None and len(view.slots) == len(codes)
+            codes = self._views.codes(view)
+        is_whole = rows is None and len(view) == len(view.matrix)
         slots = None if is_whole else view.slots if rows is None else view.slots[rows]
-        found = codes.candidates(query.vector, k, slots=slots)
+        found = coarse.candidates(codes, query.vector, k=k, slots=slots)
         return found if rows is None else rows[found]
 
     def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
         """Which rows a query may see; None when all."""
         keep: NDArray[np.bool_] | None = None
-        hidden = [view.names[item] for item in query.hidden if item in view.names]
-        if hidden:
-            keep = ~np.isin(view.changes, hidden)
+        if query.hidden:
+            keep = ~view.is_from(query.hidden)
         if query.where is not None:
-            allowed = self._allowed(query.corpus, query.where)
-            codes = [code for name, code in view.names.items() if name in allowed]
-            inside = np.zeros(len(view.names), dtype=bool)
-            inside[codes] = True
-            keep = inside[view.sources] if keep is None else keep & inside[view.sources]
+            is_allowed = view.is_of(self._allowed(query.corpus, query.where))
+            keep = is_allowed if keep is None else keep & is_allowed
         return keep
 
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
@@ -241,7 +246,7 @@ class EmbeddedVectorStore:
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """See the protocol."""
         view = self._views.view(kind, corpus) if self._database.exists() else None
-        if view is None or not len(view.slots):
+        if view is None or not len(view):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
         with self._guard:  # the index grows
             if not view.index and len(vectors) <= _FEW:
@@ -252,17 +257,19 @@ class EmbeddedVectorStore:
                 view.index[0].attach(view.matrix)
                 pairs = view.index[0].query(vectors, threshold=threshold)
         row = np.full(len(view.matrix), -1, dtype=np.int64)
-        row[view.slots] = np.arange(len(view.slots))
+        row[view.slots] = np.arange(len(view))
         at = row[pairs.base]
         keep = at >= 0
-        return Neighbours(pairs.queries[keep], [str(item) for item in view.ids[at[keep]]], pairs.similarities[keep])
+        return Neighbours(
+            pairs.queries[keep], [str(item, "ascii") for item in view.ids(at[keep])], pairs.similarities[keep]
+        )
 
     def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
         """See the protocol."""
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not ids:
             return [], np.empty((0, 0 if view is None else view.dimensions), dtype=np.float32)
-        values = {"file": view.file, "ids": json.dumps(list(ids))}
+        values = {"file": view.state.file, "ids": json.dumps(list(ids))}
         with told.sql(f"read vectors {kind}", _SLOTS, values=values) as call:
             slots = dict(self._database.reader().execute(_SLOTS, values))
             call.rows = len(slots)
@@ -294,6 +301,6 @@ def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | No
     # so they are not for rows that another search may find by their codes and score one by one.
     is_threaded = len(view.matrix) >= _THREADED and not coarse.is_wanted(len(view.matrix))
     found: NDArray[np.float32] = view.matrix @ vector if is_threaded else np.vecdot(view.matrix, vector)
-    if len(found) != len(view.slots):
+    if len(found) != len(view):
         found = found[view.slots]
     return found if rows is None else found[rows]

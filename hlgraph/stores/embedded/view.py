@@ -1,44 +1,89 @@
-"""The rows of the vector store in memory: arrays in the order of slots over a memory-mapped matrix, refreshed by version."""
+"""The rows of the vector store for searches: columns in the order of slots over a memory-mapped matrix, refreshed by version.
+
+Few rows are held in memory. Of many, the first lie in mapped files (:mod:`row_files`), and those written since in memory.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.similarity import ThresholdIndex
 from hlgraph.records import Kind
+from hlgraph.stores.embedded import row_files
 from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path, read_rows
+from hlgraph.stores.embedded.row_files import Columns, RowFiles, State, no_rows, read_columns
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One kind of one corpus in memory: row arrays in the order of their slots, over the memory-mapped matrix.
+    """One kind of one corpus: its rows in the order of their slots, over the memory-mapped matrix.
 
-    ``names`` (codes of sources and changes), ``index`` (at most one, for neighbours) and ``coarse`` (at most one, the first
-    pass of a search) only grow and are handed on. The last two know rows by slot, and a slot is used once in a generation:
-    they outlive deletions.
+    ``first`` are in mapped files, ``rest`` in memory; ``names`` are those of the rest, whose places begin after the names of
+    the first. ``index`` (at most one, for neighbours) and ``coarse`` (the first pass of a search, part by part) only grow
+    and are handed on: they know rows by slot, and a slot is used once in a generation, so they outlive deletions.
     """
 
-    file: int
-    generation: int
-    writes: int
-    deletes: int
-    last_n: int
-    dimensions: int
+    state: State
     matrix: NDArray[np.float32]
-    slots: NDArray[np.int64]
-    ids: NDArray[np.str_]
-    sources: NDArray[np.int64]
-    changes: NDArray[np.int64]
+    first: Columns
+    rest: Columns
     names: dict[str, int]
     index: list[ThresholdIndex]
     coarse: list[CoarseRows]
+
+    def __len__(self) -> int:
+        return len(self.first.slots) + len(self.rest.slots)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self.state.dimensions
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """Where each row is in the matrix, ascending."""
+        found: NDArray[np.int64] = _joined(self.first.slots, self.rest.slots)
+        return found
+
+    def ids(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.bytes_]:
+        """The ids of some rows (of all, when None), as bytes."""
+        if rows is None or not len(self.rest.ids):
+            every: NDArray[np.bytes_] = _joined(self.first.ids, self.rest.ids)
+            return every if rows is None else every[rows]
+        found = np.empty(len(rows), dtype=self.rest.ids.dtype)
+        is_first = rows < len(self.first.ids)
+        found[is_first] = self.first.ids[rows[is_first]]
+        found[~is_first] = self.rest.ids[rows[~is_first] - len(self.first.ids)]
+        return found
+
+    def is_of(self, sources: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows are of one of these sources."""
+        found: NDArray[np.bool_] = self._among(sources)[_joined(self.first.sources, self.rest.sources)]
+        return found
+
+    def is_from(self, changes: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows one of these changes wrote."""
+        found: NDArray[np.bool_] = self._among(changes)[_joined(self.first.changes, self.rest.changes)]
+        return found
+
+    def _among(self, names: Collection[str]) -> NDArray[np.bool_]:
+        """By the place of a name: whether it is one of these."""
+        wanted = np.array([name.encode() for name in names] or [b""], dtype=np.bytes_)
+        held = np.isin(self.first.names, wanted) & (len(names) > 0)
+        rest = np.fromiter((name in names for name in self.names), dtype=bool, count=len(self.names))
+        return np.concatenate([held, rest])
 
 
 class Views:
@@ -54,62 +99,107 @@ class Views:
         self._views.clear()
 
     def view(self, kind: Kind, corpus: str) -> View | None:
-        """The present state in memory; only rows written since the last look are read, unless some were deleted."""
+        """The present state; only rows written since the last look are read, unless some were deleted."""
         connection = self._database.reader()
         with self._guard, mapped(self._database.path):
-            connection.execute("BEGIN")
-            try:
-                row = connection.execute(
-                    "SELECT file, generation, writes, deletes, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?",
-                    (corpus, kind),
-                ).fetchone()
-                if row is None:
-                    return None
-                file, generation, writes, deletes, _, slots = row
-                view = self._views.get((kind, corpus))
-                if view is None or (view.file, view.generation, view.deletes) != (file, generation, deletes):
-                    view = _empty(row, view)
-                if view.writes != writes:
-                    view = self._extended(view, slots, writes)
-                    self._views[kind, corpus] = view
-                return view
-            finally:
-                connection.execute("COMMIT")
+            for is_in_files in (True, False):
+                connection.execute("BEGIN")
+                try:
+                    state = self._state(kind, corpus)
+                    if state is None:
+                        return None
+                    view = self._begun(state, self._views.get((kind, corpus)))
+                    if view.state.writes == state.writes:
+                        return view
+                    if not is_in_files or state.slots - view.first.end < row_files.LEAST_ROWS:
+                        view = self._views[kind, corpus] = self._extended(view, state)
+                        return view
+                finally:
+                    connection.execute("COMMIT")
+                held = view.first
+                self._make(state, lambda files, held=held: files.write_columns(connection, held=held, file=files.file))  # type: ignore[misc]
+            return None
 
-    def _extended(self, view: View, slots: int, writes: int) -> View:
-        rows = (
-            self._database.reader()
-            .execute(
-                "SELECT n, slot, id, source, change FROM vector WHERE +file = ? AND n > ? ORDER BY n",
-                (view.file, view.last_n),
-            )
-            .fetchall()
+    def codes(self, view: View) -> list[CoarseRows]:
+        """The codes of all slots: those in files, and those of slots written since; they grow with the view."""
+        count = len(view.matrix)
+        files = RowFiles(self._database.path, view.state)
+        parts = list(view.coarse)
+        if not parts or count - len(parts[0]) >= row_files.LEAST_ROWS:
+            made = files.codes(view.dimensions)
+            if count - (0 if made is None else len(made)) >= row_files.LEAST_ROWS:
+                with mapped(self._database.path):
+                    self._make(view.state, lambda files: files.write_codes(view.matrix))
+                made = files.codes(view.dimensions)
+            if made is not None and len(made) <= count and (not parts or len(made) > len(parts[0])):
+                parts = [made]
+        first = parts[0] if parts else CoarseRows.of(view.dimensions)
+        if len(first) < row_files.LEAST_ROWS:
+            parts = [first.grown(view.matrix)]
+        elif len(first) < count:
+            rest = parts[1] if len(parts) > 1 else CoarseRows.of(view.dimensions)
+            parts = [first, rest.grown(view.matrix[len(first) :])]
+        view.coarse[:] = parts
+        return parts
+
+    def _state(self, kind: Kind, corpus: str) -> State | None:
+        query = (
+            "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?"
         )
-        codes = np.array(
-            [[view.names.setdefault(name, len(view.names)) for name in row[3:5]] for row in rows], dtype=np.int64
-        ).reshape(-1, 2)
+        row = self._database.reader().execute(query, (corpus, kind)).fetchone()
+        return None if row is None else State(*row)
+
+    def _begun(self, state: State, held: View | None) -> View:
+        """The view held, if it is of this state but for rows written since, else one of the rows in files."""
+        if held is not None and held.state[:3] == state[:3]:
+            files = RowFiles(self._database.path, state).columns()
+            if len(files.ids) <= len(held.first.ids):
+                return held
+        else:
+            files = RowFiles(self._database.path, state).columns()
+        is_same = held is not None and held.state[:2] == state[:2]
+        index, coarse = (held.index, held.coarse) if held is not None and is_same else ([], [])
+        matrix = np.empty((0, state.dimensions), dtype=np.float32)
+        return View(state._replace(writes=-1), matrix, files, no_rows(), {}, index, coarse)
+
+    def _extended(self, view: View, state: State) -> View:
+        names = view.names
+        start = len(view.first.names)
+        fresh = read_columns(
+            self._database.reader(),
+            file=state.file,
+            last=view.rest.last or view.first.last,
+            names=names,
+        )
+        fresh = fresh._replace(sources=fresh.sources + start, changes=fresh.changes + start)
+        path = matrix_path(self._database.path, state.file, generation=state.generation)
         return replace(
             view,
-            writes=writes,
-            last_n=rows[-1][0] if rows else view.last_n,
-            matrix=read_rows(
-                matrix_path(self._database.path, view.file, generation=view.generation),
-                slots,
-                dimensions=view.dimensions,
-            ),
-            slots=np.concatenate([view.slots, np.array([row[1] for row in rows], dtype=np.int64)]),
-            ids=np.concatenate([view.ids, np.array([row[2] for row in rows], dtype="<U32")]),
-            sources=np.concatenate([view.sources, codes[:, 0]]),
-            changes=np.concatenate([view.changes, codes[:, 1]]),
+            state=state,
+            matrix=read_rows(path, state.slots, dimensions=state.dimensions),
+            rest=view.rest.then(fresh),
         )
 
+    def _make(self, state: State, make: Callable[[RowFiles], None]) -> None:
+        """Make files of a state, unless rows of it were deleted since; what fails is held in memory."""
+        files = RowFiles(self._database.path, state)
+        connection = self._database.reader()
+        try:
+            with files.making():  # before the look at the state: see row_files
+                connection.execute("BEGIN")
+                try:
+                    query = "SELECT writes FROM vector_file WHERE (file, generation, deletes) = (?, ?, ?)"
+                    row = connection.execute(query, state[:3]).fetchone()
+                    if row is not None:
+                        files.writes = row[0]
+                        make(files)
+                finally:
+                    connection.execute("COMMIT")
+        except (OSError, ValueError) as error:
+            _log.info("the rows of vector file %d are held in memory: %s", state.file, error)
 
-def _empty(row: tuple[int, int, int, int, int, int], held: View | None) -> View:
-    """A view without rows; what only knows slots is taken over from the one held for the same file."""
-    file, generation, _, deletes, dimensions, _ = row
-    none = np.empty(0, dtype=np.int64)
-    matrix = np.empty((0, dimensions), dtype=np.float32)
-    is_same = held is not None and (held.file, held.generation) == (file, generation)
-    index, coarse = (held.index, held.coarse) if held is not None and is_same else ([], [])
-    ids = np.empty(0, "<U32")
-    return View(file, generation, -1, deletes, 0, dimensions, matrix, none, ids, none, none, {}, index, coarse)
+
+def _joined(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
+    if not len(two):
+        return one
+    return np.concatenate([one, two]) if len(one) else two

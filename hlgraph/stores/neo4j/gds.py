@@ -20,6 +20,7 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, StoreConflictError, StoreError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.records import Relationship
+from hlgraph.stores.derived import Clustered
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Server
 
@@ -77,13 +78,6 @@ class ShapeProjection:
 AnyProjection = Projection | ShapeProjection
 
 
-class Clustered(NamedTuple):
-    """Nodes in ascending order of id, and their communities; the labels are indices into ``ids``."""
-
-    ids: list[str]
-    communities: Communities
-
-
 class Memory(NamedTuple):
     """Estimated bytes, upper bounds: the projection itself, and what each algorithm takes beside it."""
 
@@ -96,7 +90,8 @@ class GraphDataScience:
     """The projections of one database; safe for threads.
 
     Any process may use a projection while it is there. :meth:`close`, or the end of the context, drops what was made here;
-    who still needs it makes it again.
+    who still needs it makes it again. Where the settings of the server say ``keep_projections``, it stays for the next
+    process, until a newer version of the corpus is projected or :meth:`drop` is called.
 
     The statements are those of the query library, over the driver that the store has open. The client library of GDS would
     bring a second connection with its own retries, errors and counters, and pandas; it would add nothing to four calls.
@@ -118,22 +113,28 @@ class GraphDataScience:
         self.close()
 
     def close(self) -> None:
-        """Drop the projections that were made here."""
+        """Drop the projections that were made here, unless the settings say to keep them."""
+        if self._server.settings.keep_projections:
+            return
         for name in sorted(self._made):
             self._drop(name)
 
     def cluster(
-        self, projection: Projection, *, resolution: float = 1.0, max_levels: int = 10, seed: int = 0
+        self, projection: AnyProjection, *, resolution: float = 1.0, max_levels: int = 10, seed: int = 0
     ) -> Clustered:
         """Communities by Leiden; row 0 of the levels is the coarsest. Nodes without relationships are not projected.
+
+        The levels are those of the algorithm itself, which may divide a community of a finer level in a coarser one.
 
         The same projection, parameters and seed give the same result (one thread).
         """
         options: Row = {"resolution": resolution, "seed": seed, "max_levels": max_levels}
         rows = self.on(projection, lambda name: self._server.ask("retrieve/cluster_nodes", name=name, **options))
         table = np.array([row["communities"] for row in rows], dtype=np.int64).reshape(len(rows), -1)
+        if not rows:
+            return Clustered([], Communities(np.empty((1, 0), dtype=np.int64)), "server")
         levels = np.stack([by_smallest_node(table[:, level]) for level in reversed(range(table.shape[1]))])
-        return Clustered([str(row["id"]) for row in rows], Communities(levels))
+        return Clustered([str(row["id"]) for row in rows], Communities(levels), "server")
 
     def on(self, projection: AnyProjection, work: Callable[[str], T]) -> T:
         """Run work on a projection, by its name; again when somebody dropped it, or changed the corpus, in the meantime."""

@@ -35,11 +35,16 @@ _ATTEMPTS = 5
 
 
 class Neo4jGraphStore:
-    """The graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`."""
+    """The graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`.
+
+    Attributes
+    ----------
+    lease : the right to write, for others who write to the same database
+    """
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._lease = Lease(server, "writer")
+        self.lease = Lease(server, "writer")
         self._filters = Filters(server)
         self._stats: dict[str, CorpusStats] = {}
         self._staged: Change | None = None
@@ -59,7 +64,7 @@ class Neo4jGraphStore:
     def lock(self) -> Iterator[tuple[Pending, ...]]:
         """See the protocol."""
         self._create()
-        with self._lease.held():
+        with self.lease.held():
             yield self._server.read(journal.pending)
 
     def _create(self) -> None:
@@ -83,7 +88,7 @@ class Neo4jGraphStore:
         """See the protocol."""
 
         def work(transaction: Transaction) -> None:
-            self._lease.check(transaction)
+            self.lease.check(transaction)
             if transaction.rows("persist/find_change", id=change.id):
                 return
             self._check_versions(transaction, change)
@@ -118,7 +123,7 @@ class Neo4jGraphStore:
         """See the protocol."""
 
         def work(transaction: Transaction) -> Outcome:
-            self._lease.check(transaction)
+            self.lease.check(transaction)
             rows = transaction.rows("persist/find_change", id=change_id)
             if not rows:
                 if to is ChangeState.DONE:
@@ -131,7 +136,7 @@ class Neo4jGraphStore:
                 outcome = publish(transaction, self._change(transaction, change_id))
                 state = ChangeState.PUBLISHED.value
                 transaction.rows("persist/advance_change", id=change_id, state=state, outcome=journal.pack(outcome))
-                self._lease.check(transaction)
+                self.lease.check(transaction)
             return outcome
 
         outcome = self._server.write(work)
@@ -211,11 +216,13 @@ class Neo4jGraphStore:
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See the protocol."""
+        if not self._is_ready():
+            return nothing(shape)
         for _ in range(_ATTEMPTS):
-            version = self._version(scope.corpus)
-            if not version:
+            version = 0 if scope.where is None else self._version(scope.corpus)  # a filter is decided for a version
+            if scope.where is not None and not version:
                 return nothing(shape)
-            bounds = Bounds(scope.corpus, version, self._filters.admitted(scope, version))
+            bounds = Bounds(scope.corpus, self._filters.admitted(scope, version), version)
             found = self._server.read(functools.partial(pull, seeds=seeds, shape=shape, bounds=bounds))
             if found is not None:
                 return found

@@ -11,6 +11,16 @@ from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, pair_chan
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import BATCH, Row, Transaction
 
+_DERIVED = (
+    "delete_summaries",
+    "count_communities",
+    "delete_communities",
+    "delete_hidden_summaries",
+    "delete_hidden_communities",
+    "delete_runs",
+)
+"""What follows when something vanished, in this order: summaries are told by the sizes before they are counted anew."""
+
 
 @dataclass(slots=True)
 class _Old:
@@ -36,6 +46,9 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     if change.recounted:
         _recount(transaction, sorted(change.recounted))
     vanished = _remove(transaction, change, old)
+    if vanished:
+        for name in _DERIVED:
+            transaction.rows(f"persist/{name}", corpus=change.corpus)
     _join(transaction, change, old)
     transaction.rows(
         "persist/merge_corpus", name=change.corpus, embedding=change.embedding, dimensions=change.dimensions

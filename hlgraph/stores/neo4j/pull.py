@@ -33,11 +33,11 @@ STORED = frozenset(
 
 
 class Bounds(NamedTuple):
-    """Where a pull takes place: a version of a corpus, and the sources that may be seen."""
+    """Where a pull takes place: a corpus, the sources that may be seen, and the version (0: any) that these are of."""
 
     corpus: str
-    version: int
     admitted: Admitted
+    version: int = 0
 
 
 def nothing(shape: PullShape) -> Subgraph:
@@ -49,10 +49,10 @@ def nothing(shape: PullShape) -> Subgraph:
 def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds) -> Subgraph | None:
     """Breadth-first search from the seeds within shape and scope; see ``GraphStore.pull``.
 
-    A server shows each query what is committed by then. So the version is looked at again in the end: None when a writer
-    overtook the pull, which is to be made again.
+    A server shows each query what is committed by then. So the first query and the last one read the version, too: None
+    when a writer overtook the pull, which is to be made again.
     """
-    corpus, version, admitted = bounds
+    corpus, admitted, wanted_version = bounds
     # Under a filter, derived relationships are counted anew from what visible sources assert.
     counted = shape.relationships & _DERIVED if admitted.has_scope else frozenset[Relationship]()
     scope: Row = {
@@ -64,6 +64,11 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     rows = transaction.rows(
         "retrieve/find_seeds", corpus=corpus, nodes=dict.fromkeys(PLURAL.values(), wanted), **admitted.params()
     )
+    version = rows[0]["version"] if rows else _version(transaction, corpus)
+    if not isinstance(version, int):
+        return nothing(shape)
+    if wanted_version not in (0, version):
+        return None
     found = [(name, kind) for name, kind in _nodes(rows) if kind in shape.kinds]
     is_cut = len(found) > shape.node_cap
     frontier = found[: shape.node_cap]
@@ -84,9 +89,24 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
         is_cut = is_cut or len(found) > room or any(row["is_cut"] for row in rows)
         frontier = found[:room]
         reached.update(frontier)
-    made = _subgraph(transaction, reached, shape=shape, scope=scope, version=version, is_cut=is_cut)
+    ids = sorted(reached)
+    edges = _edges(transaction, ids, reached=reached, corpus=corpus, scope=scope)
+    now = edges[0]["version"] if edges else _version(transaction, corpus)
+    if now != version:
+        return None
+    kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
+    matrices = {item: _matrix([], [], [], size=len(ids)) for item in sorted(shape.relationships) if item in STORED}
+    for row in edges:
+        if row["relationship"] is not None:
+            ends = _list(row["starts"]), _list(row["stops"])
+            matrices[Relationship(str(row["relationship"]))] = _matrix(*ends, _list(row["weights"]), size=len(ids))
+    return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
+
+
+def _version(transaction: Transaction, corpus: str) -> object:
+    """The version of a corpus; None when there is no such corpus."""
     versions = {row["name"]: row["version"] for row in transaction.rows("persist/read_corpora")}
-    return made if versions.get(corpus) == version else None
+    return versions.get(corpus)
 
 
 def _nodes(rows: Iterable[Row]) -> list[tuple[str, Kind]]:
@@ -109,21 +129,16 @@ def _by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
     return found
 
 
-def _subgraph(
-    transaction: Transaction, reached: Mapping[str, Kind], *, shape: PullShape, scope: Row, version: int, is_cut: bool
-) -> Subgraph:
-    ids = sorted(reached)
+def _edges(
+    transaction: Transaction, ids: Sequence[str], *, reached: Mapping[str, Kind], corpus: str, scope: Row
+) -> list[Row]:
+    """Rows of the edges between all that was reached; none where none can be."""
+    if not ids or not (scope["relationships"] or scope["counted"]):
+        return []
     places = {name: place for place, name in enumerate(ids)}
-    rows: list[Row] = []
-    if ids and (scope["relationships"] or scope["counted"]):
-        params = {name: value for name, value in scope.items() if name != "has_scope"}
-        rows = transaction.rows("retrieve/induce_edges", nodes=_by_kind(reached.items()), places=places, **params)
-    matrices = {item: _matrix([], [], [], size=len(ids)) for item in sorted(shape.relationships) if item in STORED}
-    for row in rows:
-        ends = _list(row["starts"]), _list(row["stops"])
-        matrices[Relationship(str(row["relationship"]))] = _matrix(*ends, _list(row["weights"]), size=len(ids))
-    kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
-    return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
+    params = {name: value for name, value in scope.items() if name != "has_scope"}
+    nodes = _by_kind(reached.items())
+    return transaction.rows("retrieve/induce_edges", corpus=corpus, nodes=nodes, places=places, **params)
 
 
 def _matrix(starts: list[object], stops: list[object], weights: list[object], *, size: int) -> Csr:

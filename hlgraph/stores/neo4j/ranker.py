@@ -9,7 +9,7 @@ from collections import defaultdict
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from hlgraph.algorithms.projection import NODE_KINDS
+from hlgraph.algorithms.projection import NODE_KINDS, ProjectionShape
 from hlgraph.errors import StoreError, StoreUnavailableError, UnknownNameError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
@@ -87,6 +87,15 @@ class GdsRanker:
                 self._failed.pop(scope.corpus, None)
                 return hits
         return self._fallback.rank(query, scope=scope)
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:
+        """The name of the projection of a corpus, made where it is not there; it is kept until the ranker is closed.
+
+        Raises UnknownNameError for a corpus that is not there, StoreUnavailableError without GDS, or with too little memory.
+        """
+        if why := self._why_never(Scope(corpus)):
+            raise StoreUnavailableError(f"{self._server.url}: {why}; install the plugin, or rank in process")
+        return self._gds.project(ShapeProjection(corpus, shape))
 
     def why_in_process(self, scope: Scope) -> str:
         """Why the server does not rank in this scope, or did not the last time; empty when it does."""

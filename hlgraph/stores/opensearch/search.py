@@ -33,6 +33,7 @@ MOST_TERMS_ASKED = 1_000
 
 PAGE = 10_000
 
+_ALL = "all"  # the aggregation that counts every row of an index
 _SPARE = 64  # more rows than asked for: their order by the server's rounded scores may differ from the exact one
 _CANDIDATES = 512
 _MOST_CANDIDATES = 10_000
@@ -106,9 +107,12 @@ def by_vector(
     question = np.asarray(vector, dtype=np.float32)
     numbers: list[Json] = list(question.astype(np.float64).tolist())
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
-    if total > EXACT_BELOW:
+    is_known = inside.is_all and alias in sizes.rows
+    if total > EXACT_BELOW and not is_known:
         body: dict[str, Json] = {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1}
         total = find(connection, alias, body=body).count
+        if inside.is_all:
+            sizes.rows[alias] = total
     ask: dict[str, Json] = {"docvalue_fields": ["id", "data"]}
     if total > EXACT_BELOW and k <= _MOST_CANDIDATES:
         depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
@@ -116,6 +120,8 @@ def by_vector(
         if not inside.is_all:
             knn["filter"] = inside.query()
         ask |= {"size": k + _SPARE, "query": {"knn": {"vector": knn}}}
+        if is_known:  # the rows of the whole index are counted beside: it may have become small
+            ask["aggs"] = {_ALL: {"global": {}}}
     else:
         parameters: Json = {"field": "vector", "query_value": numbers, "space_type": "innerproduct"}
         script: Json = {"source": "knn_score", "lang": "knn", "params": parameters}
@@ -128,6 +134,9 @@ def by_vector(
     found = find(connection, alias, body=ask)
     if inside.is_all and found.hits.total is not None:
         sizes.rows[alias] = found.count
+    if _ALL in found.aggregations and found.aggregations[_ALL].doc_count <= EXACT_BELOW:
+        sizes.rows[alias] = found.aggregations[_ALL].doc_count
+        return by_vector(connection, alias, vector=vector, k=k, inside=inside, sizes=sizes)
     rows = found.hits.hits
     if not rows:
         return []

@@ -79,9 +79,10 @@ class Bucket(msgspec.Struct):
 
 
 class Aggregation(msgspec.Struct):
-    """A number, or counts by name."""
+    """A number, a count, or counts by name."""
 
     value: float | None = None
+    doc_count: int = 0
     buckets: dict[str, Bucket] = {}
 
 

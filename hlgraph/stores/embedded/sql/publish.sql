@@ -156,6 +156,19 @@ DELETE FROM alias WHERE entity IN (SELECT n FROM t_dead);
 DELETE FROM synonym WHERE a IN (SELECT n FROM t_dead) OR b IN (SELECT n FROM t_dead);
 DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 
+-- 11b. Communities lose the members that went; those without members go, and runs without communities. Summaries go with the
+-- first member of their community and with the first node that their words are from.
+INSERT OR IGNORE INTO t_left SELECT o.community FROM t_dead CROSS JOIN member_of AS o ON o.node = t_dead.n;
+INSERT OR IGNORE INTO t_untrue SELECT s.s FROM t_left CROSS JOIN summary AS s ON s.community = t_left.m;
+INSERT OR IGNORE INTO t_untrue SELECT o.summary FROM t_dead CROSS JOIN rests_on AS o ON o.node = t_dead.n;
+DELETE FROM rests_on WHERE summary IN (SELECT s FROM t_untrue);
+DELETE FROM summary WHERE s IN (SELECT s FROM t_untrue);
+DELETE FROM member_of WHERE community IN (SELECT m FROM t_left) AND node IN (SELECT n FROM t_dead);
+UPDATE community SET size = (SELECT count(*) FROM member_of WHERE member_of.community = community.m) WHERE m IN (SELECT m FROM t_left);
+DELETE FROM community WHERE m IN (SELECT m FROM t_left) AND size = 0;
+DELETE FROM run WHERE c = (SELECT c FROM corpus WHERE name = :corpus) AND EXISTS (SELECT 1 FROM t_dead)
+  AND NOT EXISTS (SELECT 1 FROM community WHERE community.r = run.r);
+
 -- 12. Synonyms of the new entities, each pair once, smaller n first.
 INSERT OR REPLACE INTO synonym
   SELECT min(a.n, b.n), max(a.n, b.n), t.similarity FROM t_synonym AS t CROSS JOIN node AS a ON a.id = t.a CROSS JOIN node AS b ON b.id = t.b WHERE a.n <> b.n;

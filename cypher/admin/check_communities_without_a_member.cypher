@@ -1,0 +1,5 @@
+// Communities that nothing is a member of.
+// params: -
+// columns: wrong
+MATCH (c:Community) WHERE NOT EXISTS { (c)<-[:MEMBER_OF]-() }
+RETURN count(c) AS wrong

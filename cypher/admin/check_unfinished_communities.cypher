@@ -1,0 +1,5 @@
+// Communities that an interrupted build left, visible to nobody; the next build removes them.
+// params: -
+// columns: wrong
+MATCH (c:HiddenCommunity) WHERE c.level >= 0
+RETURN count(c) AS wrong

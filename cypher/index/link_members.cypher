@@ -1,0 +1,17 @@
+// MEMBER_OF: nodes and the communities of theirs that are not visible yet.
+// params: rows
+// columns: -
+UNWIND $rows AS row
+MATCH (c:HiddenCommunity {id: row.community})
+CALL (row) {
+  MATCH (n:Entity {id: row.id})
+  RETURN n
+  UNION ALL
+  MATCH (n:Chunk {id: row.id})
+  RETURN n
+  UNION ALL
+  MATCH (n:Statement {id: row.id})
+  RETURN n
+}
+MERGE (n)-[r:MEMBER_OF]->(c)
+SET r.level = row.level

@@ -1,0 +1,16 @@
+// Summaries that are not visible yet, and SUMMARISES: of communities that may not be visible yet either.
+// params: rows
+// columns: -
+UNWIND $rows AS row
+MERGE (s:HiddenSummary {id: row.id})
+SET s.corpus = row.corpus, s.run = row.run, s.level = row.level, s.text = row.text, s.input_hash = row.input_hash,
+    s.vector = row.vector, s.parts = size(row.parts)
+WITH s, row
+CALL (row) {
+  MATCH (c:Community {id: row.community})
+  RETURN c
+  UNION ALL
+  MATCH (c:HiddenCommunity {id: row.community})
+  RETURN c
+}
+MERGE (s)-[:SUMMARISES]->(c)

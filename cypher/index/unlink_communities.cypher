@@ -1,0 +1,6 @@
+// PART_OF of some communities goes.
+// params: ids
+// columns: -
+UNWIND $ids AS id
+MATCH (c:Community {id: id})-[r:PART_OF]->()
+DELETE r

@@ -1,0 +1,152 @@
+"""The graph of what is alike: every row joined to its nearest rows, all pairs for few rows, cells of close rows for many."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.algorithms import check
+from hlgraph.errors import InputError
+from hlgraph.subgraph import Csr
+
+EXACT = 10_000
+"""Up to so many rows all pairs are looked at."""
+_BLOCK = 512
+_PROBES = 24
+_SAMPLE = 64
+_ROUNDS = 4
+
+
+class _Found(NamedTuple):
+    """Pairs: a row, one of its nearest rows, and their cosine."""
+
+    rows: NDArray[np.intp]
+    near: NDArray[np.intp]
+    cosines: NDArray[np.float32]
+
+
+def similarity_graph(
+    rows: NDArray[np.float32],
+    *,
+    k: int = 10,
+    threshold: float = 0.5,
+    only: NDArray[np.intp] | None = None,
+    rng: np.random.Generator | None = None,
+    exact: int = EXACT,
+) -> Csr:
+    """Edges between each row and its ``k`` nearest rows at or above a cosine: ``w_ij = s_ij`` where ``s_ij >= tau``.
+
+    Two rows are joined when either is among the nearest of the other. Up to ``exact`` rows the nearest are exact, in
+    O(n^2 d) time and bounded memory. Beyond that rows are put into about sqrt(n) cells of close rows, and each row looks at
+    the 24 nearest cells: O(n sqrt(n) d), most of the nearest, nearly all where groups are tight.
+
+    Parameters
+    ----------
+    rows : unit rows of shape (n, d)
+    only : join these rows only (to any row); None: all
+    rng : draws the cells; needed beyond ``exact`` rows
+
+    Returns
+    -------
+    CSR of shape (n, n), float32, symmetric, no loops.
+
+    Raises InputError for a ``k`` or threshold out of its bounds, and where ``rng`` is needed and missing.
+
+    Examples
+    --------
+    >>> similarity_graph(np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+
+    References
+    ----------
+    GraphMPA, section 3.1, Eq. 1 and 3, Algorithm 1.
+    """
+    check.positive("k", k)
+    check.positive("threshold", threshold)
+    wanted = np.arange(len(rows)) if only is None else np.unique(only)
+    if len(rows) <= exact:
+        found = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
+    else:
+        if rng is None:
+            raise InputError(f"{len(rows)} rows are more than the {exact} of which all pairs are looked at; give rng")
+        found = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng)
+    shape = (len(rows), len(rows))
+    half = sp.csr_array((found.cosines, (found.rows, found.near)), shape=shape, dtype=np.float32)
+    graph = sp.csr_array(half.maximum(half.T))
+    graph.sort_indices()
+    return graph
+
+
+def _nearest(
+    rows: NDArray[np.float32], wanted: NDArray[np.intp], among: NDArray[np.intp], *, k: int, threshold: float
+) -> _Found:
+    """The ``k`` nearest of ``among`` of each row; equal cosines by the lower row."""
+    parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    base = rows[among]
+    for start in range(0, len(wanted), _BLOCK):
+        block = wanted[start : start + _BLOCK]
+        cosines = rows[block] @ base.T
+        cosines[block[:, None] == among[None, :]] = -np.inf
+        if cosines.shape[1] > k:
+            # All above the k-th highest, and those equal to it: which of the equal ones stay is decided below.
+            least = np.partition(cosines, -k, axis=1)[:, -k][:, None]
+            cosines[cosines < least] = -np.inf
+        row, column = np.nonzero(cosines >= threshold)
+        values = cosines[row, column]
+        order = np.lexsort((column, -values, row))
+        row, column, values = row[order], column[order], values[order]
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        keep = place < k
+        parts.append(_Found(block[row[keep]], among[column[keep]], values[keep].astype(np.float32)))
+    return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _by_cells(
+    rows: NDArray[np.float32], wanted: NDArray[np.intp], *, k: int, threshold: float, rng: np.random.Generator
+) -> _Found:
+    """The nearest among the rows of the nearest cells; a cell is the rows closest to one centre."""
+    count = max(2, round(len(rows) ** 0.5))
+    centres = _centres(rows, count, rng)
+    cell = _closest(rows, centres, 1)[:, 0]
+    order = np.argsort(cell, kind="stable")
+    starts = np.searchsorted(cell[order], np.arange(count + 1))
+    reach = _closest(rows[wanted], centres, min(_PROBES, count))
+    parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    # Rows of one cell look at the cells that most of them would: together, in one product.
+    own = cell[wanted]
+    for name in np.unique(own):
+        inside = np.flatnonzero(own == name)
+        cells, votes = np.unique(reach[inside], return_counts=True)
+        chosen = cells[np.lexsort((cells, -votes))][:_PROBES]
+        among = np.sort(
+            np.concatenate([order[starts[item] : starts[item + 1]] for item in {*chosen.tolist(), int(name)}])
+        )
+        parts.append(_nearest(rows, wanted[inside], among, k=k, threshold=threshold))
+    return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Centres of cells: a few rounds of k-means on the sphere, over a sample of the rows."""
+    sample = rows[np.sort(rng.choice(len(rows), size=min(len(rows), count * _SAMPLE), replace=False))]
+    centres = sample[np.sort(rng.choice(len(sample), size=count, replace=False))].copy()
+    for _ in range(_ROUNDS):
+        nearest = _closest(sample, centres, 1)[:, 0]
+        ones = sp.csr_array(
+            (np.ones(len(sample), np.float32), (nearest, np.arange(len(sample)))), shape=(count, len(sample))
+        )
+        sums = np.asarray(ones @ sample, dtype=np.float32)
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(length > 0, sums / np.maximum(length, 1e-12), centres).astype(np.float32)
+    return centres
+
+
+def _closest(rows: NDArray[np.float32], centres: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """The ``count`` closest centres of each row, shape (rows, count)."""
+    found = np.empty((len(rows), count), dtype=np.intp)
+    for start in range(0, len(rows), _BLOCK):
+        cosines = rows[start : start + _BLOCK] @ centres.T
+        found[start : start + _BLOCK] = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+    return found

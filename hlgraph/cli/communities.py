@@ -1,0 +1,122 @@
+"""hlgraph communities: build and list the communities of a corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Corpus, Json, State, show_help
+
+if TYPE_CHECKING:
+    from hlgraph.stores.derived import Run
+
+app = typer.Typer(
+    help="Build and list the communities of a corpus.", invoke_without_command=True, rich_markup_mode=None
+)
+Shape = Annotated[
+    str,
+    typer.Option(
+        metavar="SHAPE", help="The graph: entity_entity, entity_passage (with chunks) or statement_entity_chunk."
+    ),
+]
+
+
+@app.callback()
+def _communities(context: typer.Context) -> None:
+    show_help(context)
+
+
+@app.command("build")
+def build(
+    context: typer.Context,
+    corpus: Corpus = None,
+    shape: Shape = "entity_entity",
+    resolution: Annotated[float, typer.Option(metavar="R", help="Above 1 more and smaller communities.")] = 1.0,
+    max_size: Annotated[
+        int, typer.Option(metavar="N", help="The most members of a community of the finest level.")
+    ] = 100,
+    max_levels: Annotated[int, typer.Option(metavar="N", help="So many levels at most.")] = 4,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same communities.")] = 0,
+    json: Json = False,
+) -> None:
+    """Find the communities of a corpus by the Leiden algorithm, and store them with their levels.
+
+    On Neo4j with Graph Data Science the server finds them, else this process does (extra communities). The same again
+    changes nothing. A later ingest or delete makes them stale: build again.
+
+    \b
+    Examples:
+      hlgraph communities build
+      hlgraph communities build --shape entity_passage --max-size 50 --json
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        built = graph.communities.build(
+            shape, resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed
+        )
+    if json:
+        counts = {"communities": list(built.communities), **built.saved._asdict(), "is_unchanged": built.is_unchanged}
+        print_json({"run": _tree(built.run), **counts})
+        return
+    for level, count in enumerate(built.communities):
+        say(f"level {level}: {count} communities")
+    if built.is_unchanged:
+        say(f"unchanged: they were built from version {built.run.version} of the corpus with the same parameters")
+    else:
+        say(f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept; by {built.run.by}")
+
+
+@app.command("list")
+def list_communities(
+    context: typer.Context,
+    corpus: Corpus = None,
+    shape: Shape = "entity_entity",
+    level: Annotated[
+        int | None, typer.Option(metavar="N", help="This level alone; 0 is the finest.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Communities at most.")] = 25,
+    names: Annotated[int, typer.Option(metavar="N", help="Names of members shown of each.")] = 10,
+    json: Json = False,
+) -> None:
+    """List the stored communities of a corpus: the finest level first, in it the largest.
+
+    \b
+    Examples:
+      hlgraph communities list
+      hlgraph communities list --level 1 --k 5 --json
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        found = graph.communities.find(shape, level=level, k=k, names=names)
+    if json:
+        items = [
+            {
+                "id": item.id,
+                "level": item.level,
+                "size": item.size,
+                "parent_id": item.parent_id,
+                "names": list(found.names.get(item.id, ())),
+            }
+            for item in found.communities
+        ]
+        print_json({"run": None if found.run is None else _tree(found.run), "communities": items})
+        return
+    if found.run is None:
+        say(f"no communities were built over {shape}; next: hlgraph communities build --shape {shape}")
+        return
+    if found.run.is_stale:
+        say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph communities build")
+    for item in found.communities:
+        say(f"level {item.level}, {item.size} members: {', '.join(found.names.get(item.id, ()))}  ({item.id})")
+
+
+def _tree(run: Run) -> dict[str, object]:
+    names = ("name", "version", "parameters", "levels", "by", "is_stale")
+    return {name: getattr(run, name) for name in names}
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app, name="communities")

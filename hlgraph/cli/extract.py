@@ -1,0 +1,130 @@
+"""hlgraph extract export, hlgraph extract import."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.ingest import Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.plan import ChatName
+from hlgraph.cli.state import Corpus, Json, State, show_help
+
+if TYPE_CHECKING:
+    from hlgraph.batches import BatchReport
+    from hlgraph.client import HLGraph, IngestOptions
+
+Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The batch file to write.", show_default=False)]
+Results = Annotated[
+    list[Path],
+    typer.Option("--results", metavar="FILE", help="What the provider wrote; may be given again.", show_default=False),
+]
+extract_app = typer.Typer(
+    name="extract",
+    help="Extract by batches of a provider, which cost half.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+@extract_app.callback()
+def _show(context: typer.Context) -> None:
+    show_help(context)
+
+
+def _opened(context: typer.Context, corpus: str | None, chat: str | None) -> HLGraph:
+    from hlgraph.client import connect
+
+    state: State = context.obj
+    settings = state.settings(corpus)
+    return connect(settings if chat is None else replace(settings, models=replace(settings.models, chat=chat)))
+
+
+def _options(format_: str | None, map_: list[str] | None, encoding: str | None, chunked: bool) -> IngestOptions:
+    from hlgraph.client import IngestOptions
+
+    return IngestOptions(
+        format=format_, mapping=pairs(map_ or []), encoding=encoding, extract="chat", is_chunked=chunked
+    )
+
+
+def _finish(report: BatchReport, lines: list[str], *, is_json: bool) -> None:
+    if is_json:
+        tree = asdict(report)
+        tree["failed"] = [{"uri": item.uri, "error": item.error} for item in report.failed]
+        print_json(tree)
+    else:
+        say(f"sources: {report.sources:,} to extract, {len(report.failed):,} failed", f"chunks: {report.chunks:,}")
+        say(*lines, *(f"failed: {item.error}" for item in report.failed))
+    if report.failed or report.refused:
+        raise typer.Exit(1)
+
+
+def export(
+    context: typer.Context,
+    paths: Paths,
+    out: Out,
+    corpus: Corpus = None,
+    chat: ChatName = None,
+    format_: Format = None,
+    map_: Map = None,
+    encoding: Encoding = None,
+    chunked: Chunked = False,
+    json: Json = False,
+) -> None:
+    """Write the next calls of an extraction into a batch file.
+
+    The file is for OpenAI's batches, a request a line. A chunk needs two calls, the second after the first: export, have the
+    batch made, import its results, and do so once more; then ingest with --extract chat finds every reply. Give the same
+    sources and options each time. No key is needed.
+
+    \b
+    Example:
+      hlgraph extract export docs/ --out batch.jsonl --chat openai:gpt-4o-mini
+    """
+    with _opened(context, corpus, chat) as graph:
+        report = graph.batches.export(list(paths), _options(format_, map_, encoding, chunked), path=out)
+    next_ = "have it made, then: hlgraph extract import" if report.calls else "next: hlgraph ingest --extract chat"
+    _finish(report, [f"calls: {report.calls:,} in {out}", next_], is_json=json)
+
+
+def import_(
+    context: typer.Context,
+    paths: Paths,
+    results: Results,
+    corpus: Corpus = None,
+    chat: ChatName = None,
+    format_: Format = None,
+    map_: Map = None,
+    encoding: Encoding = None,
+    chunked: Chunked = False,
+    json: Json = False,
+) -> None:
+    """Keep the results of a batch, so that an ingest pays nothing for them.
+
+    They are entered in the ledger once, at half the price. A result that cannot be used is exported again, and the exit code
+    is 1.
+
+    \b
+    Example:
+      hlgraph extract import docs/ --results output.jsonl --chat openai:gpt-4o-mini
+    """
+    with _opened(context, corpus, chat) as graph:
+        report = graph.batches.take(list(paths), _options(format_, map_, encoding, chunked), results=results)
+    lines = [
+        f"results: {report.calls:,} kept, {report.known:,} known before, {report.refused:,} refused, "
+        f"{report.unknown:,} of other sources",
+        f"calls without a result: {report.waiting:,}",
+        "next: hlgraph extract export, until no call is left",
+    ]
+    _finish(report, lines, is_json=json)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    extract_app.command("export")(export)
+    extract_app.command("import")(import_)
+    app.add_typer(extract_app)

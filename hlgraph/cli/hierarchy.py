@@ -1,0 +1,115 @@
+"""hlgraph hierarchy: build and list the summaries above the chunks of a corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+
+if TYPE_CHECKING:
+    from hlgraph.stores.derived import Run
+
+app = typer.Typer(
+    help="Build and list the summaries above the chunks of a corpus.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _hierarchy(context: typer.Context) -> None:
+    show_help(context)
+
+
+@app.command("build")
+def build(
+    context: typer.Context,
+    corpus: Corpus = None,
+    layers: Annotated[int, typer.Option(metavar="N", help="The chunks, and the layers of summaries above them.")] = 3,
+    threshold: Annotated[float, typer.Option(metavar="COSINE", help="The least similarity of two neighbours.")] = 0.5,
+    max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are divided.")] = 10,
+    summaries: Annotated[
+        str, typer.Option(metavar="HOW", help="chat (by the chat model), extractive, or auto: chat where there is one.")
+    ] = "auto",
+    whole: Annotated[bool, typer.Option("--whole", help="Cluster everything anew.")] = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    json: Json = False,
+) -> None:
+    """Build the summaries that --strategy hierarchy searches, or bring them to the present state of the corpus.
+
+    Only what a change touched is summarised again. Needs the extra communities.
+
+    \b
+    Examples:
+      hlgraph hierarchy build
+      hlgraph hierarchy build --summaries extractive --json
+    """
+    from hlgraph.hierarchy import HierarchyQuery
+
+    state: State = context.obj
+    query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size)
+    with state.open(corpus) as graph:
+        built = graph.hierarchy.build(query, summaries=summaries, is_whole=whole, budget=budget_of(max_tokens, max_usd))
+    if json:
+        counts = {"chunks": built.chunks, "summaries": list(built.communities), "written": built.written}
+        states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
+        print_json({"run": _tree(built.run), **counts, **states})
+        return
+    say(f"layer 0: {built.chunks} chunks")
+    for layer, count in enumerate(built.communities, 1):
+        say(f"layer {layer}: {count} summaries")
+    if built.is_unchanged:
+        say(f"unchanged: they were built from version {built.run.version} of the corpus with the same parameters")
+    else:
+        say(f"{built.written} written, {built.kept} kept")
+
+
+@app.command("list")
+def list_summaries(
+    context: typer.Context,
+    corpus: Corpus = None,
+    level: Annotated[
+        int | None, typer.Option(metavar="N", help="This level alone; 0 is the finest.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Summaries at most.")] = 25,
+    json: Json = False,
+) -> None:
+    """List the stored summaries of a corpus: the highest level first, in it those of most chunks.
+
+    \b
+    Examples:
+      hlgraph hierarchy list
+      hlgraph hierarchy list --level 0 --k 5 --json
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        found = graph.hierarchy.find(level=level, k=k)
+    if json:
+        items = [
+            {"id": summary.id, "level": summary.level, "chunks": community.size, "text": summary.text}
+            for summary, community in found.summaries
+        ]
+        run = None if found.run is None else _tree(found.run)
+        print_json({"run": run, "waiting": found.waiting, "summaries": items})
+        return
+    if found.run is None:
+        say("no hierarchy was built; next: hlgraph hierarchy build")
+        return
+    if found.run.is_stale:
+        say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph hierarchy build")
+    for summary, community in found.summaries:
+        say(f"level {summary.level}, {community.size} chunks: {' '.join(summary.text.split())}")
+
+
+def _tree(run: Run) -> dict[str, object]:
+    names = ("name", "version", "parameters", "levels", "by", "is_stale")
+    return {name: getattr(run, name) for name in names}
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app, name="hierarchy")

@@ -1,0 +1,79 @@
+"""hlgraph ledger."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Corpus, Json, State
+
+if TYPE_CHECKING:
+    from hlgraph.models.ledger import Spent
+
+By = Annotated[
+    Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="What one line is about.")
+]
+
+
+def money(usd: float | None) -> str:
+    """Dollars as people read them; a price that nobody has named is said."""
+    return "price unknown" if usd is None else f"{usd:,.4f} USD"
+
+
+def _line(item: Spent) -> str:
+    # Nothing that was paid is nothing to put a price on.
+    cost = money(item.usd if item.calls else 0.0)
+    more = [
+        f"{count} {what}"
+        for count, what in (
+            (item.unpriced_calls if item.usd is not None else 0, "of them without a known price"),
+            (item.estimated_calls, "with estimated tokens"),
+            (item.kept_calls, "answered from kept replies"),
+            (item.unfinished_calls, "never ended, so perhaps paid"),
+        )
+        if count
+    ]
+    text = (
+        f"{item.name or '-'}: {item.calls:,} calls, {item.input_tokens:,} tokens in, {item.output_tokens:,} out, {cost}"
+    )
+    return f"{text}; {', '.join(more)}" if more else text
+
+
+def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json: Json = False) -> None:
+    """What calls of chat models have cost.
+
+    Every call stands in the ledger from before it is made, with its tokens and its price as soon as it ends. Prices are
+    those of models.prices in the settings, then those that come with hlgraph; what has no known price is said.
+
+    \b
+    Examples:
+      hlgraph ledger
+      hlgraph ledger --by source --corpus news
+      hlgraph ledger --by corpus --json
+    """
+    from hlgraph.models.ledger import total
+    from hlgraph.models.prices import price_list
+
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        lines = graph.ledger(by)
+    known = price_list()
+    if json:
+        prices = {"date": known.date, "source": known.source}
+        print_json({"by": by, "lines": [asdict(item) for item in lines], "all": asdict(total(lines)), "prices": prices})
+        return
+    if not lines:
+        say("no chat model was called")
+        return
+    say(*(_line(item) for item in lines))
+    if len(lines) > 1:
+        say(_line(total(lines)))
+    say(f"prices: your own, else {known.source} ({known.date})")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ledger")(ledger)

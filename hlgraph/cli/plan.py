@@ -1,0 +1,96 @@
+"""hlgraph plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.ingest import Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.ledger import money
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Corpus, Json, State
+
+if TYPE_CHECKING:
+    from hlgraph.planning import Plan
+
+ChatName = Annotated[
+    str | None,
+    typer.Option(
+        "--chat",
+        metavar="NAME",
+        help="The chat model to plan for, such as openai:gpt-4o-mini (also HLGRAPH_CHAT).",
+        show_default=False,
+    ),
+]
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """A plan for people."""
+    hours, rest = divmod(round(plan.seconds), 3600)
+    basis = (
+        f"measured on {plan.measured_calls:,} calls of this model in the ledger"
+        if plan.measured_calls
+        else "rough: the ledger holds too few calls of this model; ingest a part with --max-tokens, and plan again"
+    )
+    lines = [
+        f"sources: {plan.sources:,} to extract, {plan.unchanged:,} unchanged, {len(plan.failed):,} failed",
+        f"chunks: {plan.chunks:,}",
+        f"calls: {plan.calls:,} of {plan.model}, {plan.kept_calls:,} more answered from kept replies",
+        f"tokens: {plan.input_tokens:,} in, {plan.output_tokens:,} out",
+        f"money: {money(plan.usd)}",
+        f"time: {hours} h {rest // 60} min {rest % 60} s",
+        basis,
+    ]
+    lines.extend(f"failed: {item.error}" for item in plan.failed)
+    return lines
+
+
+def plan(
+    context: typer.Context,
+    paths: Paths,
+    corpus: Corpus = None,
+    chat: ChatName = None,
+    format_: Format = None,
+    map_: Map = None,
+    encoding: Encoding = None,
+    chunked: Chunked = False,
+    json: Json = False,
+) -> None:
+    """What an ingest by the chat model would cost, before anything is spent.
+
+    Reads and cuts the sources, fills the prompts, and looks into the store, the kept replies and the ledger. Nothing is
+    asked or written, and no key is needed. The calls of other models (embedding) are not in it.
+
+    \b
+    Examples:
+      hlgraph plan docs/ --chat openai:gpt-4o-mini
+      hlgraph plan articles.jsonl.gz --map text=body --corpus news --json
+    """
+    from dataclasses import replace
+
+    from hlgraph.client import IngestOptions, connect
+
+    state: State = context.obj
+    settings = state.settings(corpus)
+    if chat is not None:
+        settings = replace(settings, models=replace(settings.models, chat=chat))
+    options = IngestOptions(
+        format=format_, mapping=pairs(map_ or []), encoding=encoding, extract="chat", is_chunked=chunked
+    )
+    with connect(settings) as graph:
+        found = graph.plan(list(paths), options=options)
+    if json:
+        tree = asdict(found)
+        tree["failed"] = [{"uri": item.uri, "error": item.error} for item in found.failed]
+        print_json(tree)
+    else:
+        say(*plan_lines(found))
+    if found.failed:
+        raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan")(plan)

@@ -1,0 +1,110 @@
+"""Communities of a corpus: found by Leiden over one of its graphs, and kept with their levels until the next run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hlgraph.errors import StoreError, UnknownNameError
+from hlgraph.persist import finish
+from hlgraph.records import Community
+from hlgraph.stores.clustering import ProcessClusterer, pulled
+from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id, run_named
+from hlgraph.stores.protocols import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What building did.
+
+    Attributes
+    ----------
+    run : what is stored now
+    communities : how many of each level, the finest first
+    saved : how many were added, removed and kept
+    is_unchanged : the same was stored already, so nothing was done
+    """
+
+    run: Run
+    communities: tuple[int, ...]
+    saved: Saved
+    is_unchanged: bool = False
+
+
+def derived_store(stores: Stores) -> DerivedStore:
+    """What keeps derived data. Raises StoreError where nothing does."""
+    if stores.derived is None:
+        raise StoreError("this pair of stores keeps no derived data; open it with hlgraph.connect")
+    return stores.derived
+
+
+def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Built:
+    """Find the communities of a corpus and store them in the place of those of the same shape; finishes interrupted changes first.
+
+    From the same version of the corpus with the same parameters nothing is done. Takes the time of Leiden, nearly linear in
+    the edges of the graph, and writes only the communities that there were not before.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such corpus.
+    StoreLockedError
+        Another process is writing.
+    MissingExtraError
+        Leiden would run in process, and the extra ``communities`` is not installed.
+    """
+    derived = derived_store(stores)
+    with stores.graph.lock() as pending:
+        for item in pending:
+            finish(item, stores)
+        stats = stores.graph.stats(corpus, has_counts=False)
+        if not stats:
+            raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
+        name = query.shape.value
+        held = run_named(derived, corpus, name=name)
+        if held is not None and not held.is_stale and held.parameters == query.parameters:
+            counts = _counts(derived.communities(corpus, name), held.levels)
+            return Built(held, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
+        clusterer = stores.clusterer or ProcessClusterer(pulled(stores.graph))
+        found = clusterer.cluster(query, corpus=corpus)
+        levels = len(found.communities.levels) if found.ids else 0
+        run = Run(corpus, name, stats[0].version, query.parameters, levels, found.by)
+        made = from_levels(run, found)
+        run = replace(run, stamp=made.stamp)
+        saved = derived.save(run, made)
+        return Built(run, _counts(made.communities, levels), saved)
+
+
+def _counts(communities: Sequence[Community], levels: int) -> tuple[int, ...]:
+    found = np.bincount([item.level for item in communities], minlength=levels)
+    return tuple(int(item) for item in found)
+
+
+def from_levels(run: Run, found: Clustered) -> Made:
+    """The communities of levels, each with its members and the community of the next level that it lies in.
+
+    Level 0 is the finest here, the last row of ``found.communities.levels``: a community lies in one of the next level.
+    """
+    communities: dict[str, Community] = {}
+    members: dict[str, tuple[str, ...]] = {}
+    above: list[str] = []
+    rows = found.communities.levels if found.ids else ()
+    for level, row in zip(range(len(rows) - 1, -1, -1), rows, strict=True):
+        inside: defaultdict[int, list[int]] = defaultdict(list)
+        for place, label in enumerate(row.tolist()):
+            inside[label].append(place)
+        names: list[str] = [""] * len(row)
+        for places in inside.values():
+            own = tuple(found.ids[place] for place in places)
+            name = community_id(run, level, members=own)
+            parent = above[places[0]] if above else None
+            communities[name] = Community(name, run.corpus, level, len(own), parent)
+            members[name] = own
+            for place in places:
+                names[place] = name
+        above = names
+    ordered = sorted(communities.values(), key=lambda item: (item.level, item.id))
+    return Made(ordered, members)

@@ -1,0 +1,334 @@
+"""The hierarchy of summaries over the chunks of a corpus (GraphMPA), kept up by rebuilding only what a change touched.
+
+Layer 0 is the chunks. They are joined by similarity, communities of close ones are summarised, and the summaries are the
+next layer, up to the number of layers. A community of level n holds the chunks below it, so that what is deleted leaves all
+levels at once, and its summary with it. A chunk that is close to none is a community of its own without a summary.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.communities import extended, leiden
+from hlgraph.algorithms.neighbours import similarity_graph
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.ids import checksum, content_id
+from hlgraph.index.communities import derived_store
+from hlgraph.index.embed import check_model
+from hlgraph.index.summaries import Group, Summariser
+from hlgraph.models.seams import Embedder
+from hlgraph.persist import finish
+from hlgraph.records import Community, Kind, Summary
+from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
+from hlgraph.stores.protocols import Scope, Stores
+
+_LOG = logging.getLogger(__name__)
+RUN = "hierarchy"
+"""The name of the run."""
+_NEW = 0.2
+"""From this share of new chunks on, everything is clustered anew: what is kept would fit too badly."""
+_BATCH = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyQuery:
+    """How the layers are made; the defaults are the paper's where it has one.
+
+    Attributes
+    ----------
+    layers : the chunks and the layers of summaries above them; the paper finds 2 or 3 best
+    neighbours : edges of a node, to its nearest
+    threshold : the least cosine of an edge (tau)
+    max_size : communities above it are divided, as a summary holds only so much; the paper has none
+    seed : the same corpus, parameters and seed give the same layers
+
+    Raises InputError for a value out of its bounds.
+
+    References
+    ----------
+    GraphMPA, section 3.1, Algorithm 1; section 4.3 (layers).
+    """
+
+    layers: int = 3
+    neighbours: int = 10
+    threshold: float = 0.5
+    max_size: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check.positive("threshold", self.threshold)
+        for name, least, most in (
+            ("layers", 2, 6),
+            ("neighbours", 1, 1_000),
+            ("max_size", 2, 1_000),
+            ("seed", 0, 1 << 31),
+        ):
+            if not least <= getattr(self, name) <= most:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be from {least} to {most}")
+        if self.threshold > 1:
+            raise InputError(f"threshold is {self.threshold}; a cosine is at most 1")
+
+    def parameters(self, summariser: Summariser) -> str:
+        """All that the result depends on beside the corpus, in one line."""
+        return (
+            f"layers={self.layers} neighbours={self.neighbours} threshold={self.threshold:g} max_size={self.max_size} "
+            f"seed={self.seed} summaries={summariser.fingerprint}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltHierarchy:
+    """What building did.
+
+    Attributes
+    ----------
+    run : what is stored now
+    chunks : how many there are
+    communities : of two or more, by level
+    written : how many summaries were written
+    kept : how many were taken over, since what they rest on is the same
+    is_unchanged : the same was stored already, so nothing was done
+    is_whole : everything was clustered anew
+    """
+
+    run: Run
+    chunks: int = 0
+    communities: tuple[int, ...] = ()
+    written: int = 0
+    kept: int = 0
+    saved: Saved = field(default_factory=lambda: Saved(0, 0, 0))
+    is_unchanged: bool = False
+    is_whole: bool = True
+
+
+class _Node(NamedTuple):
+    """A node of a layer: its key, the chunks below it, its vector, and the community that it was in after the last run.
+
+    Of a summary also the community that it is about, its text, and its parts.
+    """
+
+    key: str
+    chunk_ids: tuple[str, ...]
+    vector: NDArray[np.float32]
+    was_in: str = ""
+    about: str = ""
+    text: str = ""
+    parts: tuple[str, ...] = ()
+
+
+class _Grouped(NamedTuple):
+    """The nodes of a community, and the community of the last run that it continues; empty for a new one."""
+
+    continues: str
+    nodes: list[_Node]
+
+
+class _Last(NamedTuple):
+    """The last run: the community of level 0 of each chunk, the parent of each community, the summaries by id."""
+
+    of_chunk: dict[str, str]
+    parents: dict[str, str]
+    summaries: dict[str, Summarised]
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a build needs everywhere, and what it has made so far."""
+
+    corpus: str
+    query: HierarchyQuery
+    run: Run
+    stores: Stores
+    embedder: Embedder
+    summariser: Summariser
+    last: _Last
+    communities: list[Community]
+    members: dict[str, tuple[str, ...]]
+    summaries: list[Summarised]
+    written: int = 0
+
+
+def build_hierarchy(
+    corpus: str,
+    query: HierarchyQuery,
+    *,
+    stores: Stores,
+    embedder: Embedder,
+    summariser: Summariser,
+    is_whole: bool = False,
+) -> BuiltHierarchy:
+    """Build the layers of a corpus, or bring them to its present state; finishes interrupted changes first.
+
+    From the same version of the corpus with the same parameters nothing is done. After a change new chunks join the
+    communities that they are closest to, and only communities with other members than before are summarised again: the cost
+    of a model follows what changed. From 20 % of new chunks on, with other parameters, or when ``is_whole`` says so, all is
+    clustered anew; even then a summary of the same chunks by the same summariser is taken over.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such corpus.
+    ModelMismatchError
+        The corpus was embedded by another model.
+    StoreLockedError
+        Another process is writing.
+    MissingExtraError
+        The extra ``communities`` is not installed.
+    ModelError
+        As the summariser raises it; then nothing is stored.
+    """
+    derived = derived_store(stores)
+    with stores.graph.lock() as pending:
+        for item in pending:
+            finish(item, stores)
+        stats = stores.graph.stats(corpus, has_counts=False)
+        if not stats:
+            raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
+        check_model(stats, embedder)
+        parameters = query.parameters(summariser)
+        held = run_named(derived, corpus, name=RUN)
+        is_same = held is not None and held.parameters == parameters
+        if held is not None and is_same and not held.is_stale and not is_whole:
+            return _unchanged(held, derived)
+        run = Run(corpus, RUN, stats[0].version, parameters, query.layers - 1, summariser.fingerprint)
+        last = _read_last(derived, corpus)
+        chunks = _chunks(corpus, stores, last=last if is_same and not is_whole else None)
+        work = _Work(corpus, query, run, stores, embedder, summariser, last, [], {}, [])
+        is_new = sum(not item.was_in for item in chunks) > _NEW * len(chunks)
+        _build(work, [item._replace(was_in="") for item in chunks] if is_new else chunks)
+        made = Made(sorted(work.communities, key=lambda item: (item.level, item.id)), work.members, work.summaries)
+        run = replace(run, stamp=made.stamp)
+        saved = derived.save(run, made)
+        counts = _counts(work.summaries, query.layers - 1)
+        kept = len(work.summaries) - work.written
+        return BuiltHierarchy(run, len(chunks), counts, work.written, kept, saved, is_whole=is_new or not is_same)
+
+
+def _unchanged(held: Run, derived: DerivedStore) -> BuiltHierarchy:
+    found = derived.summaries(held.corpus, RUN).items
+    chunks = sum(item.size for item in derived.communities(held.corpus, RUN, level=0))
+    return BuiltHierarchy(held, chunks, _counts(found, held.levels), kept=len(found), is_unchanged=True, is_whole=False)
+
+
+def _counts(summaries: Sequence[Summarised], levels: int) -> tuple[int, ...]:
+    return tuple(int(item) for item in np.bincount([item.summary.level for item in summaries], minlength=levels))
+
+
+def _read_last(derived: DerivedStore, corpus: str) -> _Last:
+    found = derived.communities(corpus, RUN)
+    members = derived.members([item.id for item in found if item.level == 0])
+    return _Last(
+        {item.id: name for name, some in members.items() for item in some},
+        {item.id: item.parent_id for item in found if item.parent_id},
+        {item.summary.id: item for item in derived.summaries(corpus, RUN).items},
+    )
+
+
+def _chunks(corpus: str, stores: Stores, *, last: _Last | None) -> list[_Node]:
+    """The chunks that have a vector, by id; with the communities that they were in, where the last run counts."""
+    wanted = sorted(item.id for item in stores.graph.find(Kind.CHUNK, Scope(corpus)))
+    of_chunk = last.of_chunk if last is not None else {}
+    nodes: list[_Node] = []
+    for start in range(0, len(wanted), _BATCH):
+        ids, matrix = stores.vectors.vectors(Kind.CHUNK, corpus, ids=wanted[start : start + _BATCH])
+        nodes += [_Node(name, (name,), row, of_chunk.get(name, "")) for name, row in zip(ids, matrix, strict=True)]
+    return nodes
+
+
+def _build(work: _Work, nodes: list[_Node]) -> None:
+    """Level by level: cluster the nodes, summarise, and go on with the summaries."""
+    for level in range(work.query.layers - 1):
+        if not nodes:
+            break
+        groups = _grouped(nodes, work.query)
+        made = [_community(work, level, group=group.nodes) for group in groups]
+        parents = {node.about: item.id for item, group in zip(made, groups, strict=True) for node in group.nodes}
+        work.communities = [
+            replace(item, parent_id=parents[item.id]) if item.id in parents else item for item in work.communities
+        ]
+        work.communities += made
+        nodes = _summarise(work, [pair for pair in zip(made, groups, strict=True) if len(pair[1].nodes) > 1])
+
+
+def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
+    """The communities of a layer. Nodes that were in one stay there; of the others each joins one, or some form a new one."""
+    names = sorted({node.was_in for node in nodes if node.was_in})
+    place = {name: at for at, name in enumerate(names)}
+    labels = np.array([place.get(node.was_in, -1) for node in nodes], dtype=np.int64)
+    new = np.flatnonzero(labels < 0)
+    graph = similarity_graph(
+        np.stack([node.vector for node in nodes]),
+        k=query.neighbours,
+        threshold=query.threshold,
+        only=new,
+        rng=np.random.default_rng(query.seed),
+    )
+    if len(new) == len(nodes):
+        found = leiden(graph, max_size=query.max_size, seed=query.seed).finest
+    else:
+        found = extended(graph, labels, max_size=query.max_size, seed=query.seed)
+    inside: defaultdict[int, list[_Node]] = defaultdict(list)
+    for node, label in zip(nodes, found.tolist(), strict=True):
+        inside[label].append(node)
+    return [_Grouped(names[label] if label < len(names) else "", inside[label]) for label in sorted(inside)]
+
+
+def _community(work: _Work, level: int, *, group: Sequence[_Node]) -> Community:
+    members = tuple(sorted({name for node in group for name in node.chunk_ids}))
+    found = community_id(work.run, level, members=members)
+    work.members[found] = members
+    return Community(found, work.corpus, level, len(members))
+
+
+def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list[_Node]:
+    """A summary of each community, taken over or written; as the nodes of the next layer."""
+    names = [_summary_id(work, *pair) for pair in pairs]
+    missing = [at for at, (name, _) in enumerate(names) if name not in work.last.summaries]
+    groups = [_as_group(work, *pairs[at]) for at in missing]
+    written = work.summariser.summarise(groups, work.corpus, stores=work.stores) if groups else []
+    texts = [item.text for item in written]
+    vectors = work.embedder.embed(texts) if texts else np.empty((0, 0), dtype=np.float32)
+    work.embedder.forget(texts)  # the store keeps the vectors, and they leave it with the summaries
+    work.written += len(written)
+    made = {
+        names[at][0]: Summarised(
+            Summary(names[at][0], work.corpus, item.text, pairs[at][0].level, names[at][1]),
+            pairs[at][0].id,
+            vector,
+            item.parts,
+        )
+        for at, item, vector in zip(missing, written, vectors, strict=True)
+    }
+    nodes: list[_Node] = []
+    for (name, _), (community, group) in zip(names, pairs, strict=True):
+        found = made.get(name) or work.last.summaries[name]
+        work.summaries.append(found)
+        was_in = work.last.parents.get(group.continues, "") if group.continues else ""
+        nodes.append(
+            _Node(name, work.members[community.id], found.vector, was_in, community.id, found.summary.text, found.parts)
+        )
+    _LOG.debug("level %d: %d summaries, %d written", pairs[0][0].level if pairs else 0, len(nodes), len(written))
+    return sorted(nodes, key=lambda node: node.key)
+
+
+def _summary_id(work: _Work, community: Community, group: _Grouped) -> tuple[str, str]:
+    """The id of the summary and the hash of what it is made from: the nodes below, and how it is written."""
+    hashed = checksum(work.summariser.fingerprint, *sorted(node.key for node in group.nodes))
+    return content_id(Kind.SUMMARY, community.id, hashed), hashed
+
+
+def _as_group(work: _Work, community: Community, group: _Grouped) -> Group:
+    mean = np.mean([node.vector for node in group.nodes], axis=0)
+    centre = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), dtype=np.float32)
+    texts = tuple(node.text for node in group.nodes if node.about)
+    parts = sorted({part for node in group.nodes for part in node.parts})
+    return Group(work.members[community.id], centre, texts, tuple(parts))

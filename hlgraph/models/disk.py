@@ -1,0 +1,168 @@
+"""A file of sqlite for what is kept on disk beside the stores: safe for threads, forks and many processes on one file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import filelock
+
+_log = logging.getLogger(__name__)
+_WAIT_SECONDS = 10.0
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_SIDE_FILES = ("-wal", "-shm")
+
+_Result = TypeVar("_Result")
+
+
+class DiskFile:
+    """A file that is made when it is needed, and that work goes on without.
+
+    One that cannot be used (read-only, disk full) is left alone after one warning, and a broken one is put aside and begun
+    anew; neither is ever an error.
+
+    Parameters
+    ----------
+    path : the file; made when it is needed, with its folders
+    schema : statements, parted by ``;``, that make its tables
+    name : what it is called in warnings
+    loss : what is lost while it cannot be used, and the mend, for the warning
+
+    Attributes
+    ----------
+    broken : where a broken file is put
+    """
+
+    def __init__(self, path: Path, schema: str, *, name: str, loss: str) -> None:
+        self.path = path
+        self.broken = path.with_name(f"{path.name}.broken")
+        self.connection: sqlite3.Connection | None = None
+        self._schema = schema
+        self._name = name
+        self._loss = loss
+        self._lock = threading.RLock()
+        self._inode = 0
+        self._process = os.getpid()
+        self._is_disabled = False
+
+    def attempt(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
+        """What ``action`` gives; None where the file cannot be used now, or any more."""
+        with self._lock:
+            for _ in range(2):  # a second time on the file that takes the place of a broken one
+                if self._is_disabled:
+                    return None
+                try:
+                    return action(self._opened())
+                except (sqlite3.Error, OSError) as error:
+                    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the extended part
+                    if code in _BUSY:
+                        _log.info("%s %s is passed over: other processes are writing to it", self._name, self.path)
+                        return None
+                    if code in _CORRUPT and self._put_aside(error):
+                        continue
+                    self._disable(error)
+            return None
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            connection, self.connection = self.connection, None
+            if connection is not None and self._process == os.getpid():
+                connection.close()
+
+    def __del__(self) -> None:
+        """Close the file."""
+        if getattr(self, "connection", None) is not None:
+            self.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._process != os.getpid():
+            # A connection must not be used, and not even be closed, on both sides of a fork.
+            _inherited.append(self.connection)
+            self.connection, self._process = None, os.getpid()
+        if self.connection is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self._exclusively():
+                self.connection = _connect(self.path)
+                self._inode = self.path.stat().st_ino
+                self._prepare(self.connection)
+        return self.connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
+            with writing(connection):
+                for statement in self._schema.split(";"):
+                    connection.execute(statement)
+
+    def _exclusively(self) -> filelock.BaseFileLock:
+        """Held while the file is made or put aside; reading and writing need sqlite's own locks only."""
+        return filelock.FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=_WAIT_SECONDS)
+
+    def _put_aside(self, reason: Exception) -> bool:
+        """Rename a broken file, unless another process has done so already; returns whether a new one may be begun."""
+        self.close()
+        try:
+            with self._exclusively():
+                if self.path.exists() and self.path.stat().st_ino == self._inode:
+                    self.path.replace(self.broken)
+                    for suffix in _SIDE_FILES:
+                        self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                    _log.warning(
+                        "%s %s was broken (%s): it is now %s, and a new one is begun",
+                        self._name,
+                        self.path,
+                        reason,
+                        self.broken.name,
+                    )
+        except OSError:
+            return False
+        return True
+
+    def _disable(self, reason: Exception) -> None:
+        self.close()
+        self._is_disabled = True
+        _log.warning("%s %s cannot be used (%s): %s", self._name, self.path, reason, self._loss)
+
+
+_inherited: list[sqlite3.Connection | None] = []
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """One transaction, which waits for its turn at the beginning and not in the middle."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def erase_traces(connection: sqlite3.Connection) -> bool:
+    """Overwrite what was deleted in the side file too; returns whether that could be done now."""
+    (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not is_busy
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """Bytes of the file that hold something."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)

@@ -1,0 +1,191 @@
+"""DerivedStore on SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+
+from hlgraph.errors import StoreConflictError, StoreError
+from hlgraph.records import Community, Summary
+from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.embedded import told
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.subgraph import KINDS
+
+_RUNS = """
+    SELECT run.name, run.version, run.parameters, run.levels, run.made_by, run.stamp, corpus.version
+    FROM run JOIN corpus USING (c) WHERE corpus.name = ? ORDER BY run.name"""
+_COMMUNITIES = """
+    SELECT m.id, m.level, m.size, p.id FROM corpus JOIN run USING (c) JOIN community AS m USING (r)
+    LEFT JOIN community AS p ON p.m = m.parent
+    WHERE corpus.name = :corpus AND run.name = :name AND (:level IS NULL OR m.level = :level)
+    ORDER BY m.level, m.size DESC, m.id LIMIT :k"""
+_MEMBERS = """
+    SELECT community, id, kind FROM (
+      SELECT m.id AS community, node.id, node.kind, row_number() OVER (PARTITION BY m.m ORDER BY node.id) AS place
+      FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
+      CROSS JOIN member_of ON member_of.community = m.m CROSS JOIN node ON node.n = member_of.node)
+    WHERE place <= :most ORDER BY community, id"""
+_SUMMARIES = """
+    SELECT s.id, s.text, m.level, s.input_hash, m.id, s.vector,
+      (SELECT json_group_array(id) FROM (
+        SELECT node.id FROM rests_on JOIN node ON node.n = rests_on.node WHERE rests_on.summary = s.s ORDER BY node.id))
+    FROM corpus JOIN run USING (c) JOIN summary AS s USING (r) JOIN community AS m ON m.m = s.community
+    WHERE corpus.name = :corpus AND run.name = :name ORDER BY s.id"""
+_ALL = 1 << 62
+
+
+class EmbeddedDerivedStore:
+    """The derived data of one directory; see :class:`hlgraph.stores.derived.DerivedStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept = Kept()
+
+    def runs(self, corpus: str) -> tuple[Run, ...]:
+        """See the protocol."""
+        if not self._database.exists():
+            return ()
+        with mapped(self._database.path):
+            rows = self._database.reader().execute(_RUNS, (corpus,)).fetchall()
+        return tuple(Run(corpus, *row) for row in rows)
+
+    def save(self, run: Run, made: Made) -> Saved:
+        """See the protocol."""
+        with self._database.transaction() as connection:
+            r = _put_run(connection, run)
+            held = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
+            wanted = {item.id: item.size for item in made.communities}
+            # One that lost a member which is there again has the id of what it was: it is written anew.
+            kept = {name for name in wanted if held.get(name) == wanted[name]}
+            _remove(connection, sorted(held.keys() - kept))
+            for item in made.communities:
+                if item.id not in kept:
+                    _add(connection, r, community=item, members=made.members[item.id])
+            _put_summaries(connection, r, made.summaries)
+            connection.executemany(
+                "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
+                ((item.parent_id, item.id) for item in made.communities),
+            )
+            return Saved(len(wanted) - len(kept), len(held.keys() - wanted.keys()), len(kept))
+
+    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+        """See the protocol."""
+        if not self._database.exists():
+            return []
+        values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
+        with mapped(self._database.path), told.sql("list communities", _COMMUNITIES, values=values) as call:
+            rows = self._database.reader().execute(_COMMUNITIES, values).fetchall()
+            call.rows = len(rows)
+        return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
+
+    def summaries(self, corpus: str, name: str) -> Summaries:
+        """See the protocol."""
+        run = run_named(self, corpus, name=name)
+        if run is None:
+            return Summaries((), np.empty((0, 0), dtype=np.float32))
+        held = self._kept.get(run)
+        if held is not None:
+            return held
+        values = {"corpus": corpus, "name": name}
+        with mapped(self._database.path), told.sql("read summaries", _SUMMARIES, values=values) as call:
+            rows = self._database.reader().execute(_SUMMARIES, values).fetchall()
+            call.rows = len(rows)
+        return self._kept.put(
+            run,
+            (
+                Summarised(
+                    Summary(row[0], corpus, row[1], row[2], row[3]),
+                    row[4],
+                    np.frombuffer(row[5], dtype=np.float32),
+                    tuple(json.loads(row[6])),
+                )
+                for row in rows
+            ),
+        )
+
+    def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
+        """See the protocol."""
+        found: dict[str, list[Member]] = {}
+        if ids and self._database.exists():
+            values = {"ids": json.dumps(list(ids)), "most": _ALL if most is None else most}
+            with mapped(self._database.path), told.sql("read members", _MEMBERS, values=values) as call:
+                rows = self._database.reader().execute(_MEMBERS, values).fetchall()
+                call.rows = len(rows)
+            for community, name, kind in rows:
+                found.setdefault(community, []).append(Member(name, KINDS[kind]))
+        return {item: tuple(found[item]) for item in ids if item in found}
+
+
+def _put_run(connection: sqlite3.Connection, run: Run) -> int:
+    row = connection.execute("SELECT c, version FROM corpus WHERE name = ?", (run.corpus,)).fetchone()
+    if row is None or row[1] != run.version:
+        raise StoreConflictError(
+            f"corpus {run.corpus!r} was changed while {run.name!r} was derived from version {run.version}; "
+            "run the same command again"
+        )
+    connection.execute(
+        "INSERT INTO run (c, name, version, parameters, levels, made_by, stamp) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (c, name) "
+        "DO UPDATE SET version = excluded.version, parameters = excluded.parameters, levels = excluded.levels, "
+        "made_by = excluded.made_by, stamp = excluded.stamp",
+        (row[0], run.name, run.version, run.parameters, run.levels, run.by, run.stamp),
+    )
+    found: int = connection.execute("SELECT r FROM run WHERE c = ? AND name = ?", (row[0], run.name)).fetchone()[0]
+    return found
+
+
+def _remove(connection: sqlite3.Connection, ids: list[str]) -> None:
+    _remove_summaries(
+        connection, "community IN (SELECT m FROM community WHERE id IN (SELECT value FROM json_each(?)))", ids
+    )
+    gone = "SELECT m FROM community WHERE id IN (SELECT value FROM json_each(?))"
+    connection.execute(f"DELETE FROM member_of WHERE community IN ({gone})", (json.dumps(ids),))
+    connection.execute("DELETE FROM community WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
+
+
+def _add(connection: sqlite3.Connection, r: int, *, community: Community, members: Sequence[str]) -> None:
+    cursor = connection.execute(
+        "INSERT INTO community (id, r, level, size) VALUES (?, ?, ?, ?)",
+        (community.id, r, community.level, community.size),
+    )
+    count = connection.execute(
+        "INSERT INTO member_of SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
+        (cursor.lastrowid, json.dumps(list(members))),
+    ).rowcount
+    if count != len(members):
+        raise StoreError(f"community {community.id} has members that the corpus has not; run the same command again")
+
+
+def _remove_summaries(connection: sqlite3.Connection, condition: str, ids: list[str]) -> None:
+    values = (json.dumps(ids),)
+    connection.execute(f"DELETE FROM rests_on WHERE summary IN (SELECT s FROM summary WHERE {condition})", values)
+    connection.execute(f"DELETE FROM summary WHERE {condition}", values)
+
+
+def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> None:
+    held = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
+    wanted = {item.summary.id for item in summaries}
+    _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(held - wanted))
+    for item in summaries:
+        if item.summary.id in held:
+            continue
+        cursor = connection.execute(
+            "INSERT INTO summary (id, r, community, text, input_hash, vector) "
+            "SELECT ?, ?, m, ?, ?, ? FROM community WHERE id = ?",
+            (
+                item.summary.id,
+                r,
+                item.summary.text,
+                item.summary.input_hash,
+                np.asarray(item.vector, dtype=np.float32).tobytes(),
+                item.community_id,
+            ),
+        )
+        connection.execute(
+            "INSERT INTO rests_on SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
+            (cursor.lastrowid, json.dumps(list(item.parts))),
+        )

@@ -1,0 +1,120 @@
+"""The graph of one version of a corpus in files that readers map: its nodes, and each relationship as :class:`Links`.
+
+A folder ``graph/<format>-<corpus>-<version>`` beside the database. It is a cache: made by the first reader that needs it,
+left out where it cannot be written, and removed with the version that it is of. It tells nothing about records that are
+gone: a writer removes old versions before it forgets a change, and a reader makes the folder before it looks whether its
+version is still the present one, so that no folder of an old version is filled after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.stores.embedded.array_files import ArrayFiles, mapped_file
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.graph_folder import folder_of
+from hlgraph.stores.embedded.links import BLOCK, Links, OneWay
+
+_COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])
+
+
+Pairs: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float32]]
+"""Links as arrays: from, to, weight."""
+
+
+class GraphFiles(ArrayFiles):
+    """The files of one version of one corpus; what is made is complete under its name, or not there.
+
+    Parameters
+    ----------
+    c, version : number of the corpus, and its version
+    """
+
+    def __init__(self, database: Database, c: int, *, version: int) -> None:
+        super().__init__(folder_of(database, c, version=version))
+
+    def links(self, name: str, size: int) -> Links | None:
+        """The links of a relationship over so many nodes; None where they are not there."""
+        held = self.array(name, np.uint8)
+        return None if held is None else _links(held, size)
+
+    def write_links(self, name: str, rows: Iterable[Pairs], *, size: int) -> None:
+        """Write a relationship over so many nodes from blocks of its links, each pair of nodes at most once.
+
+        Time is linear in the links but for sorting inside a block; memory is that of a block, and pages of files that the
+        system may write and take back at any time.
+        """
+        loose, fresh, cursor = (self.folder / f"{name}.{part}" for part in ("loose", "new", "cursor"))
+        count = 0
+        with loose.open("wb") as out:
+            for block in rows:
+                out.write(_table(*block).tobytes())
+                count += len(block[0])
+        with fresh.open("wb") as out:
+            out.truncate(2 * (8 * (size + 1) + 8 * count))
+        with cursor.open("wb") as out:
+            out.truncate(8 * size)
+        held = np.memmap(fresh, dtype=np.uint8, mode="r+")
+        links = _links(np.asarray(held), size)
+        place = np.asarray(np.memmap(cursor, dtype=np.int64, mode="r+")) if size else np.empty(0, dtype=np.int64)
+        table = mapped_file(loose, _COO)
+        for one, end in zip(links, ("a", "b"), strict=True):
+            for start in range(0, count, BLOCK):
+                nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
+                one.starts[nodes + 1] += number
+            np.cumsum(one.starts, out=one.starts)
+        _scatter(links.back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
+        _scatter(links.there, _turned(links.back), place)  # going over the nodes in order leaves targets ascending
+        _scatter(links.back, _turned(links.there), place)
+        held.flush()
+        del held, links, place, table
+        fresh.replace(self.folder / name)
+
+
+def _table(a: NDArray[np.integer], b: NDArray[np.integer], weight: NDArray[np.float32]) -> NDArray[np.void]:
+    found = np.empty(len(a), dtype=_COO)
+    found["a"], found["b"], found["weight"] = a, b, weight
+    return found
+
+
+def _links(held: NDArray[Any], size: int) -> Links:
+    """Both directions in one file, one after the other: where rows start, targets, weights."""
+    half = len(held) // 2
+    first = 8 * (size + 1)
+    middle = first + (half - first) // 2
+    ways = []
+    for part in (held[:half], held[half:]):
+        cut = part[:first], part[first:middle], part[middle:]
+        ways.append(OneWay(cut[0].view("<i8"), cut[1].view("<i4"), cut[2].view("<f4")))
+    return Links(*ways)
+
+
+def _cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
+    for start in range(0, len(table), BLOCK):
+        yield table[start : start + BLOCK]
+
+
+def _turned(way: OneWay) -> Iterator[Pairs]:
+    """The links of one direction as those of the other: owner, target, weight."""
+    for start in range(0, len(way.targets), BLOCK):
+        last = min(start + BLOCK, len(way.targets))
+        first_row, last_row = np.searchsorted(way.starts, (start, last - 1), side="right") - 1
+        cuts = np.clip(way.starts[first_row : last_row + 2], start, last)
+        owner = np.repeat(np.arange(first_row, last_row + 1, dtype=np.int32), np.diff(cuts))
+        yield way.targets[start:last], owner, way.weights[start:last]
+
+
+def _scatter(way: OneWay, parts: Iterable[Pairs], cursor: NDArray[np.int64]) -> None:
+    """Put links in their rows, in the order in which they come."""
+    cursor[:] = way.starts[:-1]
+    for owner, target, weight in parts:
+        order = np.argsort(owner, kind="stable")
+        nodes, first, number = np.unique(owner[order], return_index=True, return_counts=True)
+        at = np.arange(len(order)) + np.repeat(cursor[nodes] - first, number)
+        way.targets[at] = target[order]
+        way.weights[at] = weight[order]
+        cursor[nodes] += number

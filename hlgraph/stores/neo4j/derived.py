@@ -1,0 +1,200 @@
+"""DerivedStore on Neo4j: a run is written in batches under a label that nobody reads, and shown in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hlgraph.errors import StoreConflictError
+from hlgraph.ids import content_id
+from hlgraph.records import Community, Kind, Summary
+from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+
+_LINKS = 20_000
+"""Members that one transaction joins to their communities."""
+_DROPPED = 500
+"""Hidden communities that one transaction deletes."""
+_SUMMARIES = 500
+"""Summaries that one transaction writes, each with a vector of a few hundred numbers."""
+_ALL = 1 << 31
+
+
+class Neo4jDerivedStore:
+    """The derived data of one database; see :class:`hlgraph.stores.derived.DerivedStore`.
+
+    What a run adds is written first, hidden, in as many transactions as it takes; one transaction then shows it, hides what
+    it removes, and records the run; what is hidden is deleted last. Killed in between, the next run deletes it.
+    """
+
+    def __init__(self, server: Server, lease: Lease) -> None:
+        self._server = server
+        self._lease = lease
+        self._kept = Kept()
+
+    def runs(self, corpus: str) -> tuple[Run, ...]:
+        """See the protocol."""
+        return tuple(
+            Run(
+                corpus,
+                str(row["name"]),
+                whole(row, "version"),
+                str(row["parameters"]),
+                whole(row, "levels"),
+                str(row["by"]),
+                str(row["stamp"]),
+                corpus_version=whole(row, "corpus_version"),
+            )
+            for row in self._server.ask("index/list_runs", corpus=corpus)
+        )
+
+    def save(self, run: Run, made: Made) -> Saved:
+        """See the protocol."""
+        self._drop_hidden(run.corpus)
+        key = _run_id(run.corpus, run.name)
+        sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
+        held = set(sizes)
+        added = [item for item in made.communities if item.id not in held]
+        # One that lost a member which is there again has the id of what it was: it is mended where it is.
+        lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
+        self._stage(key, added, made=made)
+        wanted = {item.id for item in made.communities}
+        known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
+        written = [item for item in made.summaries if item.summary.id not in known]
+        self._stage_summaries(key, written)
+        kept = {item.summary.id for item in made.summaries}
+
+        def flip(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
+            transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
+            transaction.write("index/hide_communities", sorted(held - wanted), key="ids")
+            transaction.write("index/unlink_communities", sorted(held & wanted), key="ids")
+            transaction.write("index/mend_members", _links(lost, made))
+            transaction.write("index/mend_sizes", [{"id": item.id, "size": item.size} for item in lost])
+            transaction.write("index/show_communities", [item.id for item in added], key="ids")
+            parts = [{"id": item.id, "parent": item.parent_id} for item in made.communities if item.parent_id]
+            transaction.write("index/link_communities", parts)
+            if not transaction.rows("index/merge_run", id=key, corpus=run.corpus, **_run_row(run)):
+                raise StoreConflictError(
+                    f"corpus {run.corpus!r} was changed while {run.name!r} was derived from version {run.version}; "
+                    "run the same command again"
+                )
+            self._lease.check(transaction)
+
+        self._server.write(flip)
+        self._drop_hidden(run.corpus)
+        return Saved(len(added) + len(lost), len(held - wanted), len(held & wanted) - len(lost))
+
+    def _stage(self, run: str, added: Sequence[Community], *, made: Made) -> None:
+        rows: list[Row] = [
+            {"id": item.id, "corpus": item.corpus, "run": run, "level": item.level, "size": item.size} for item in added
+        ]
+        self._write("index/stage_communities", rows, batch=BATCH)
+        self._write("index/link_members", _links(added, made), batch=_LINKS)
+
+    def _stage_summaries(self, run: str, written: Sequence[Summarised]) -> None:
+        rows: list[Row] = [
+            {
+                "id": item.summary.id,
+                "corpus": item.summary.corpus,
+                "run": run,
+                "level": item.summary.level,
+                "text": item.summary.text,
+                "input_hash": item.summary.input_hash,
+                "vector": [float(number) for number in item.vector],
+                "community": item.community_id,
+                "parts": list(item.parts),
+            }
+            for item in written
+        ]
+        self._write("index/stage_summaries", rows, batch=_SUMMARIES)
+        parts: list[Row] = [{"summary": item.summary.id, "id": part} for item in written for part in item.parts]
+        self._write("index/link_parts", parts, batch=_LINKS)
+
+    def _write(self, name: str, rows: list[Row], *, batch: int) -> None:
+        for start in range(0, len(rows), batch):
+            part = rows[start : start + batch]
+
+            def work(transaction: Transaction, part: list[Row] = part) -> None:
+                self._lease.check(transaction)
+                transaction.write(name, part)
+
+            self._server.write(work)
+
+    def _drop_hidden(self, corpus: str) -> None:
+        def work(transaction: Transaction) -> int:
+            self._lease.check(transaction)
+            return sum(
+                whole(transaction.rows(f"index/drop_hidden_{name}", corpus=corpus, size=_DROPPED)[0], "dropped")
+                for name in ("summaries", "communities")
+            )
+
+        while self._server.write(work):
+            pass
+
+    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+        """See the protocol."""
+        chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k}
+        rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
+        return [
+            Community(
+                str(row["id"]),
+                corpus,
+                whole(row, "level"),
+                whole(row, "size"),
+                None if row["parent_id"] is None else str(row["parent_id"]),
+            )
+            for row in rows
+        ]
+
+    def summaries(self, corpus: str, name: str) -> Summaries:
+        """See the protocol."""
+        run = run_named(self, corpus, name=name)
+        if run is None:
+            return Summaries((), np.empty((0, 0), dtype=np.float32))
+        held = self._kept.get(run)
+        if held is not None:
+            return held
+        rows = self._server.ask("retrieve/read_summaries", run=_run_id(corpus, name))
+        return self._kept.put(run, (_summarised(corpus, row) for row in rows))
+
+    def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
+        """See the protocol."""
+        found: dict[str, list[Member]] = {}
+        wanted = list(ids)
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            for row in self._server.ask("retrieve/read_members", ids=part, most=_ALL if most is None else most):
+                found.setdefault(str(row["community"]), []).append(Member(str(row["id"]), Kind(str(row["kind"]))))
+        return {item: tuple(found[item]) for item in wanted if item in found}
+
+
+def _links(communities: Sequence[Community], made: Made) -> list[Row]:
+    return [
+        {"community": item.id, "id": member, "level": item.level}
+        for item in communities
+        for member in made.members[item.id]
+    ]
+
+
+def _run_id(corpus: str, name: str) -> str:
+    return content_id("run", corpus, name)
+
+
+def _run_row(run: Run) -> Row:
+    names = ("corpus", "name", "version", "parameters", "levels", "by", "stamp")
+    return {"version": run.version, "properties": {name: getattr(run, name) for name in names}}
+
+
+def _summarised(corpus: str, row: Row) -> Summarised:
+    vector, parts = row["vector"], row["parts"]
+    return Summarised(
+        Summary(str(row["id"]), corpus, str(row["text"]), whole(row, "level"), str(row["input_hash"])),
+        str(row["community"]),
+        np.array(vector, dtype=np.float32),
+        tuple(sorted(str(item) for item in parts)) if isinstance(parts, list) else (),
+    )

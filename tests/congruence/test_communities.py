@@ -1,0 +1,206 @@
+"""Communities on Neo4j with Graph Data Science beside those of the embedded store: the same nodes, partitions of one quality."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from live_stores import empty, neo4j_of
+
+from hlgraph import analyst, pipeline
+from hlgraph.algorithms.communities import modularity
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.communities import CommunityTier
+from hlgraph.extract import LocalExtractor
+from hlgraph.ids import source_id
+from hlgraph.records import Document
+from hlgraph.settings import Settings
+from hlgraph.stores.clustering import ProcessClusterer, pulled
+from hlgraph.stores.derived import Clustered, ClusterQuery, Made
+from hlgraph.stores.neo4j.clusterer import GdsClusterer
+from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
+from hlgraph.stores.neo4j.reading import Neo4jReader
+from hlgraph.stores.neo4j.server import Row, Server
+from hlgraph.stores.open import Opened, open_stores
+from hlgraph.stores.protocols import PullShape, Scope
+from hlgraph.testing.embedder import WordEmbedder
+
+CORPUS = "clusters"
+_GROUPS = (
+    ("Mara Quill", "Tessing", "Aldane Bridge", "Otto Brann"),
+    ("Ivo Brandt", "Orne", "Lena Foss", "Rusk"),
+    ("Hanna Voss", "Orle Mill", "Piet Marn", "Lund"),
+)
+
+
+def _documents(count: int, *, seed: int) -> list[Document]:
+    """Sentences that join two names of one group, now and then of two."""
+    rng = random.Random(seed)
+    found = []
+    for number in range(count):
+        group = _GROUPS[number % len(_GROUPS)]
+        pairs = [rng.sample(group, 2) for _ in range(3)]
+        if number % 7 == 0:
+            pairs.append([rng.choice(_GROUPS[0]), rng.choice(_GROUPS[1])])
+        found.append(
+            Document(f"doc:{number}", " ".join(f"{a} met {b} in {1900 + number}." for a, b in pairs), f"Note {number}")
+        )
+    return found
+
+
+class Both(NamedTuple):
+    """The two stores with the same corpus, and the server."""
+
+    embedded: Opened
+    live: Opened
+    server: Server
+
+    def tiers(self) -> tuple[CommunityTier, CommunityTier]:
+        return CommunityTier(CORPUS, self.embedded.stores), CommunityTier(CORPUS, self.live.stores)
+
+
+@pytest.fixture
+def both(servers: Any, tmp_path: Path) -> Iterator[Both]:
+    empty(servers)
+    embedded = open_stores(f"hlgraph://{tmp_path}/store")
+    live = open_stores(
+        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{tmp_path}/vectors", neo4j=neo4j_of(servers))
+    )
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    with embedded.closing, live.closing:
+        for opened in (embedded, live):
+            steps = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder(48))
+            pipeline.ingest(_documents(30, seed=5), CORPUS, stores=opened.stores, steps=steps)
+        yield Both(embedded, live, server)
+    server.close()
+
+
+def _quality(both: Both, found: Clustered, shape: ProjectionShape) -> float:
+    relationships, kinds = INGREDIENTS[shape]
+    graph = pulled(both.embedded.stores.graph)(PullShape(relationships, kinds), Scope(CORPUS))
+    made = project(graph, shape)
+    places = np.searchsorted(graph.ids[made.nodes], np.array(found.ids))
+    labels = np.arange(len(made.nodes))
+    labels[places] = places[found.communities.coarsest]
+    return modularity(made.adjacency, labels)
+
+
+@pytest.mark.parametrize("shape", list(ProjectionShape))
+def test_the_same_nodes_and_partitions_of_one_quality(both: Both, shape: ProjectionShape) -> None:
+    query = ClusterQuery(shape, max_size=60)
+    here, there = both.embedded.stores.clusterer, both.live.stores.clusterer
+    assert here
+    assert isinstance(there, GdsClusterer)
+    ours, theirs = here.cluster(query, corpus=CORPUS), there.cluster(query, corpus=CORPUS)
+    assert (ours.by, theirs.by) == ("process", "server")
+    assert ours.ids == theirs.ids
+    assert _quality(both, theirs, shape) == pytest.approx(_quality(both, ours, shape), abs=0.02)
+    by_pull = ProcessClusterer(pulled(both.live.stores.graph)).cluster(query, corpus=CORPUS)
+    assert by_pull.ids == ours.ids
+    assert by_pull.communities.levels.tolist() == ours.communities.levels.tolist()
+
+
+def test_what_is_stored_is_what_analysts_see(both: Both) -> None:
+    _, tier = both.tiers()
+    built = tier.build("entity_entity", max_size=10)
+    assert sum(built.communities) > len(_GROUPS)
+    found = tier.find("entity_entity", names=100)
+    query = analyst.load("list_communities")
+    table = analyst.run(query, {"k": 1000}, reader=Neo4jReader(both.server), corpus=CORPUS)
+    seen = {str(row["community_id"]): (row["level"], row["members"], row["parent_id"]) for row in table.rows}
+    assert seen == {item.id: (item.level, item.size, item.parent_id) for item in found.communities}
+    assert all(len(found.names[item.id]) == item.size for item in found.communities)
+    assert all(item.is_fine for item in both.live.check())
+
+
+def test_deleting_sources_leaves_the_same_members(both: Both) -> None:
+    tiers = both.tiers()
+    run = tiers[0].build("entity_passage", max_size=10).run
+    derived = both.live.stores.derived
+    kept = both.embedded.stores.derived
+    assert derived
+    assert kept
+    communities = kept.communities(CORPUS, run.name)
+    own = {name: [item.id for item in some] for name, some in kept.members([item.id for item in communities]).items()}
+    with both.live.stores.graph.lock():
+        derived.save(run, Made(communities, own))
+    for opened in (both.embedded, both.live):
+        gone = [source_id(CORPUS, f"doc:{number}") for number in range(0, 30, 2)]
+        pipeline.delete(gone, CORPUS, stores=opened.stores)
+        assert all(item.is_fine for item in opened.check())
+    left = kept.communities(CORPUS, run.name)
+    assert left == derived.communities(CORPUS, run.name)
+    assert sum(item.size for item in left) < sum(item.size for item in communities)
+    ids = [item.id for item in left]
+    assert kept.members(ids) == derived.members(ids)
+    assert [item.is_stale for item in derived.runs(CORPUS)] == [True]
+
+
+def test_a_cap_that_the_server_does_not_keep_is_kept_in_process(both: Both, caplog: pytest.LogCaptureFixture) -> None:
+    tiers = both.tiers()
+    built = tiers[1].build("entity_entity", max_size=2)
+    assert built.run.by.startswith("process: the levels of the server's Leiden leave communities above 2")
+    assert "clustering in process" in caplog.text
+    assert built.communities == tiers[0].build("entity_entity", max_size=2).communities
+
+
+def test_without_the_plugin_it_clusters_in_process(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Server.ask
+
+    def ask(server: Server, name: str, /, **params: object) -> list[Row]:
+        return [] if name == "admin/find_plugin_functions" else real(server, name, **params)
+
+    monkeypatch.setattr(Server, "ask", ask)
+    built = both.tiers()[1].build("entity_entity")
+    assert built.run.by == "process: the server has no Graph Data Science plugin (GDS)"
+    assert built.communities == both.tiers()[0].build("entity_entity").communities
+
+
+@pytest.mark.parametrize("moment", ["before it is shown", "after it is shown"])
+def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
+    both: Both, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    _, tier = both.tiers()
+    tier.build("entity_entity", max_size=50)
+    before = tier.find("entity_entity")
+    drops: list[str] = []
+    real_stage, real_drop = Neo4jDerivedStore._stage, Neo4jDerivedStore._drop_hidden
+
+    def stage(store: Neo4jDerivedStore, *args: Any, **params: Any) -> None:
+        real_stage(store, *args, **params)
+        if moment == "before it is shown":
+            raise KeyboardInterrupt
+
+    def drop(store: Neo4jDerivedStore, corpus: str) -> None:
+        drops.append(corpus)
+        if len(drops) == 2:
+            raise KeyboardInterrupt
+        real_drop(store, corpus)
+
+    monkeypatch.setattr(Neo4jDerivedStore, "_stage", stage)
+    monkeypatch.setattr(Neo4jDerivedStore, "_drop_hidden", drop)
+    with pytest.raises(KeyboardInterrupt):
+        tier.build("entity_entity", max_size=4)
+    monkeypatch.undo()
+    seen = tier.find("entity_entity")
+    if moment == "before it is shown":
+        assert seen == before
+    else:
+        assert seen.run
+        assert "max_size=4" in seen.run.parameters
+    assert [item.check for item in both.live.check() if not item.is_fine] == ["unfinished communities"]
+    again = tier.build("entity_entity", max_size=4)
+    assert again.is_unchanged == (moment == "after it is shown")
+    tier.build("entity_entity", max_size=6)
+    assert all(item.is_fine for item in both.live.check())
+    pipeline.delete([source_id(CORPUS, f"doc:{n}") for n in range(30)], CORPUS, stores=both.live.stores)
+    assert tier.find("entity_entity").run is None
+    left = both.server.driver().execute_query(
+        "MATCH (n) RETURN DISTINCT labels(n) AS labels", database_=both.server.settings.database
+    )
+    assert {label for row in left.records for label in row["labels"]} <= {"Corpus", "Migration", "Lease"}

@@ -1,0 +1,141 @@
+"""The hierarchy on Neo4j beside that of the embedded store: the same layers, edits and answers; a kill shows nothing by halves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from live_stores import empty, neo4j_of
+
+from hlgraph import pipeline
+from hlgraph.chunk import WholeChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.ids import source_id
+from hlgraph.index.hierarchy import RUN
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.records import Document
+from hlgraph.retrieve import SearchRequest, search
+from hlgraph.settings import Settings
+from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
+from hlgraph.stores.open import Opened, open_stores
+from hlgraph.stores.protocols import Stores
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.layers import with_hierarchy
+from hlgraph.where import parse
+
+_EMBEDDER = WordEmbedder(48)
+_STEPS = pipeline.Steps(WholeChunker(), LocalExtractor(), _EMBEDDER)
+_WORDS = ("bridge arch mason pier stone toll", "mill sail rye flour miller baker", "comet lens dome orbit night tail")
+
+
+def _documents() -> list[Document]:
+    return [
+        Document(
+            f"doc:{theme}:{word}",
+            f"The old {words.split()[0]} at Ombry is known. The {word} is {n}.",
+            f"T{n}",
+            {"n": n},
+        )
+        for theme, words in enumerate(_WORDS)
+        for n, word in enumerate(words.split())
+    ]
+
+
+class Both(NamedTuple):
+    """The two stores with the same corpus."""
+
+    embedded: Opened
+    live: Opened
+
+
+@pytest.fixture
+def both(servers: Any, tmp_path: Path) -> Iterator[Both]:
+    empty(servers)
+    embedded = open_stores(f"hlgraph://{tmp_path}/store")
+    live = open_stores(
+        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{tmp_path}/vectors", neo4j=neo4j_of(servers))
+    )
+    with embedded.closing, live.closing:
+        for opened in (embedded, live):
+            pipeline.ingest(_documents(), "c", stores=opened.stores, steps=_STEPS)
+        yield Both(embedded, live)
+
+
+def _state(stores: Stores) -> tuple[object, ...]:
+    derived = stores.derived
+    assert derived
+    communities = derived.communities("c", RUN)
+    found = derived.summaries("c", RUN)
+    items = [(item.summary, item.community_id, item.parts, item.vector.tolist()) for item in found.items]
+    return communities, derived.members([item.id for item in communities]), items, found.matrix.tolist()
+
+
+def _found(stores: Stores, question: str, where: str) -> list[tuple[str, float]]:
+    request = SearchRequest(question, "c", 6, "chunk", "vector", parse(where) if where else None)
+    result = search(request, "hierarchy", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
+    return [(item.chunk_id, item.score) for item in result.evidence]
+
+
+def test_both_hold_and_find_the_same_after_every_step(both: Both) -> None:
+    old = _documents()[3]
+    edited = Document(old.uri, f"{old.text} It was mended.", old.title, old.metadata)
+    for step in range(4):
+        for opened in both:
+            if step == 1:
+                pipeline.ingest([edited], "c", stores=opened.stores, steps=_STEPS)
+            elif step == 2:
+                pipeline.delete([source_id("c", _documents()[8].uri)], "c", stores=opened.stores)
+            elif step == 3:
+                with_hierarchy(opened.stores, "c", embedder=_EMBEDDER)
+            if not step:
+                with_hierarchy(opened.stores, "c", embedder=_EMBEDDER)
+            assert all(item.is_fine for item in opened.check())
+        one, two = (_state(opened.stores) for opened in both)
+        assert one == two, step
+        assert one[2]
+        for question, where in (("bridge arch pier toll", ""), ("mill rye", "n > 1"), ("comet", "n != 0")):
+            here, there = (_found(opened.stores, question, where) for opened in both)
+            assert [name for name, _ in here] == [name for name, _ in there]
+            assert [score for _, score in there] == pytest.approx([score for _, score in here], abs=1e-6)
+
+
+@pytest.mark.parametrize("moment", ["before it is shown", "after it is shown"])
+def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
+    both: Both, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    stores = both.live.stores
+    with_hierarchy(stores, "c", embedder=_EMBEDDER)
+    pipeline.delete([source_id("c", _documents()[0].uri)], "c", stores=stores)
+    before = _state(stores)
+    drops: list[str] = []
+    real_stage, real_drop = Neo4jDerivedStore._stage_summaries, Neo4jDerivedStore._drop_hidden
+
+    def stage(store: Neo4jDerivedStore, *args: Any) -> None:
+        real_stage(store, *args)
+        if moment == "before it is shown":
+            raise KeyboardInterrupt
+
+    def drop(store: Neo4jDerivedStore, corpus: str) -> None:
+        drops.append(corpus)
+        if len(drops) == 2:
+            raise KeyboardInterrupt
+        real_drop(store, corpus)
+
+    monkeypatch.setattr(Neo4jDerivedStore, "_stage_summaries", stage)
+    monkeypatch.setattr(Neo4jDerivedStore, "_drop_hidden", drop)
+    with pytest.raises(KeyboardInterrupt):
+        with_hierarchy(stores, "c", embedder=_EMBEDDER)
+    monkeypatch.undo()
+    assert (_state(stores) == before) == (moment == "before it is shown")
+    wrong = {item.check for item in both.live.check() if not item.is_fine}
+    assert "unfinished communities" in wrong
+    assert wrong <= {"unfinished communities", "unfinished summaries"}
+    built = with_hierarchy(stores, "c", embedder=_EMBEDDER)[0]
+    assert built.is_unchanged == (moment == "after it is shown")
+    # What was left is gone with the next deletion at the latest, and with everything else when all is deleted.
+    pipeline.delete([source_id("c", item.uri) for item in _documents()], "c", stores=stores)
+    assert all(item.is_fine for item in both.live.check())
+    assert stores.derived
+    assert stores.derived.runs("c") == ()

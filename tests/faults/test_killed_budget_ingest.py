@@ -1,0 +1,114 @@
+"""An ingest within a budget, killed between calls: the ledger holds what was paid, and no later run pays it again."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from chat_server import Asked, ChatServer
+from pytest_httpserver import HTTPServer
+
+import hlgraph
+from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+
+_ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "4")) // 2)
+_WORKERS = 4
+_BUDGET = 15_000
+_DOCUMENTS = sorted((Path(hlgraph.__file__).parent / "samples").glob("*.md"))[:4]
+_WORKER = """
+import sys
+import hlgraph
+from hlgraph.client import IngestOptions
+from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.embedder import WordEmbedder
+
+folder, url, budget, *paths = sys.argv[1:]
+models = ModelSettings(chat="openai:m", chat_url=url, concurrency=4, quarantine=f"{folder}/quarantine")
+options = IngestOptions(extract="chat", budget=hlgraph.Budget(max_tokens=int(budget)))
+with hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=models), embedder=WordEmbedder()) as graph:
+    try:
+        report = graph.ingest(paths, options=options)
+    except hlgraph.errors.BudgetError as error:
+        sys.exit(6)
+    print(len(report.problems), len(report.failed))
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with HTTPServer(threaded=True) as running:
+        yield ChatServer(running)
+
+
+def _start(folder: Path, server: ChatServer, budget: int = _BUDGET) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _WORKER, str(folder), server.url, str(budget), *map(str, _DOCUMENTS)],
+        env={**os.environ, "OPENAI_API_KEY": "test"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _rows(folder: Path) -> list[tuple[str, str, int]]:
+    path = folder / "store" / "ledger-1.sqlite"
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT state, request, input_tokens + output_tokens FROM calls").fetchall()
+
+
+def _state(folder: Path) -> object:
+    settings = Settings(store=f"hlgraph://{folder}/store", models=ModelSettings(quarantine=str(folder / "quarantine")))
+    with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
+        assert not [item for item in graph.check() if not item.is_fine]
+        return snapshot(graph._opened.stores, "default")
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("seed", range(_ROUNDS))
+def test_killed_within_a_budget(tmp_path: Path, server: ChatServer, seed: int) -> None:
+    straight = _start(tmp_path / "straight", server, 10**9)
+    assert straight.communicate()[0].split() == ["0", "0"]
+    needed = len(server.paid)
+    assert needed == len(set(server.paid)) > 20
+    rng = random.Random(seed)
+    folder, workers = tmp_path / "killed", [None]
+    server.paid.clear()
+    server.tokens = server.calls = kill_at = 0
+
+    def kill(number: int, asked: Asked) -> None:
+        if number == kill_at and workers[0] is not None:
+            workers[0].kill()  # the reply is on its way, and billed
+
+    server.fault = kill
+    kills, codes = 0, []
+    for _ in range(40):
+        kill_at = server.calls + rng.randint(4, 12) if kills < 3 else 0
+        workers[0] = _start(folder, server)  # type: ignore[call-overload]
+        out = workers[0].communicate()[0]  # type: ignore[attr-defined]
+        code = workers[0].returncode  # type: ignore[attr-defined]
+        kills += code not in (0, 6)
+        codes.append(code)
+        if code == 0:
+            break
+    assert (codes[-1], out.split()) == (0, ["0", "0"])
+    assert kills == 3
+    assert 6 in codes
+    rows = _rows(folder)
+    paid = [request for state, request, _ in rows if state == "paid"]
+    unfinished = [request for state, request, _ in rows if state == "begun"]
+    # Nothing in the ledger was paid twice, and all that was paid and is not in it was under way when it was killed.
+    assert len(paid) == len(set(paid)) == needed
+    assert len(unfinished) <= kills * _WORKERS
+    assert needed <= len(server.paid) <= needed + len(unfinished)
+    assert sum(tokens for state, _, tokens in rows if state == "paid") <= server.tokens
+    assert _state(folder) == _state(tmp_path / "straight")

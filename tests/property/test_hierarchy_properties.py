@@ -1,0 +1,89 @@
+"""Whatever is ingested, edited and deleted: the hierarchy holds every chunk once and rests on nothing that is gone."""
+
+from __future__ import annotations
+
+import tempfile
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hlgraph import pipeline
+from hlgraph.chunk import WholeChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.ids import source_id
+from hlgraph.index.hierarchy import RUN, HierarchyQuery, build_hierarchy
+from hlgraph.index.summaries import ExtractiveSummariser
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.records import Chunk, Document, Kind, Statement
+from hlgraph.retrieve import SearchRequest, search
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.where import parse
+
+_EMBEDDER = WordEmbedder(16)
+_STEPS = pipeline.Steps(WholeChunker(), LocalExtractor(), _EMBEDDER)
+_WORDS = ("bridge", "mill", "comet", "river", "rye")
+_TEXTS = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=3).map(
+    lambda some: " ".join(f"The {word} of Ombry is old." for word in some)
+)
+# A text for a source, or nothing: it is deleted.
+_STEP = st.dictionaries(st.integers(0, 7), st.none() | _TEXTS, min_size=1, max_size=8)
+
+
+def _documents(state: dict[int, str]) -> list[Document]:
+    return [
+        Document(f"doc:{at}", f"{text} Note {at}.", f"T{at}", {"half": at % 2}) for at, text in sorted(state.items())
+    ]
+
+
+def _check(stores: Stores, *, is_built: bool) -> None:
+    derived = stores.derived
+    assert derived
+    chunks = {item.id: item for item in stores.graph.find(Kind.CHUNK, Scope("c")) if isinstance(item, Chunk)}
+    statements = {item.id for item in stores.graph.find(Kind.STATEMENT, Scope("c")) if isinstance(item, Statement)}
+    communities = {item.id: item for item in derived.communities("c", RUN)}
+    members = {name: {item.id for item in some} for name, some in derived.members(list(communities)).items()}
+    finest = [name for item in communities.values() if item.level == 0 for name in members[item.id]]
+    assert len(finest) == len(set(finest))
+    assert set(finest) <= set(chunks)
+    for item in communities.values():
+        assert item.size == len(members[item.id])
+        assert item.parent_id is None or members[item.id] <= members[item.parent_id]
+    found = derived.summaries("c", RUN).items
+    assert all(set(item.parts) <= statements | set(chunks) for item in found)
+    assert all(item.community_id in communities for item in found)
+    if is_built:
+        assert set(finest) == set(chunks)
+        large = {item.id for item in communities.values() if item.level == 0 and item.size > 1}
+        assert {item.community_id for item in found if item.summary.level == 0} == large
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(_STEP, min_size=1, max_size=4), st.sampled_from(_WORDS))
+def test_a_history_leaves_a_hierarchy_of_what_is_there(history: list[dict[int, str | None]], word: str) -> None:
+    state: dict[int, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        opened = open_stores(f"hlgraph://{folder}/s")
+        with opened.closing:
+            stores = opened.stores
+            for step in history:
+                gone = [at for at, text in step.items() if text is None and at in state]
+                state = {at: text for at, text in {**state, **step}.items() if text is not None}
+                pipeline.ingest(_documents(state), "c", stores=stores, steps=_STEPS)
+                pipeline.delete([source_id("c", f"doc:{at}") for at in gone], "c", stores=stores)
+                if not stores.graph.stats("c"):
+                    continue
+                _check(stores, is_built=False)
+                summariser = ExtractiveSummariser(max_tokens=40)
+                query = HierarchyQuery(threshold=0.3, max_size=3)
+                build_hierarchy("c", query, stores=stores, embedder=_EMBEDDER, summariser=summariser)
+                _check(stores, is_built=True)
+                for half in (0, 1):
+                    request = SearchRequest(f"What of the {word}?", "c", 3, "chunk", "vector", parse(f"half = {half}"))
+                    if not any(at % 2 == half for at in state):
+                        continue
+                    result = search(request, "hierarchy", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
+                    assert result.evidence
+                    assert {item.source.metadata["half"] for item in result.evidence} == {half}
+            assert all(item.is_fine for item in opened.check())

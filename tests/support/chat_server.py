@@ -1,0 +1,136 @@
+"""A local server that speaks OpenAI's interface, extracts by rules, says realistic usage, and fails where it is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.records import Proposition
+
+MODEL = "openai:m"
+_PIECE = re.compile(r" ?[A-Za-z]+| ?\d{1,3}| ?[^\sA-Za-z\d]+|\s+")
+
+
+def usage_tokens(text: str) -> int:
+    """Tokens as a byte-pair encoding counts them, roughly: pieces with the space before them, long ones in several."""
+    return sum(1 + (len(piece) - 1) // 9 for piece in _PIECE.findall(text))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: the messages, and whether it was for entities."""
+
+    system: str
+    user: str
+
+    @property
+    def is_for_entities(self) -> bool:
+        return self.system.startswith("You list the entities")
+
+    @property
+    def text(self) -> str:
+        return re.findall(r"<text (\w+)>\n(.*?)\n</text \1>", self.user, flags=re.DOTALL)[-1][1]
+
+
+def _tree(found: Proposition) -> dict[str, object]:
+    return {
+        "text": found.text,
+        "topics": list(found.topics[:2]),
+        "entities": [item.name for item in found.mentions],
+        "facts": [
+            {"subject": item.subject, "predicate": item.predicate, "object": item.object} for item in found.triples
+        ],
+    }
+
+
+def good_reply(asked: Asked) -> str:
+    """What a good model says: what the rules find in the text."""
+    if asked.system.startswith("You answer a question"):
+        return "So it is said [1]."
+    (found,) = LocalExtractor().extract([ChunkInput(asked.text)])
+    if asked.is_for_entities:
+        names = {mention.name: mention.kind for item in found.propositions for mention in item.mentions}
+        return json.dumps({"entities": [{"name": name, "kind": kind or "thing"} for name, kind in names.items()]})
+    listed = set(json.loads(re.findall(r"<entities (\w+)>\n(.*?)\n</entities \1>", asked.user)[0][1]))
+    trees = [_tree(item) for item in found.propositions]
+    for tree in trees:
+        facts = [fact for fact in tree["facts"] if fact["subject"] in listed]  # type: ignore[attr-defined]
+        tree["facts"] = facts
+    return json.dumps({"propositions": trees})
+
+
+Fault = Callable[[int, Asked], "Response | str | None"]
+"""By the number of the call, from 1, and what is asked: a whole response, another text for the reply, or None."""
+
+
+class ChatServer:
+    """The server; ``paid`` are the requests that it sent a bill for, ``tokens`` what the bills say."""
+
+    def __init__(self, server: HTTPServer, *, fault: Fault = lambda number, asked: None, seconds: float = 0.0) -> None:
+        self.url = server.url_for("/v1")
+        self.fault = fault
+        self.seconds = seconds
+        self.calls = 0
+        self.tokens = 0
+        self.paid: list[Asked] = []
+        self.at_once = self.most_at_once = 0
+        self._lock = threading.Lock()
+        server.expect_request("/v1/chat/completions").respond_with_handler(self._serve)
+
+    def _serve(self, request: Request) -> Response:
+        tree = json.loads(request.get_data())
+        asked = Asked(*(message["content"] for message in tree["messages"]))
+        with self._lock:
+            self.calls += 1
+            number = self.calls
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            time.sleep(self.seconds)
+            found = self.fault(number, asked)
+            if isinstance(found, Response):
+                return found
+            return self._billed(asked, good_reply(asked) if found is None else found)
+        finally:
+            with self._lock:
+                self.at_once -= 1
+
+    def _billed(self, asked: Asked, text: str) -> Response:
+        sent = usage_tokens(asked.system) + usage_tokens(asked.user) + 7
+        replied = usage_tokens(text)
+        with self._lock:
+            self.paid.append(asked)
+            self.tokens += sent + replied
+        message = {"role": "assistant", "content": text}
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": {"prompt_tokens": sent, "completion_tokens": replied, "total_tokens": sent + replied},
+        }
+        return Response(json.dumps(body), content_type="application/json")
+
+
+def busy(seconds: str | None = None, status: int = 429) -> Response:
+    """The provider asks to wait."""
+    headers = {} if seconds is None else {"Retry-After": seconds}
+    body = json.dumps({"error": {"message": "slow down", "type": "requests"}})
+    return Response(body, status=status, headers=headers, content_type="application/json")
+
+
+def cut_off(text: str) -> Response:
+    """A reply that ended at the limit of its length."""
+    choice = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    return Response(json.dumps(body), content_type="application/json")

@@ -1,0 +1,308 @@
+"""The executor: what is kept, what is counted, what is tried again, and what ends it all."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hlgraph.errors import (
+    BudgetError,
+    InputError,
+    ModelAccessError,
+    ModelAnswerError,
+    ModelUnavailableError,
+)
+from hlgraph.models.budget import Budget
+from hlgraph.models.calls import Patience
+from hlgraph.models.executor import Accounts, Executor, asking_about
+from hlgraph.models.gate import Gate
+from hlgraph.models.ledger import Ledger, Purpose, total
+from hlgraph.models.replies import Replies
+from hlgraph.models.seams import Completion
+from hlgraph.models.usage import Usage
+from hlgraph.settings import Price
+from hlgraph.testing.chat import ScriptedChat
+
+
+class SingleTries:
+    """A model that leaves trying again to who asks it."""
+
+    fingerprint = "p:m"
+
+    def __init__(self, script: Callable[[int], str | Exception], **patience: object) -> None:
+        self._script = script
+        self.patience = Patience(**patience)  # type: ignore[arg-type]
+        self.calls = 0
+        self._lock = threading.Lock()
+
+    def attempt(self, system: str, user: str, *, max_tokens: int, form: object = None) -> Completion:
+        with self._lock:
+            self.calls += 1
+            at = self.calls
+        reply = self._script(at)
+        if isinstance(reply, Exception):
+            raise reply
+        return Completion(reply, 10, 2)
+
+    def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
+        raise AssertionError("the executor makes the tries itself")
+
+
+@pytest.fixture
+def accounts(tmp_path: Path) -> Iterator[Accounts]:
+    made = Accounts(
+        corpus="c",
+        ledger=Ledger(tmp_path / "ledger.sqlite"),
+        replies=Replies(tmp_path / "replies.sqlite"),
+        price=Price(1.0, 2.0),
+    )
+    yield made
+    Executor(ScriptedChat([]), accounts=made).close()
+
+
+def rows(accounts: Accounts, columns: str = "state, input_tokens, output_tokens, usd") -> list[tuple[object, ...]]:
+    assert accounts.ledger is not None
+    with closing(sqlite3.connect(accounts.ledger.path)) as connection:
+        return connection.execute(f"SELECT {columns} FROM calls ORDER BY id").fetchall()  # noqa: S608 - of this file
+
+
+def ask(executor: Executor) -> None:
+    for number in range(50):
+        executor.complete("s", str(number), max_tokens=5)
+
+
+def test_a_reply_is_paid_once_and_then_kept(accounts: Accounts) -> None:
+    chat = ScriptedChat([Completion("Yes.", 100, 50)])
+    usage = Usage()
+    for _ in range(3):
+        reply = Executor(chat, accounts=accounts).complete("s", "u", max_tokens=5)
+        usage.add(reply)
+        assert reply.text == "Yes."
+    assert len(chat.asked) == 1
+    assert (usage.calls, usage.input_tokens, usage.kept) == (1, 100, 2)
+    assert rows(accounts) == [("paid", 100, 50, 0.0002), ("kept", 0, 0, None), ("kept", 0, 0, None)]
+
+
+def test_model_prompt_messages_and_limit_make_the_key(accounts: Accounts) -> None:
+    chat = ScriptedChat(lambda system, user: "Yes.")
+    other = ScriptedChat(lambda system, user: "Yes.", name="other")
+    for model, system, user, room, prompt in (
+        (chat, "s", "u", 5, "p/1"),
+        (chat, "s", "u", 5, "p/1"),
+        (other, "s", "u", 5, "p/1"),
+        (chat, "s2", "u", 5, "p/1"),
+        (chat, "s", "u2", 5, "p/1"),
+        (chat, "s", "u", 6, "p/1"),
+        (chat, "s", "u", 5, "p/2"),
+    ):
+        Executor(model, accounts=accounts).about(Purpose(prompt=prompt)).complete(system, user, max_tokens=room)
+    assert (len(chat.asked), len(other.asked)) == (5, 1)
+
+
+@pytest.mark.parametrize("first", [Completion("Ye", is_cut=True), Completion("nonsense")])
+def test_what_is_cut_or_refused_is_not_kept(accounts: Accounts, first: Completion) -> None:
+    chat = ScriptedChat([first, Completion("Yes.")])
+    asking = Executor(chat, accounts=accounts).about(Purpose(), accept=lambda text: text.startswith("Y"))
+    replies = [asking.complete("s", "u", max_tokens=5).text for _ in range(3)]
+    assert replies == [first.text, "Yes.", "Yes."]
+    assert len(chat.asked) == 2
+
+
+def test_a_kept_reply_that_is_no_longer_accepted_is_asked_for_again(accounts: Accounts) -> None:
+    chat = ScriptedChat([Completion("1"), Completion("2")])
+    executor = Executor(chat, accounts=accounts)
+    executor.complete("s", "u", max_tokens=5)
+    strict = executor.about(Purpose(), accept=lambda text: text == "2")
+    assert [strict.complete("s", "u", max_tokens=5).text for _ in range(2)] == ["2", "2"]
+    assert len(chat.asked) == 2
+
+
+def test_who_asks_the_same_at_once_waits_for_the_one_call(accounts: Accounts) -> None:
+    def script(system: str, user: str) -> str:
+        time.sleep(0.05)
+        return "Yes."
+
+    chat = ScriptedChat(script)
+    executor = Executor(chat, accounts=accounts).begin()
+    found = executor.run(lambda _: executor.complete("s", "u", max_tokens=5).text, range(8))
+    assert (found, len(chat.asked)) == (["Yes."] * 8, 1)
+
+
+def test_tokens_that_the_provider_does_not_say_are_estimated_and_it_is_said(accounts: Accounts) -> None:
+    Executor(ScriptedChat([Completion("Yes it is.")]), accounts=accounts).complete("one two", "three", max_tokens=5)
+    ((state, sent, replied, is_estimated),) = rows(accounts, "state, input_tokens, output_tokens, is_estimated")
+    assert (state, sent, replied, is_estimated) == ("paid", 3 + 8, 4, 1)
+
+
+def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> None:
+    accounts = Accounts(ledger=Ledger(tmp_path / "l.sqlite"))
+    Executor(ScriptedChat(["Yes."]), accounts=accounts).complete("s", "u", max_tokens=5)
+    assert accounts.ledger is not None
+    (line,) = accounts.ledger.spent()
+    assert (line.usd, line.unpriced_calls, line.calls) == (None, 1, 1)
+    accounts.ledger.close()
+
+
+def test_a_ledger_holds_no_text_and_no_names_of_sources(accounts: Accounts) -> None:
+    executor = Executor(ScriptedChat(["A secret reply."]), accounts=accounts)
+    executor.about(Purpose(stage="extract", uri="file:///secret.txt")).complete("s", "a secret text", max_tokens=5)
+    assert accounts.ledger is not None
+    accounts.ledger.close()
+    assert all(b"secret" not in path.read_bytes() for path in accounts.ledger.path.parent.glob("ledger*"))
+
+
+# Trying again
+
+
+def test_only_what_is_transient_is_tried_again_and_only_what_was_answered_is_paid(accounts: Accounts) -> None:
+    waits: list[float] = []
+    model = SingleTries(
+        lambda at: ModelUnavailableError("p:m: 429", retry_after=0.01) if at < 3 else "Yes.", sleep=waits.append
+    )
+    executor = Executor(model, accounts=accounts, most=8)
+    assert executor.complete("s", "u", max_tokens=5).text == "Yes."
+    assert (model.calls, waits, executor.gate.limit) == (3, [0.01, 0.01], 2)
+    assert rows(accounts) == [("paid", 10, 2, 1.4e-05)]
+    refused = SingleTries(lambda at: ModelAnswerError("p:m: 400"))
+    with pytest.raises(ModelAnswerError):
+        Executor(refused, accounts=accounts).complete("s", "v", max_tokens=5)
+    assert refused.calls == 1
+    assert len(rows(accounts)) == 1
+
+
+def test_the_first_failure_for_good_wakes_who_waits_and_ends_all(accounts: Accounts) -> None:
+    def script(at: int) -> str | Exception:
+        return ModelAccessError("p:m: no key") if at == 4 else ModelUnavailableError("p:m: 503", retry_after=50.0)
+
+    model = SingleTries(script)
+    executor = Executor(model, accounts=accounts, most=4)
+    executor.gate = _Unpaused(4)
+    executor = executor.begin()
+    begun = time.monotonic()
+    with pytest.raises(ModelAccessError, match="no key"):
+        executor.run(lambda n: executor.complete("s", str(n), max_tokens=5), range(100))
+    assert time.monotonic() - begun < 40  # nobody sat the 50 seconds out
+    assert model.calls <= 8
+    with pytest.raises(ModelAccessError):
+        executor.complete("s", "later", max_tokens=5)
+
+
+class _Unpaused(Gate):
+    """A gate that does not wait, so that the waits between tries are seen."""
+
+    pause = 0.0
+
+
+def test_a_new_command_is_not_bound_by_the_end_of_the_last_one() -> None:
+    chat = ScriptedChat([ModelAccessError("no key"), "Yes."])
+    executor = Executor(chat)
+    with pytest.raises(ModelAccessError):
+        executor.begin().complete("s", "u", max_tokens=5)
+    assert executor.begin().complete("s", "u", max_tokens=5).text == "Yes."
+
+
+def test_a_foreign_error_becomes_one_of_ours() -> None:
+    class Broken:
+        fingerprint = "broken"
+
+        def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
+            raise KeyError("choices")
+
+    with pytest.raises(ModelAnswerError, match="broken: the answer of the provider cannot be read"):
+        Executor(Broken()).complete("s", "u", max_tokens=5)
+
+
+# Time
+
+
+def test_a_call_that_does_not_end_is_given_up_and_still_counted_when_it_does(accounts: Accounts) -> None:
+    go = threading.Event()
+
+    def script(system: str, user: str) -> str:
+        go.wait(20)
+        return "Late."
+
+    executor = Executor(ScriptedChat(script), accounts=accounts, deadline=0.05)
+    with pytest.raises(ModelUnavailableError, match=r"no answer in 0\.05 s") as caught:
+        executor.complete("s", "u", max_tokens=5)
+    assert caught.value.is_silent
+    assert rows(accounts) == [("begun", 0, 0, None)]
+    assert accounts.ledger is not None
+    assert accounts.ledger.spent()[0].unfinished_calls == 1
+    go.set()
+    for thread in threading.enumerate():
+        if thread.name == "hlgraph-call":
+            thread.join(20)
+    assert [row[0] for row in rows(accounts)] == ["paid"]
+    assert executor.begin().complete("s", "u", max_tokens=5).is_kept
+
+
+# Budgets
+
+
+def test_a_budget_stops_before_the_call_that_it_does_not_reach_for(accounts: Accounts) -> None:
+    chat = ScriptedChat(lambda system, user: Completion("Yes.", 20, 10))
+    executor = Executor(chat, accounts=accounts).begin(Budget(max_tokens=100))
+    with pytest.raises(BudgetError, match="the budget of 100 tokens does not reach") as caught:
+        ask(executor)
+    assert (len(chat.asked), caught.value.tokens) == (3, 90)
+    assert caught.value.usd == pytest.approx(90e-6 + 30e-6)
+    assert "90 tokens" in str(caught.value)
+    assert "run the same again to go on" in str(caught.value)
+    again = Executor(chat, accounts=accounts).begin(Budget(max_tokens=100))
+    with pytest.raises(BudgetError):
+        ask(again)
+    assert len(chat.asked) == 6  # the first three were kept
+    assert accounts.ledger is not None
+    assert total(accounts.ledger.spent()).calls == 6
+    requests = [row[0] for row in rows(accounts, "request") if row]
+    paid = [request for request, state in rows(accounts, "request, state") if state == "paid"]
+    assert len(set(paid)) == len(paid) == 6
+    assert len(requests) == 9
+
+
+def test_a_budget_in_dollars(accounts: Accounts) -> None:
+    chat = ScriptedChat(lambda system, user: Completion("Yes.", 100_000, 50_000))
+    executor = Executor(chat, accounts=accounts).begin(Budget(max_usd=0.5))
+    with pytest.raises(BudgetError, match=r"0\.5 USD"):
+        ask(executor)
+    assert len(chat.asked) == 2  # 0.2 USD each, as is known from the first
+
+
+def test_a_budget_in_dollars_needs_a_price() -> None:
+    with pytest.raises(InputError, match=r"no price for the model scripted.*models\.prices"):
+        Executor(ScriptedChat([])).begin(Budget(max_usd=1))
+
+
+@pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_usd": -1.0}, {"max_usd": float("nan")}])
+def test_a_budget_is_above_nothing(limits: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="choose a number above 0"):
+        Budget(**limits)  # type: ignore[arg-type]
+
+
+# What calls are for
+
+
+def test_the_ledger_is_summed_by_what_calls_are_for(accounts: Accounts) -> None:
+    executor = Executor(ScriptedChat(lambda system, user: Completion(user, 10, 1)), accounts=accounts)
+    for number in range(3):
+        executor.about(Purpose(stage="extract", uri=f"doc:{number % 2}")).complete("s", f"e{number}", max_tokens=5)
+    retrieve = asking_about(executor, Purpose(stage="retrieve", strategy="topic"))
+    asking_about(retrieve, Purpose(prompt="keywords/1")).complete("s", "r", max_tokens=5)
+    assert accounts.ledger is not None
+    lines = {by: accounts.ledger.spent(by) for by in ("stage", "source", "strategy", "corpus", "model")}  # type: ignore[arg-type]
+    assert [(line.name, line.calls) for line in lines["stage"]] == [("extract", 3), ("retrieve", 1)]
+    assert sorted(line.calls for line in lines["source"]) == [1, 1, 2]
+    assert [(line.name, line.calls) for line in lines["strategy"]] == [("", 3), ("topic", 1)]
+    assert [(line.name, line.input_tokens) for line in lines["corpus"]] == [("c", 40)]
+    assert [(line.name, line.output_tokens) for line in lines["model"]] == [("scripted", 4)]
+    assert accounts.ledger.spent(corpus="other") == []
+    assert accounts.ledger.experience("scripted", "keywords/1").calls == 1
+    plain = ScriptedChat([])
+    assert asking_about(plain, Purpose()) is plain

@@ -1,0 +1,125 @@
+"""Kept replies: what leaves with a deleted text, and files that cannot be used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hlgraph.models.replies import Origin, Replies
+from hlgraph.models.seams import Completion
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Iterator[Replies]:
+    made = Replies(tmp_path / "deep" / "replies.sqlite")
+    yield made
+    made.close()
+
+
+def keep(replies: Replies, name: str, *origins: Origin) -> None:
+    for origin in origins:
+        replies.keep(name, Completion(f"reply {name}", 3, 2), origin=origin)
+
+
+def held(replies: Replies, name: str, origin: Origin | None = None) -> bool:
+    return replies.held(name, origin=origin) is not None
+
+
+def test_nothing_is_made_before_something_is_kept(replies: Replies) -> None:
+    assert not held(replies, "a")
+    assert replies.sources("c") == []
+    replies.retain("c", {})
+    replies.end_sweep("c")
+    assert not replies.begin_sweep("c", is_made=False)
+    assert not replies.path.parent.exists()
+
+
+def test_a_reply_is_held_with_its_cost(replies: Replies) -> None:
+    keep(replies, "a", Origin("c", "s1", "p1"))
+    assert replies.held("a", origin=Origin("c", "s1", "p1")) == Completion("reply a", 3, 2, is_kept=True)
+
+
+def test_what_is_gone_leaves_and_what_cannot_be_told_leaves_with_it(replies: Replies) -> None:
+    keep(replies, "stays", Origin("c", "s1", "p1"))
+    keep(replies, "edited", Origin("c", "s1", "p2"))
+    keep(replies, "deleted", Origin("c", "s2", "p1"))
+    keep(replies, "shared", Origin("c", "s2", "p3"), Origin("c", "s1", "p1"))
+    keep(replies, "answer", Origin("c"))
+    keep(replies, "foreign", Origin("other", "s2", "p1"))
+    assert replies.sources("c") == replies.sources("c", is_unmarked=True) == ["s1", "s2"]
+    replies.mark("c", {"s1": {"p1", "p2"}, "s2": {"p1", "p3"}})
+    assert replies.sources("c", is_unmarked=True) == []
+    replies.retain("c", {"s1": {"p1"}})
+    names = ("stays", "edited", "deleted", "shared", "answer", "foreign")
+    assert {name for name in names if held(replies, name)} == {"stays", "shared", "foreign"}
+    replies.close()
+    for path in replies.path.parent.iterdir():
+        assert b"reply deleted" not in path.read_bytes()
+
+
+def test_what_was_paid_and_is_not_stored_yet_stays_until_its_source_or_all_goes(replies: Replies) -> None:
+    keep(replies, "stored", Origin("c", "s1", "p1"))
+    keep(replies, "of the next version", Origin("c", "s1", "p2"))
+    keep(replies, "of another source", Origin("c", "s2", "p1"))
+    replies.mark("c", {"s1": {"p1"}})
+    names = ("stored", "of the next version", "of another source")
+    replies.retain("c", {"s1": {"p1"}})
+    assert all(held(replies, name) for name in names)
+    replies.retain("c", {})
+    assert [held(replies, name) for name in names] == [False, False, True]
+    replies.retain("c", {}, is_all=True)
+    assert not held(replies, "of another source")
+
+
+def test_who_found_a_reply_keeps_it(replies: Replies) -> None:
+    keep(replies, "a", Origin("c", "s1", "p1"))
+    assert held(replies, "a", Origin("c", "s2", "p1"))
+    replies.mark("c", {"s1": {"p1"}, "s2": {"p1"}})
+    replies.retain("c", {"s2": {"p1"}})
+    assert held(replies, "a", Origin("c", "s2", "p1"))
+
+
+def test_a_sweep_that_was_cut_short_is_known(replies: Replies) -> None:
+    assert not replies.begin_sweep("c")
+    assert replies.begin_sweep("c")
+    assert not replies.begin_sweep("other")
+    replies.retain("c", {})
+    assert not replies.begin_sweep("c")
+    replies.end_sweep("c")
+    assert not replies.begin_sweep("c")
+
+
+def test_the_oldest_go_when_the_file_is_full(tmp_path: Path) -> None:
+    replies = Replies(tmp_path / "r.sqlite", max_bytes=200_000)
+    for number in range(100):
+        replies.keep(str(number), Completion("x" * 5000), origin=Origin("c", "s", str(number)))
+    assert not held(replies, "0")
+    assert held(replies, "99")
+    replies.close()
+    assert (tmp_path / "r.sqlite").stat().st_size < 400_000
+
+
+def test_a_broken_file_is_put_aside(replies: Replies, caplog: pytest.LogCaptureFixture) -> None:
+    replies.path.parent.mkdir()
+    replies.path.write_bytes(b"no database" * 1000)
+    keep(replies, "a", Origin("c"))
+    assert held(replies, "a")
+    assert "file of kept replies" in caplog.text
+    assert "a new one is begun" in caplog.text
+    replies.retain("c", {})
+    assert not replies.path.with_name("replies.sqlite.broken").exists()
+
+
+def test_a_place_that_cannot_be_written_costs_replies_and_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    replies = Replies(tmp_path / "file" / "r.sqlite")
+    with caplog.at_level(logging.WARNING):
+        for name in "ab":
+            keep(replies, name, Origin("c"))
+    assert caplog.text.count("cannot be used") == 1
+    assert "set HLGRAPH_LEDGER" in caplog.text

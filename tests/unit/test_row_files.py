@@ -1,0 +1,192 @@
+"""Rows of a large matrix lie in files: the same searches as from memory, and nothing of what was deleted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hlgraph.change import VectorBlock
+from hlgraph.ids import source_id
+from hlgraph.records import Kind, Source
+from hlgraph.stores.embedded import coarse, row_files
+from hlgraph.stores.embedded import view as view_module
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
+from hlgraph.where import parse
+
+_WIDTH = 16
+_SOURCES = [
+    Source(source_id("c", f"doc:{at}"), "c", f"doc:{at}", f"Title {at}", "", {"year": at % 3}, 1) for at in range(12)
+]
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        yield opened.stores
+
+
+@pytest.fixture
+def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of any number in files, the first time and whenever there are ten more."""
+    monkeypatch.setattr(row_files, "LEAST_ROWS", 10)
+    monkeypatch.setattr(row_files, "_BATCH", 7)
+
+
+def _name(at: int) -> str:
+    return f"{at:032x}"
+
+
+def _vectors(ids: range) -> NDArray[np.float32]:
+    rows = [np.random.default_rng(at).standard_normal(_WIDTH) for at in ids]
+    return np.array([row / np.linalg.norm(row) for row in rows], dtype=np.float32)
+
+
+def _write(stores: Stores, ids: range, *, change: str) -> None:
+    sources = tuple(_SOURCES[at % len(_SOURCES)].id for at in ids)
+    names = tuple(_name(at) for at in ids)
+    texts = ("",) * len(names)
+    block = VectorBlock(Kind.STATEMENT, names, texts, sources, _WIDTH, _vectors(ids).tobytes())
+    stores.vectors.upsert(VectorBatch("c", change, tuple(_SOURCES), (block,)))
+
+
+def _found(stores: Stores) -> list[list[tuple[str, float]]]:
+    """Searches with and without filters and changes that are hidden."""
+    found = []
+    for vector in _vectors(range(1000, 1004)):
+        for where in (None, parse("year = 1"), parse("year = 9")):
+            for hidden in ((), ("three",), ("one", "nothing")):
+                query = VectorQuery(Kind.STATEMENT, "c", 8, vector, where=where, hidden=hidden)
+                found.append([(hit.id, round(hit.score, 5)) for hit in stores.vectors.search(query)])
+    near = stores.vectors.neighbours(Kind.STATEMENT, "c", vectors=_vectors(range(0, 40, 7)), threshold=0.4)
+    return [
+        *found,
+        sorted((name, round(float(score), 4)) for name, score in zip(near.ids, near.similarities, strict=True)),
+    ]
+
+
+def _change(stores: Stores) -> Iterator[list[list[tuple[str, float]]]]:
+    _write(stores, range(40), change="one")
+    yield _found(stores)
+    _write(stores, range(40, 45), change="two")
+    yield _found(stores)
+    _write(stores, range(45, 80), change="three")
+    yield _found(stores)
+    stores.vectors.delete("c", {"statement": [_name(at) for at in range(3, 60, 9)]})
+    yield _found(stores)
+    _write(stores, range(70, 90), change="four")  # some are replaced
+    yield _found(stores)
+
+
+def _folders(tmp_path: Path) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "store" / "vectors").iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("has_codes", [False, True])
+def test_searches_over_files_are_those_over_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_codes: bool
+) -> None:
+    opened = open_stores(f"hlgraph://{tmp_path}/one")
+    with opened.closing:
+        expected = list(_change(opened.stores))
+    assert any(path.is_dir() for path in (tmp_path / "one" / "vectors").iterdir()) is False
+    monkeypatch.setattr(row_files, "LEAST_ROWS", 10)
+    monkeypatch.setattr(row_files, "_BATCH", 7)
+    if has_codes:
+        monkeypatch.setattr(coarse, "LEAST_ROWS", 10)
+        monkeypatch.setattr(row_files, "BLOCK", 9)
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        for step, found in enumerate(_change(opened.stores)):
+            assert found == expected[step]
+            other = open_stores(f"hlgraph://{tmp_path}/store")
+            with other.closing:  # another reader, that begins with what the first one wrote
+                assert _found(other.stores) == expected[step]
+            assert len(_folders(tmp_path)) == 1
+        names = {path.name.partition(".")[2] for path in (tmp_path / "store" / "vectors").rglob("*.*")}
+        assert ("codes" in names) == has_codes
+
+
+@pytest.mark.usefixtures("in_files")
+def test_what_is_in_files_is_not_read_from_the_database_again(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(stores, range(40), change="one")
+    expected = _found(stores)
+    _write(stores, range(40, 44), change="two")
+    read: list[int] = []
+    original = view_module.read_columns
+
+    def counted(*args: object, **options: object) -> row_files.Columns:
+        found = original(*args, **options)  # type: ignore[arg-type]
+        read.append(len(found.ids))
+        return found
+
+    monkeypatch.setattr(view_module, "read_columns", counted)
+    other = open_stores(f"hlgraph://{tmp_path}/store")
+    with other.closing:
+        assert _found(other.stores) != expected
+    assert read == [4]
+
+
+@pytest.mark.usefixtures("in_files")
+def test_nothing_of_a_deleted_row_stays(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarse, "LEAST_ROWS", 10)
+    _write(stores, range(40), change="one")
+    _found(stores)
+    before = _folders(tmp_path)
+    assert len(before) == 1
+    stores.vectors.delete("c", {"statement": [_name(7)]})
+    assert _folders(tmp_path) == []
+    assert all(_name(7) not in dict(hits) for hits in _found(stores))
+    (folder,) = (path for path in (tmp_path / "store" / "vectors").iterdir() if path.is_dir())
+    assert folder.name not in before
+    assert not [path for path in folder.iterdir() if _name(7).encode() in path.read_bytes()]
+    stores.vectors.delete("c", {"statement": [_name(at) for at in range(40)]})
+    assert list((tmp_path / "store" / "vectors").iterdir()) == []
+
+
+@pytest.mark.usefixtures("in_files")
+def test_a_reader_that_comes_late_fills_no_folder_of_an_old_state(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are deleted between the look at the state and the making of the files."""
+    _write(stores, range(40), change="one")
+    make = view_module.Views._make
+
+    def late(self: view_module.Views, *args: object) -> None:
+        stores.vectors.delete("c", {"statement": [_name(7)]})
+        make(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(view_module.Views, "_make", late)
+    query = VectorQuery(Kind.STATEMENT, "c", 40, _vectors(range(7, 8))[0])
+    assert _name(7) not in {hit.id for hit in stores.vectors.search(query)}
+    written = [path for path in (tmp_path / "store" / "vectors").rglob("*") if path.is_file()]
+    assert not [path for path in written if _name(7).encode() in path.read_bytes()]
+
+
+@pytest.mark.usefixtures("in_files")
+def test_where_nothing_can_be_written_rows_are_in_memory(stores: Stores, tmp_path: Path) -> None:
+    _write(stores, range(40), change="one")
+    (tmp_path / "store" / "vectors" / "1-1-0").write_text("a file where the folder should be")
+    assert sum(len(hits) for hits in _found(stores)) > 100
+
+
+@pytest.mark.usefixtures("in_files")
+def test_files_of_fewer_rows_go(stores: Stores, tmp_path: Path) -> None:
+    rng = random.Random(1)
+    first = 0
+    for step in range(6):
+        count = rng.randint(10, 20)
+        _write(stores, range(first, first + count), change=f"step {step}")
+        first += count
+        _found(stores)
+        (folder,) = (path for path in (tmp_path / "store" / "vectors").iterdir() if path.is_dir())
+        assert len(list(folder.glob("*.ids"))) == 1
+        assert sum(path.stat().st_size for path in folder.glob("*.ids")) == 32 * first
