@@ -189,7 +189,11 @@ class ChatSelector:
             "statements": replies.numbered([item.text for item in suggestions]),
             "question": delimited("question", question),
         }
-        found = replies.numbers_in(replies.ask(self.model, "select", values=values), len(suggestions))
+        most = len(suggestions)
+        reply = replies.ask(
+            self.model, "select", values=values, accept=lambda said: replies.numbers_in(said, most) is not None
+        )
+        found = replies.numbers_in(reply, most)
         if found is None:
             return ScoreSelector().select(question, suggestions, collected=collected)
         return [suggestions[number - 1].id for number in found]
@@ -211,7 +215,7 @@ class ChatJudge:
         if not collected:
             return False
         values = {"statements": replies.numbered(collected), "question": delimited("question", question)}
-        return replies.says_yes(replies.ask(self.model, "enough", values=values))
+        return replies.says_yes(replies.ask(self.model, "enough", values=values, accept=replies.says_either))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hlgraph.models.executor import asking_about
@@ -20,14 +20,20 @@ _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _LONGEST = 500
 
 
-def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], max_tokens: int = _MAX_TOKENS) -> str:
+def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:
     """What the model replies to a prompt of ``prompts/``, without its thoughts.
+
+    ``accept``: whether a reply can be used; one that cannot is not kept for the next time.
 
     Raises ModelUnavailableError, ModelAccessError or ModelAnswerError as the model does.
     """
     prompt = read_prompt(PROMPTS / f"{prompt_name}.md")
-    asked = asking_about(model, Purpose(prompt=prompt.version))
-    return _THOUGHTS.sub("", asked.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens).text).strip()
+    asked = asking_about(model, Purpose(prompt=prompt.version), accept=lambda reply: accept(_said(reply)))
+    return _said(asked.complete(prompt.system, prompt.filled(values), max_tokens=_MAX_TOKENS).text)
+
+
+def _said(reply: str) -> str:
+    return _THOUGHTS.sub("", reply).strip()
 
 
 def fingerprint(model: ChatModel, prompt_name: str) -> str:
@@ -72,6 +78,17 @@ def says_yes(reply: str) -> bool:
     """
     found = _YES_OR_NO.search(reply)
     return found is not None and found[1].lower() == "yes"
+
+
+def says_either(reply: str) -> bool:
+    """Whether a reply has a ``yes`` or a ``no`` at all.
+
+    Examples
+    --------
+    >>> says_either("No."), says_either("Perhaps.")
+    (True, False)
+    """
+    return _YES_OR_NO.search(reply) is not None
 
 
 def lines_in(reply: str, most: int) -> tuple[str, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 
+import hlgraph
 from hlgraph import pipeline
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
@@ -406,3 +408,15 @@ def test_more_are_ranked_where_more_are_asked_for(stores: Stores) -> None:
     found = search(request, LocalRetriever(ranked=1, candidates=1, suggestions=1), stores=stores, embedder=_EMBEDDER,
                    reranker=LexicalReranker())  # fmt: skip
     assert {item.text for item in found.evidence} == {DREW, CROSSES, LIES, SUNG, MOON}
+
+
+def test_a_reply_that_cannot_be_used_is_not_kept(tmp_path: Path) -> None:
+    """Through the SDK replies are kept on disk: what the model says to Select is paid once, unless it says nothing usable."""
+    said = iter(["I like them all.", "1"])
+    chat = ScriptedChat(lambda system, _: next(said) if system.startswith("You choose") else "NO")
+    chosen = LocalRetriever(by="chat", cycles=1, judge=CoverageJudge(), asker=UncoveredAsker())
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER, chat=chat) as graph:
+        graph.ingest([_DOCUMENTS[4]])
+        for calls in (1, 2, 2):
+            graph.search("What is Vesper?", strategy=chosen)
+            assert len(chat.asked) == calls
