@@ -13,6 +13,7 @@ from hlgraph.settings import Settings, at_store, load
 from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
+    from hlgraph.answer.request import AnswerMode, AnswerOptions
     from hlgraph.communities import CommunityTier
     from hlgraph.hierarchy import HierarchyTier
     from hlgraph.models.budget import Budget
@@ -237,31 +238,35 @@ class HLGraph:
         question: str,
         *,
         strategy: str | Retriever = "statement",
-        k: int = 20,
+        k: int | None = None,
         where: Where | str | None = None,
-        mode: Mode = "vector",
+        mode: AnswerMode = "short",
         budget: Budget | None = None,
-        **options: Unpack[SearchOptions],
+        **options: Unpack[AnswerOptions],
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
 
-        Options as for :meth:`search`; the chat model reads the labels of ``tabular`` beside the evidence. ``budget`` is for
-        the calls of the search and of the answer together.
+        ``mode``: ``short`` (default) answers from the best ``k`` pieces of evidence (default 20); ``report`` brings together
+        what many pieces say (default 200), community by community with the strategy ``global``. Options as for
+        :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular`` beside the
+        evidence. ``budget`` is for the calls of the search and of the answer together.
 
-        Raises what :meth:`search` raises, ModelError (and its kinds) for a chat model that cannot be used, and BudgetError
-        when the budget does not reach.
+        Raises what :meth:`search` raises, InputError for another mode, ModelError (and its kinds) for a chat model that
+        cannot be used, and BudgetError when the budget does not reach.
         """
-        from hlgraph.answer import chat_answer, extractive_answer
+        from hlgraph.answer.request import answer_of, check_mode, evidence_count, split_options
         from hlgraph.models.ledger import Purpose
         from hlgraph.retrieve import SearchRequest
 
+        check_mode(mode)
+        by, rest = split_options(options)
         calls = self._executor(budget)
-        request = SearchRequest(question, self.corpus, k, "statement", mode, self._checked(where), **options)
+        admitted = self._checked(where)
+        request = SearchRequest(question, self.corpus, evidence_count(mode, k), "statement", by, admitted, **rest)
         found = self._search(request, strategy, calls)
-        if calls is None:
-            return extractive_answer(question, found.evidence)
-        model = calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
-        return chat_answer(question, found.evidence, model=model, max_tokens=self.settings.models.max_tokens)
+        chat = None if calls is None else calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
+        most = self.settings.models.max_tokens
+        return answer_of(question, found.evidence, mode=mode, chat=chat, max_tokens=most)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object

@@ -125,6 +125,7 @@ class Planner:
         self._known: dict[str, Experience] = {}
         self._calls: list[tuple[float, float, float]] = []
         self._kept = 0
+        self._measured_share = 1.0
 
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
         """The plan for these documents; the store is read, and nothing is written or asked."""
@@ -150,10 +151,14 @@ class Planner:
             seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
             self._calls.append((call.input_tokens, call.output_tokens, seconds))
             return
+        # Replies to the first call that are shorter than was guessed make the second request shorter.
+        expected = call.input_tokens - call.guessed_tokens * (1 - self._measured_share)
         # A reply grows with the text, not with the prompt around it.
         text = max(1, known.expected_tokens - known.calls * call.frame_tokens)
-        replied = known.output_tokens / text * max(0, call.input_tokens - call.frame_tokens)
-        sent = call.input_tokens * known.input_tokens / max(1, known.expected_tokens)
+        replied = known.output_tokens / text * max(0.0, expected - call.frame_tokens)
+        sent = expected * known.input_tokens / max(1, known.expected_tokens)
+        if not call.guessed_tokens:
+            self._measured_share = replied / max(1, call.output_tokens)
         self._calls.append((sent, min(float(self._max_tokens), replied), known.seconds / known.calls))
 
     def _experience(self, prompt: str) -> Experience:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def chat_answer(
     if not evidence:
         return Answer(question, NOT_FOUND, (), is_supported=False)
     prompt = read_prompt(_PROMPT)
-    values = {"evidence": _numbered(evidence), "question": delimited("question", question)}
+    values = {"evidence": numbered(evidence), "question": delimited("question", question)}
     asked = asking_about(model, Purpose(stage="answer", prompt=prompt.version), accept=lambda reply: bool(_said(reply)))
     completion = asked.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens)
     if usage is not None:
@@ -67,7 +67,7 @@ def chat_answer(
         mend = "raise models.max_tokens" if completion.is_cut else "ask it another way, or another model"
         raise ModelAnswerError(f"{model.fingerprint}: the reply ends before it says anything; {mend}")
     made_by = f"{prompt.version}+{model.fingerprint}"
-    answer = _checked(question, text, evidence)
+    answer = checked(question, text, evidence=evidence)
     if not answer.citations and " ".join(words(text)).upper().startswith(_NOT_THERE):
         return Answer(question, NOT_FOUND, (), is_supported=False, made_by=made_by)
     return replace(answer, made_by=made_by)
@@ -78,9 +78,10 @@ def _said(reply: str) -> str:
     return clean(_THOUGHTS.sub("", reply)).strip()
 
 
-def _numbered(evidence: Sequence[Evidence]) -> str:
+def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> str:
+    """Evidence as data between marks, numbered from 1, or with these numbers."""
     pieces = []
-    for number, item in enumerate(evidence, 1):
+    for number, item in zip(numbers or range(1, len(evidence) + 1), evidence, strict=True):
         place = ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)
         body = f"From: {' '.join(place.split())}\n{item.text}" if place else item.text
         body = "\n".join((body, *(f"In its table: {label}" for label in item.labels)))
@@ -88,14 +89,16 @@ def _numbered(evidence: Sequence[Evidence]) -> str:
     return "\n".join(pieces)
 
 
-def _checked(question: str, text: str, evidence: Sequence[Evidence]) -> Answer:
+def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Collection[int] | None = None) -> Answer:
+    """A text with its citations checked and numbered anew; ``known``: only these places of the evidence may be cited."""
+    allowed = range(len(evidence)) if known is None else known
     numbers: dict[int, int] = {}
     dropped = 0
 
     def renumber(match: re.Match[str]) -> str:
         nonlocal dropped
-        found = _named(match[1])
-        there = [number for number in found if 1 <= number <= len(evidence)]
+        found = named_numbers(match[1])
+        there = [number for number in found if number - 1 in allowed]
         dropped += len(found) - len(there)
         return "".join(f" [{numbers.setdefault(number, len(numbers) + 1)}]" for number in dict.fromkeys(there))
 
@@ -111,7 +114,7 @@ def _checked(question: str, text: str, evidence: Sequence[Evidence]) -> Answer:
     )
 
 
-def _named(inner: str) -> list[int]:
+def named_numbers(inner: str) -> list[int]:
     """The numbers between two brackets; a range that is wider than any answer needs counts by its ends."""
     found: list[int] = []
     for part in re.split(r"[,;]", inner):

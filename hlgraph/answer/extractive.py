@@ -28,9 +28,7 @@ def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences:
     seen: list[set[str]] = []
     for item in evidence:
         held = set(content_words(item.text))
-        cosine = item.why.get("cosine", item.why.get("vector", 0.0))
-        is_close = isinstance(cosine, float) and cosine >= _LEAST_COSINE
-        if not held or not (asked & held or is_close):
+        if not held or not is_about(asked, item):
             continue
         if any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen):
             continue
@@ -43,3 +41,9 @@ def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences:
     citations = tuple(Citation(number, item) for number, item in enumerate(chosen, 1))
     text = " ".join(f"{' '.join(citation.evidence.text.split())} [{citation.number}]" for citation in citations)
     return Answer(question, text, citations, is_supported=True)
+
+
+def is_about(asked: set[str], item: Evidence) -> bool:
+    """Whether evidence shares one of these content words of a question, or is close to the question."""
+    cosine = item.why.get("cosine", item.why.get("vector", 0.0))
+    return bool(asked & set(content_words(item.text))) or (isinstance(cosine, float) and cosine >= _LEAST_COSINE)

@@ -19,13 +19,18 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, hierarchy, path, statement, statement_graph, topic, "
+        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, global, hierarchy, local, path, statement, "
+        "statement_graph, topic, "
         "topic_graph.",
     ),
 ]
 PresetName = Annotated[
-    Literal["paper", "tuned", "plain"],
-    typer.Option("--preset", help="Parameters: those of the papers, tuned for a small embedder, or without reranker."),
+    Literal["paper", "tuned", "plain", "chat"],
+    typer.Option(
+        "--preset",
+        help="Parameters: those of the papers, tuned for a small embedder, without reranker, or with the chat model in the "
+        "steps of local and global.",
+    ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
 Diversity = Annotated[
@@ -126,9 +131,22 @@ def answer(
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
     preset: PresetName = "paper",
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence are looked at.")] = 20,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            "-k",
+            metavar="N",
+            help="How many pieces of evidence are looked at (default: 20; 200 for a report).",
+            show_default=False,
+        ),
+    ] = None,
     where: Where = None,
-    mode: Mode = "vector",
+    mode: Annotated[
+        Literal["short", "report"],
+        typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
+    ] = "short",
+    search_mode: Mode = "vector",
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     json: Json = False,
@@ -142,6 +160,7 @@ def answer(
     Examples:
       hlgraph answer "Who designed the bridge, and where was she born?"
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
+      hlgraph answer "How did the floods change the towns?" --strategy global --mode report
     """
     from hlgraph.retrieve.presets import retriever
 
@@ -154,6 +173,7 @@ def answer(
             where=where,
             mode=mode,
             budget=budget_of(max_tokens, max_usd),
+            search_mode=search_mode,
         )
     if json:
         print_json(answer_tree(found))

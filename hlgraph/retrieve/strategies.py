@@ -14,6 +14,8 @@ from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.fused import FusedRetriever
 from hlgraph.retrieve.hierarchy import HierarchyRetriever
+from hlgraph.retrieve.local import LocalRetriever
+from hlgraph.retrieve.overview import GlobalRetriever
 from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
@@ -168,7 +170,9 @@ STRATEGIES: Mapping[str, type[Retriever]] = {
     "chunk_rerank": ChunkRerankRetriever,
     "diameter": DiameterRetriever,
     "fused": FusedRetriever,
+    "global": GlobalRetriever,
     "hierarchy": HierarchyRetriever,
+    "local": LocalRetriever,
     "path": PathRetriever,
     "statement": StatementRetriever,
     "statement_graph": StatementGraphRetriever,

@@ -116,6 +116,6 @@ def test_an_answer_out_of_a_store_cites_the_characters_of_its_sources(tmp_path: 
         first = answer.citations[0].evidence
         assert "designed by Mara Quill" in texts[first.source.uri][first.start : first.end]
         assert answer.text.endswith(f"[{len(answer.citations)}]")
-        hidden = graph.answer("Who designed Aldane Bridge?", where='uri = "doc:winter"', mode="text")
+        hidden = graph.answer("Who designed Aldane Bridge?", where='uri = "doc:winter"', search_mode="text")
         assert not hidden.is_supported
         assert graph.answer("Who designed Aldane Bridge?") == answer

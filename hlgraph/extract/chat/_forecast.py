@@ -43,14 +43,15 @@ def next_call(chunk: ChunkInput, *, kept: Callable[[str, Messages], str | None])
 class ExpectedCall(NamedTuple):
     """One call: the version of its prompt, and about how many tokens.
 
-    ``frame_tokens`` of the input are those of the prompt itself, the same for every chunk; ``is_kept``: its reply is kept,
-    so it will cost nothing.
+    ``frame_tokens`` of the input are those of the prompt itself, the same for every chunk; ``guessed_tokens`` of it stand for
+    what the reply to the first call will bring; ``is_kept``: its reply is kept, so it will cost nothing.
     """
 
     prompt: str
     input_tokens: int
     output_tokens: int
     frame_tokens: int
+    guessed_tokens: int = 0
     is_kept: bool = False
 
 
@@ -88,13 +89,14 @@ def expected_calls(
             request_tokens(*first),
             min(max_tokens, int(_ENTITIES * text)),
             request_tokens(*ask_entities(empty)),
-            reply is not None,
+            is_kept=reply is not None,
         ),
         ExpectedCall(
             propositions,
             request_tokens(*second) + names,
             min(max_tokens, int(_PROPOSITIONS * text)),
             request_tokens(*ask_propositions(empty, [])),
-            found is not None,
+            guessed_tokens=names,
+            is_kept=found is not None,
         ),
     )

@@ -1,0 +1,120 @@
+"""The communities around collected statements: what ToPG Global answers from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.communities import leiden
+from hlgraph.algorithms.cover import CoverBounds, communities_of, greedy_cover
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
+from hlgraph.errors import MissingExtraError
+from hlgraph.records import Kind
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.protocols import PullShape, RankQuery
+from hlgraph.subgraph import Subgraph
+
+_SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
+_WIDE = 1_000
+_EPSILON = 5e-5
+_DAMPING = 0.85
+
+
+class Facet(NamedTuple):
+    """A community that was chosen.
+
+    Attributes
+    ----------
+    statements : ids, ascending
+    size : of all its nodes
+    """
+
+    statements: tuple[str, ...]
+    size: int
+
+
+def facets(
+    session: Session, anchors: Sequence[str], *, region: int, community_size: int, bounds: CoverBounds
+) -> list[Facet]:
+    """The communities that cover the anchors best within the budget, in the order of their choice.
+
+    The paper divides the whole graph beforehand. Here the part around the anchors is divided: the ``region`` statements
+    closest to them by personalised PageRank, with their entities and chunks; so the work is bounded, and a filter holds. The
+    communities are those of hierarchical Leiden, at every level. Without the extra ``communities`` each chunk with its
+    statements and their entities is one.
+
+    References
+    ----------
+    ToPG, section 2.3.3, step 5, and appendix B.5.
+    """
+    if not anchors:
+        return []
+    query = RankQuery(
+        _SHAPE, dict.fromkeys(anchors, 1.0), region, _DAMPING, frozenset({Kind.STATEMENT}), epsilon=_EPSILON
+    )
+    ids = list(dict.fromkeys([*anchors, *(hit.id for hit in session.rank(query))]))[: max(region, len(anchors))]
+    shape = PullShape(*INGREDIENTS[_SHAPE], hops=1, fan_out=_WIDE, node_cap=20 * len(ids) + 10_000)
+    graph = session.pull(ids, shape)
+    with session.step("communities") as step:
+        members, by = _members(graph, community_size)
+        at = graph.index(list(anchors))
+        cover = greedy_cover(members, at[at >= 0], bounds=bounds)
+        step.count = len(cover.chosen)
+        step.details = {
+            "by": by,
+            "communities": len(members),
+            "anchors": len(anchors),
+            "covered": cover.covered,
+            "size": cover.size,
+            "budget": bounds.budget,
+        }
+    is_statement = np.zeros(len(graph), dtype=bool)
+    is_statement[graph.nodes(Kind.STATEMENT)] = True
+    chosen = [members[number] for number in cover.chosen]
+    return [Facet(tuple(graph.ids[nodes[is_statement[nodes]]].tolist()), len(nodes)) for nodes in chosen]
+
+
+def _members(graph: Subgraph, community_size: int) -> tuple[list[NDArray[np.intp]], str]:
+    """Nodes of each community, and what made them."""
+    made = project(graph, _SHAPE)
+    try:
+        found = communities_of(leiden(made.adjacency, max_size=community_size).levels)
+    except MissingExtraError:
+        return _chunks(graph), "chunks"
+    return [made.nodes[nodes] for nodes in found], "leiden"
+
+
+def _chunks(graph: Subgraph) -> list[NDArray[np.intp]]:
+    """Each chunk, its statements and their entities."""
+    mentions, in_chunk = incidence(graph)
+    statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
+    held = in_chunk.T.tocsr()
+    found = []
+    for at, chunk in enumerate(chunks):
+        rows = held[[at]].indices
+        found.append(np.unique(np.concatenate([[chunk], statements[rows], entities[mentions[rows].indices]])))
+    return found
+
+
+def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
+    """The first of each, then the second of each, and so on; each once.
+
+    Examples
+    --------
+    >>> in_turns([["a", "b", "c"], ["d"], ["b", "e"]])
+    ['a', 'd', 'b', 'e', 'c']
+    """
+    longest = max(map(len, ranked), default=0)
+    return list(dict.fromkeys(items[at] for at in range(longest) for items in ranked if at < len(items)))
+
+
+def numbers(chosen: Sequence[Facet]) -> Mapping[str, int]:
+    """The community of each statement, from 1; the first that has it."""
+    held: dict[str, int] = {}
+    for number, facet in enumerate(chosen, 1):
+        for item in facet.statements:
+            held.setdefault(item, number)
+    return held

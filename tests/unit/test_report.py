@@ -1,0 +1,193 @@
+"""Reports: batches by community, points, their order, and citations that exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hlgraph
+from hlgraph.answer import ReportBounds, chat_report, extractive_report
+from hlgraph.answer.extractive import NOT_FOUND
+from hlgraph.answer.report import Point, batches, best_at_the_ends, best_points, points_in
+from hlgraph.errors import InputError, ModelAnswerError
+from hlgraph.models.prompts import delimited
+from hlgraph.models.usage import Usage
+from hlgraph.records import Evidence, Source
+from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.corpus import DOCUMENTS
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.text import count_tokens
+
+_QUESTION = "How does soil shape the farms of the valley?"
+
+
+def _evidence(text: str, number: int, community: int | None) -> Evidence:
+    source = Source(f"{number:032x}", "c", f"doc:{number}", f"Title {number}", "sum")
+    why: dict[str, float | str] = {} if community is None else {"community": float(community)}
+    return Evidence(text, 1.0, "c" * 32, 0, len(text), source, f"{number:032x}", why=why)
+
+
+_EVIDENCE = [
+    _evidence("Soil of marl holds water in the valley.", 0, 2),
+    _evidence("Farms on the ridge are dry.", 1, 1),
+    _evidence("Marl soil in the valley feeds the farms.", 2, 2),
+    _evidence("A poet was born in Tessing.", 3, 1),
+    _evidence("The farms sell cheese.", 4, None),
+]
+
+
+def test_a_batch_is_a_community_in_the_order_of_its_best_piece() -> None:
+    assert batches(_EVIDENCE, tokens=1_000) == [[0, 2], [1, 3], [4]]
+
+
+@given(tokens=st.integers(1, 40))
+def test_batches_hold_every_piece_once_and_keep_the_limit(tokens: int) -> None:
+    found = batches(_EVIDENCE, tokens=tokens)
+    assert sorted(at for batch in found for at in batch) == list(range(5))
+    for batch in found:
+        assert len(batch) == 1 or sum(count_tokens(_EVIDENCE[at].text) for at in batch) <= tokens
+
+
+_POINTS = st.lists(
+    st.builds(Point, st.integers(0, 100).map(float), st.text("ab ", max_size=20), st.just(()), st.just(0))
+)
+
+
+@given(points=_POINTS, tokens=st.integers(1, 30))
+def test_the_best_points_fit_and_the_best_stand_first_and_last(points: list[Point], tokens: int) -> None:
+    kept = best_points(points, tokens)
+    assert sum(count_tokens(point.text) for point in kept) <= tokens
+    assert all(point.score > 0 for point in kept)
+    assert [point.score for point in kept] == sorted((point.score for point in kept), reverse=True)
+    shown = best_at_the_ends(kept)
+    assert sorted(shown) == sorted(kept)
+    scores = [point.score for point in shown]
+    lowest = scores.index(min(scores)) if scores else 0
+    assert scores[: lowest + 1] == sorted(scores[: lowest + 1], reverse=True)
+    assert scores[lowest:] == sorted(scores[lowest:])
+
+
+def test_a_report_without_a_model_has_a_paragraph_a_community() -> None:
+    answer = extractive_report(_QUESTION, _EVIDENCE)
+    assert answer.text.split("\n\n") == [
+        "Marl soil in the valley feeds the farms. [1] Soil of marl holds water in the valley. [2]",
+        "Farms on the ridge are dry. [3]",
+        "The farms sell cheese. [4]",
+    ]
+    assert [item.evidence for item in answer.citations] == [_EVIDENCE[at] for at in (2, 0, 1, 4)]
+    assert answer.is_supported
+
+
+def test_bounds_of_a_report_without_a_model() -> None:
+    short = extractive_report(_QUESTION, _EVIDENCE, bounds=ReportBounds(points=1, paragraphs=2))
+    assert short.text == "Marl soil in the valley feeds the farms. [1]\n\nFarms on the ridge are dry. [2]"
+    assert extractive_report("Who sang?", _EVIDENCE).text == NOT_FOUND
+    assert not extractive_report(_QUESTION, []).is_supported
+    twice = [_EVIDENCE[0], _evidence(_EVIDENCE[0].text, 9, 3)]
+    assert len(extractive_report(_QUESTION, twice).citations) == 1
+
+
+def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
+    """Points 90, 60, 30 and 10: the best first and last in what the report is written from."""
+    chat = ScriptedChat(
+        [
+            "60 | Marl holds water. [1]\n90 | Marl feeds the farms. [3][1]\nThat is all.",
+            "<think>[9]</think>10 | Ridges are dry. [2]\n99 | Invented. [7]",
+            "30 | They sell cheese. [5]",
+            "Marl feeds farms [3]. Ridges are dry [2]. Poets live there [4]. They sell cheese.",
+        ]
+    )
+    usage = Usage()
+    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage)
+    assert len(chat.asked) == usage.calls == 4
+    told = "Marl feeds the farms. [3][1]\nThey sell cheese. [5]\nRidges are dry. [2]\nMarl holds water. [1]"
+    assert delimited("points", told) in chat.asked[3][1]
+    for batch, (system, user, _) in zip([[0, 2], [1, 3], [4]], chat.asked, strict=False):
+        for at in range(5):
+            assert (delimited("evidence", f"From: Title {at}\n{_EVIDENCE[at].text}") in user) == (at in batch)
+            assert _EVIDENCE[at].text not in system
+    # A piece that no point rests on cannot be cited.
+    assert answer.text == "Marl feeds farms [1]. Ridges are dry [2]. Poets live there. They sell cheese."
+    assert [item.evidence for item in answer.citations] == [_EVIDENCE[2], _EVIDENCE[1]]
+    assert (answer.dropped_citations, answer.uncited) == (1, ("Poets live there.", "They sell cheese."))
+
+
+def test_nothing_in_the_corpus_is_said() -> None:
+    chat = ScriptedChat(["NONE"] * 3)
+    assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
+    chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "NOT IN THE CORPUS."])
+    assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
+    assert chat_report(_QUESTION, [], model=ScriptedChat([])).text == NOT_FOUND
+
+
+def test_an_empty_report_is_an_error() -> None:
+    chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "<think>so</think>"])
+    with pytest.raises(ModelAnswerError, match="the report is empty"):
+        chat_report(_QUESTION, _EVIDENCE, model=chat)
+
+
+@given(reply=st.text("0123456789|[] .ab\n-*", max_size=80))
+def test_points_of_any_reply_rest_on_their_batch(reply: str) -> None:
+    for point in points_in(reply, [3, 5], number=1):
+        assert set(point.evidence) <= {3, 5}
+        assert point.evidence
+        assert 0 <= point.score <= 100
+        assert point.text
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("- 80 | A. [1]", (80.0, "A.")),
+        ("(80/100) | A [1].", (80.0, "A.")),
+        ("80 | A. [1-2]", (80.0, "A.")),
+        ("high | A. [1]", None),
+        ("80 | [1]", None),
+        ("80 A. [1]", None),
+    ],
+)
+def test_lines_of_points(line: str, expected: tuple[float, str] | None) -> None:
+    found = [(point.score, point.text) for point in points_in(line, [0, 1], number=0)]
+    assert found == ([] if expected is None else [expected])
+
+
+def test_the_score_of_the_reranker_counts_where_there_is_one() -> None:
+    scores = (0.2, 0.9, 0.4, 0.1, 2.0)
+    ranked = [replace(item, why={**item.why, "rerank": score}) for item, score in zip(_EVIDENCE, scores, strict=True)]
+    answer = extractive_report(_QUESTION, ranked)
+    assert [item.evidence.text for item in answer.citations] == [_EVIDENCE[at].text for at in (4, 1, 2, 0)]
+
+
+def test_the_sdk_writes_reports(tmp_path: Path) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
+        graph.ingest(DOCUMENTS)
+        report = graph.answer("What lies on the river Orne?", strategy="global", mode="report")
+        assert report.is_supported
+        assert "Tessing lies on the river Orne. [" in report.text
+        assert graph.answer("What lies on the river Orne?", search_mode="text").is_supported
+        with pytest.raises(InputError, match="mode is 'long'; choose 'short' or 'report'"):
+            graph.answer("What?", mode="long")  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="write search_mode='hybrid'"):
+            graph.answer("What?", mode="hybrid")  # type: ignore[arg-type]
+
+
+def test_the_sdk_writes_reports_with_the_chat_model(tmp_path: Path) -> None:
+    def reply(system: str, user: str) -> str:
+        if system.startswith("You write a report"):
+            return "The Orne runs by Tessing [1]. It is long."
+        return "70 | The Orne runs by Tessing. [1]" if "[1]" in user else "NONE"
+
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=ScriptedChat(reply)) as graph:
+        graph.ingest(DOCUMENTS)
+        report = graph.answer("What lies on the river Orne?", mode="report", k=3)
+    assert report.text == "The Orne runs by Tessing [1]. It is long."
+    assert report.uncited == ("It is long.",)
+
+
+def test_bad_bounds_are_refused() -> None:
+    with pytest.raises(InputError, match="points is 0"):
+        ReportBounds(points=0)
