@@ -132,19 +132,13 @@ def best_at_the_ends(points: Sequence[Point]) -> list[Point]:
 def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: ReportBounds | None = None) -> Answer:
     """A report without a chat model: the best statements of each community as a paragraph, each with its citation.
 
-    <<<<<<< HEAD
-        A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25; its score is that
-        of the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in
-        the order of their best point; near-duplicates are left out.
-    =======
-        A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25. Its score is that of
-        the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in the
-        order of their best point; near-duplicates are left out.
-    >>>>>>> topg
+    A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25; its score is that
+    of the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in
+    the order of their best point; near-duplicates are left out.
 
-        Parameters
-        ----------
-        evidence : best first
+    Parameters
+    ----------
+    evidence : best first
     """
     bounds = bounds or ReportBounds()
     asked = set(content_words(question))
