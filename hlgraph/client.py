@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import InputError
 from hlgraph.settings import Settings, at_store, load
 from hlgraph.wiring import Forecast, IngestOptions
 
@@ -181,28 +181,16 @@ class HLGraph:
         then nothing is removed.
         """
         from hlgraph import pipeline
-        from hlgraph.records import Kind, Source
         from hlgraph.spending import forgetting
-        from hlgraph.stores.protocols import Scope
-        from hlgraph.where import check_fields
-        from hlgraph.wiring import named
+        from hlgraph.wiring import chosen_sources
 
         if bool(uris) + (where is not None) + is_all != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
-        stats = self._opened.stores.graph.stats(self.corpus, has_counts=False)
-        if not stats:
-            raise UnknownNameError(f"there is no corpus {self.corpus!r}; nothing to delete")
-        admitted = self._checked(where)
-        if admitted is not None:
-            check_fields(admitted, stats[0].fields)
-        found = [
-            record
-            for record in self._opened.stores.graph.find(Kind.SOURCE, Scope(self.corpus, admitted))
-            if isinstance(record, Source)
+        stores = self._opened.stores
+        names = [uris] if isinstance(uris, str) and uris else uris
+        chosen = [
+            item.id for item in chosen_sources(names, self._checked(where), corpus=self.corpus, graph=stores.graph)
         ]
-        if uris:
-            found = named(found, [uris] if isinstance(uris, str) else uris, corpus=self.corpus)
-        stores, chosen = self._opened.stores, [record.id for record in found]
         with forgetting(self.settings, self.corpus, graph=stores.graph, is_all=is_all) as done:
             report = pipeline.delete(chosen, self.corpus, stores=stores, batch_sources=self._opened.batch_removed)
             done.append(report)
@@ -254,17 +242,19 @@ class HLGraph:
         Raises what :meth:`search` raises, InputError for another mode, ModelError (and its kinds) for a chat model that
         cannot be used, and BudgetError when the budget does not reach.
         """
-        from hlgraph.answer.request import answer_of, evidence_count, split_options
+        from hlgraph.answer.request import answer_of, check_mode, evidence_count, split_options
         from hlgraph.models.ledger import Purpose
         from hlgraph.retrieve import SearchRequest
 
-        k = evidence_count(mode, k)
-        calls = self._executor(budget)
+        check_mode(mode)
         by, rest = split_options(options)
-        request = SearchRequest(question, self.corpus, k, "statement", by, self._checked(where), **rest)
+        calls = self._executor(budget)
+        admitted = self._checked(where)
+        request = SearchRequest(question, self.corpus, evidence_count(mode, k), "statement", by, admitted, **rest)
         found = self._search(request, strategy, calls)
-        model = calls and calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
-        return answer_of(question, found.evidence, mode=mode, chat=model, max_tokens=self.settings.models.max_tokens)
+        chat = None if calls is None else calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
+        most = self.settings.models.max_tokens
+        return answer_of(question, found.evidence, mode=mode, chat=chat, max_tokens=most)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object

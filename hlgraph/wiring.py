@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Source
     from hlgraph.settings import Settings
-    from hlgraph.stores.protocols import Stores
+    from hlgraph.stores.protocols import GraphStore, Stores
+    from hlgraph.where import Where
 
 # What a chat model said is stored after so many characters of text, so that an interruption costs no more.
 PAID_CHARACTERS = 100_000
@@ -107,6 +108,24 @@ def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) 
         quarantine=quarantine(settings, corpus),
         max_tokens=models.max_tokens,
     )
+
+
+def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, graph: GraphStore) -> list[Source]:
+    """The stored sources that uris or a filter name; all of the corpus without either.
+
+    Raises UnknownNameError when a uri, or the corpus, is not there, WhereError when no source has a field of the filter.
+    """
+    from hlgraph.records import Kind, Source
+    from hlgraph.stores.protocols import Scope
+    from hlgraph.where import check_fields
+
+    stats = graph.stats(corpus, has_counts=False)
+    if not stats:
+        raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
+    if where is not None:
+        check_fields(where, stats[0].fields)
+    found = [record for record in graph.find(Kind.SOURCE, Scope(corpus, where)) if isinstance(record, Source)]
+    return named(found, uris, corpus=corpus) if uris else found
 
 
 def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:

@@ -1,9 +1,10 @@
 // The communities of a corpus and who is in them, the largest of a level first. Members are named by name, else by the
 // beginning of their text, those with most neighbours first. No row where no community is stored. Reads every entity, chunk and
 // statement of the corpus.
-// params: corpus, level, names, k
+// params: corpus, run, level, names, k
 // columns: level, members, parent_id, names, community_id
 // $corpus text = default: the corpus
+// $run text = any: what was built, such as entity_entity or hierarchy (see hlgraph communities build); any: all of it
 // $level integer -1.. = -1: this level alone; -1: all
 // $names integer 0.. = 10: names shown of each
 // $k integer 1.. = 25: rows at most
@@ -24,7 +25,9 @@ UNION ALL
   WHERE n.corpus = $corpus AND n.id >= ''
   RETURN n, c, left(n.text, 60) AS name
 }
-WITH n, c, name WHERE $level = -1 OR c.level = $level
+WITH n, c, name
+WHERE ($level = -1 OR c.level = $level)
+  AND ($run = 'any' OR EXISTS { MATCH (r:Run {id: c.run}) WHERE r.name = $run })
 WITH c, name, COUNT { (n)-[:CO_OCCURS]-() } AS degree ORDER BY degree DESC, name
 WITH c, count(*) AS members, collect(name)[..$names] AS names ORDER BY c.level, members DESC, c.id LIMIT $k
 OPTIONAL MATCH (c)-[:PART_OF]->(p:Community)

@@ -141,9 +141,9 @@ def best_at_the_ends(points: Sequence[Point]) -> list[Point]:
 def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: ReportBounds | None = None) -> Answer:
     """A report without a chat model: the best statements of each community as a paragraph, each with its citation.
 
-    A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25. Its score is that of
-    the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in the
-    order of their best point; near-duplicates are left out.
+    A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25; its score is that
+    of the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in
+    the order of their best point; near-duplicates are left out.
 
     Parameters
     ----------
@@ -230,6 +230,7 @@ def chat_report(
     text = clean(_ask(model, "report", values, bounds.max_tokens, usage)).strip()
     if not text:
         raise ModelAnswerError(f"{model.fingerprint}: the report is empty; ask it another way, or another model")
+    made_by = f"{read_prompt(_PROMPTS / 'report.md').version}+{model.fingerprint}"
     known = {at for point in chosen for at in point.evidence}
     made_by = "+".join((*(read_prompt(_PROMPTS / f"{name}.md").version for name in _STEPS), model.fingerprint))
     answer = checked(question, text, evidence=evidence, known=known)

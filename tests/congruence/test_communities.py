@@ -111,7 +111,9 @@ def test_what_is_stored_is_what_analysts_see(both: Both) -> None:
     assert sum(built.communities) > len(_GROUPS)
     found = tier.find("entity_entity", names=100)
     query = analyst.load("list_communities")
-    table = analyst.run(query, {"k": 1000}, reader=Neo4jReader(both.server), corpus=CORPUS)
+    tier.build("entity_passage", max_size=10)
+    params = {"k": 1000, "run": "entity_entity"}
+    table = analyst.run(query, params, reader=Neo4jReader(both.server), corpus=CORPUS)
     seen = {str(row["community_id"]): (row["level"], row["members"], row["parent_id"]) for row in table.rows}
     assert seen == {item.id: (item.level, item.size, item.parent_id) for item in found.communities}
     assert all(len(found.names[item.id]) == item.size for item in found.communities)

@@ -178,16 +178,14 @@ def test_only_what_is_transient_is_tried_again_and_only_what_was_answered_is_pai
 
 def test_the_first_failure_for_good_wakes_who_waits_and_ends_all(accounts: Accounts) -> None:
     def script(at: int) -> str | Exception:
-        return ModelAccessError("p:m: no key") if at == 4 else ModelUnavailableError("p:m: 503", retry_after=50.0)
+        return ModelAccessError("p:m: no key") if at == 4 else ModelUnavailableError("p:m: 503", retry_after=3000.0)
 
-    model = SingleTries(script)
+    model = SingleTries(script, total=1e9)  # who is not woken waits longer than the test may take
     executor = Executor(model, accounts=accounts, most=4)
     executor.gate = _Unpaused(4)
     executor = executor.begin()
-    begun = time.monotonic()
     with pytest.raises(ModelAccessError, match="no key"):
         executor.run(lambda n: executor.complete("s", str(n), max_tokens=5), range(100))
-    assert time.monotonic() - begun < 40  # nobody sat the 50 seconds out
     assert model.calls <= 8
     with pytest.raises(ModelAccessError):
         executor.complete("s", "later", max_tokens=5)

@@ -163,7 +163,7 @@ INSERT OR IGNORE INTO t_untrue SELECT s.s FROM t_left CROSS JOIN summary AS s ON
 INSERT OR IGNORE INTO t_untrue SELECT o.summary FROM t_dead CROSS JOIN rests_on AS o ON o.node = t_dead.n;
 DELETE FROM rests_on WHERE summary IN (SELECT s FROM t_untrue);
 DELETE FROM summary WHERE s IN (SELECT s FROM t_untrue);
-DELETE FROM member_of WHERE community IN (SELECT m FROM t_left) AND node IN (SELECT n FROM t_dead);
+DELETE FROM member_of WHERE node IN (SELECT n FROM t_dead);
 UPDATE community SET size = (SELECT count(*) FROM member_of WHERE member_of.community = community.m) WHERE m IN (SELECT m FROM t_left);
 DELETE FROM community WHERE m IN (SELECT m FROM t_left) AND size = 0;
 DELETE FROM run WHERE c = (SELECT c FROM corpus WHERE name = :corpus) AND EXISTS (SELECT 1 FROM t_dead)
