@@ -21,6 +21,7 @@ from hlgraph.records import Answer, Citation, Evidence
 from hlgraph.text import content_words, count_tokens, words
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_STEPS = ("points", "report")
 _NOT_THERE = "NOT IN THE CORPUS"
 _MAX_TOKENS = 4096
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
@@ -37,7 +38,7 @@ class ReportBounds:
     ----------
     batch_tokens : of evidence for one intermediate answer (paper: max_tokens_community_chunks 8,000)
     report_tokens : of points that the report is written from (paper: max_tokens_report 8,000)
-    points : of one batch, without a model (default 3)
+    points : of one community, without a model (default 3)
     paragraphs : of a report without a model (default 8)
     max_tokens : of one reply of the model
     """
@@ -62,7 +63,7 @@ class Point(NamedTuple):
     ----------
     score : how much it helps, from 0 to 100
     evidence : which pieces it rests on, as places in the evidence, from 0
-    batch : the number of the batch that it is from, from 0
+    batch : the number of the batch, or of the community, that it is from, from 0
     """
 
     score: float
@@ -71,29 +72,37 @@ class Point(NamedTuple):
     batch: int
 
 
-def batches(evidence: Sequence[Evidence], *, tokens: int) -> list[list[int]]:
-    """Places in the evidence, one community a batch, in the order of its best piece; long ones are divided.
+def communities(evidence: Sequence[Evidence]) -> list[list[int]]:
+    """Places in the evidence by community (``why["community"]``), in the order of the best piece of each.
 
-    Pieces that name no community (``why["community"]``) share the one of their source. A batch holds at most ``tokens``, or
-    one piece.
+    Pieces that name no community share the one of their source.
     """
     groups: dict[str, list[int]] = {}
     for at, item in enumerate(evidence):
         community = item.why.get("community")
         groups.setdefault(f"source {item.source.id}" if community is None else f"community {community}", []).append(at)
-    found: list[list[int]] = []
-    for members in groups.values():
-        held: list[int] = []
-        size = 0
-        for at in members:
-            cost = count_tokens(evidence[at].text)
-            if held and size + cost > tokens:
-                found.append(held)
-                held, size = [], 0
-            held.append(at)
-            size += cost
-        found.append(held)
-    return found
+    return list(groups.values())
+
+
+def batches(evidence: Sequence[Evidence], *, tokens: int) -> list[list[int]]:
+    """Communities one behind the other, as many in a batch as fit; one that fits in no batch is divided.
+
+    A batch holds at most ``tokens``, or one piece.
+    """
+    found: list[list[int]] = [[]]
+    left = tokens
+    for members in communities(evidence):
+        costs = [count_tokens(evidence[at].text) for at in members]
+        if sum(costs) > left and found[-1]:
+            found.append([])
+            left = tokens
+        for at, cost in zip(members, costs, strict=True):
+            if cost > left and found[-1]:
+                found.append([])
+                left = tokens
+            found[-1].append(at)
+            left -= cost
+    return [batch for batch in found if batch]
 
 
 def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
@@ -144,7 +153,7 @@ def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: Re
     asked = set(content_words(question))
     points: list[Point] = []
     seen: list[set[str]] = []
-    for number, batch in enumerate(batches(evidence, tokens=bounds.batch_tokens)):
+    for number, batch in enumerate(communities(evidence)):
         mine: list[Point] = []
         for at in batch:
             held = set(content_words(evidence[at].text))
@@ -192,7 +201,8 @@ def chat_report(
 
     Parameters
     ----------
-    evidence : best first; those of one community, as the strategy ``global`` names it, are read together
+    evidence : best first; those of one community, as the strategy ``global`` names it, are read together, with
+        others where they fit
     usage : counts what the calls cost
 
     Raises
@@ -222,6 +232,7 @@ def chat_report(
         raise ModelAnswerError(f"{model.fingerprint}: the report is empty; ask it another way, or another model")
     made_by = f"{read_prompt(_PROMPTS / 'report.md').version}+{model.fingerprint}"
     known = {at for point in chosen for at in point.evidence}
+    made_by = "+".join((*(read_prompt(_PROMPTS / f"{name}.md").version for name in _STEPS), model.fingerprint))
     answer = checked(question, text, evidence=evidence, known=known)
     if not answer.citations and " ".join(words(text)).upper().startswith(_NOT_THERE):
         return Answer(question, NOT_FOUND, (), is_supported=False, made_by=made_by)

@@ -45,7 +45,8 @@ def split_options(options: AnswerOptions) -> tuple[Mode, SearchOptions]:
 
 
 def evidence_count(mode: AnswerMode, k: int | None) -> int:
-    """So many pieces of evidence are looked at."""
+    """So many pieces of evidence are looked at. Raises InputError for another mode than ``short`` or ``report``."""
+    check_mode(mode)
     if k is not None:
         return k
     return REPORT_K if mode == "report" else SHORT_K

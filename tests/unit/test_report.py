@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hlgraph
 from hlgraph.answer import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.report import Point, batches, best_at_the_ends, best_points, points_in
+from hlgraph.answer.report import Point, batches, best_at_the_ends, best_points, communities, points_in
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.prompts import delimited
 from hlgraph.models.usage import Usage
@@ -40,8 +40,15 @@ _EVIDENCE = [
 ]
 
 
-def test_a_batch_is_a_community_in_the_order_of_its_best_piece() -> None:
-    assert batches(_EVIDENCE, tokens=1_000) == [[0, 2], [1, 3], [4]]
+# As much as the largest community: so no two of them fit in one batch.
+_ONE_EACH = max(sum(count_tokens(_EVIDENCE[at].text) for at in members) for members in ((0, 2), (1, 3), (4,)))
+
+
+def test_communities_are_in_the_order_of_their_best_piece_and_share_a_batch_where_they_fit() -> None:
+    assert communities(_EVIDENCE) == [[0, 2], [1, 3], [4]]
+    assert batches(_EVIDENCE, tokens=_ONE_EACH) == [[0, 2], [1, 3], [4]]
+    assert batches(_EVIDENCE, tokens=1_000) == [[0, 2, 1, 3, 4]]
+    assert batches([], tokens=10) == []
 
 
 @given(tokens=st.integers(1, 40))
@@ -102,7 +109,7 @@ def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
         ]
     )
     usage = Usage()
-    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage)
+    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage, bounds=ReportBounds(batch_tokens=_ONE_EACH))
     assert len(chat.asked) == usage.calls == 4
     told = "Marl feeds the farms. [3][1]\nThey sell cheese. [5]\nRidges are dry. [2]\nMarl holds water. [1]"
     assert delimited("points", told) in chat.asked[3][1]
@@ -117,15 +124,15 @@ def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
 
 
 def test_nothing_in_the_corpus_is_said() -> None:
-    chat = ScriptedChat(["NONE"] * 3)
+    chat = ScriptedChat(["NONE"])
     assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
-    chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "NOT IN THE CORPUS."])
+    chat = ScriptedChat(["5 | Dry. [1]", "NOT IN THE CORPUS."])
     assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
     assert chat_report(_QUESTION, [], model=ScriptedChat([])).text == NOT_FOUND
 
 
 def test_an_empty_report_is_an_error() -> None:
-    chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "<think>so</think>"])
+    chat = ScriptedChat(["5 | Dry. [1]", "<think>so</think>"])
     with pytest.raises(ModelAnswerError, match="the report is empty"):
         chat_report(_QUESTION, _EVIDENCE, model=chat)
 
@@ -186,6 +193,7 @@ def test_the_sdk_writes_reports_with_the_chat_model(tmp_path: Path) -> None:
         report = graph.answer("What lies on the river Orne?", mode="report", k=3)
     assert report.text == "The Orne runs by Tessing [1]. It is long."
     assert report.uncited == ("It is long.",)
+    assert report.made_by == "points/1+report/1+scripted"
 
 
 def test_bad_bounds_are_refused() -> None:
