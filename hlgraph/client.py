@@ -284,9 +284,7 @@ class HLGraph:
         """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
         from hlgraph.hierarchy import HierarchyTier
 
-        return HierarchyTier(
-            self.corpus, self._opened.stores, embedder=lambda: self._models.embedder, chat=self._executor
-        )
+        return HierarchyTier(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""
