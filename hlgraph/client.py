@@ -242,19 +242,17 @@ class HLGraph:
         Raises what :meth:`search` raises, InputError for another mode, ModelError (and its kinds) for a chat model that
         cannot be used, and BudgetError when the budget does not reach.
         """
-        from hlgraph.answer.request import answer_of, check_mode, evidence_count, split_options
+        from hlgraph.answer.request import answer_of, evidence_count, split_options
         from hlgraph.models.ledger import Purpose
         from hlgraph.retrieve import SearchRequest
 
-        check_mode(mode)
-        by, rest = split_options(options)
+        k = evidence_count(mode, k)
         calls = self._executor(budget)
-        admitted = self._checked(where)
-        request = SearchRequest(question, self.corpus, evidence_count(mode, k), "statement", by, admitted, **rest)
+        by, rest = split_options(options)
+        request = SearchRequest(question, self.corpus, k, "statement", by, self._checked(where), **rest)
         found = self._search(request, strategy, calls)
-        chat = None if calls is None else calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
-        most = self.settings.models.max_tokens
-        return answer_of(question, found.evidence, mode=mode, chat=chat, max_tokens=most)
+        model = calls and calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
+        return answer_of(question, found.evidence, mode=mode, chat=model, max_tokens=self.settings.models.max_tokens)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
@@ -286,9 +284,7 @@ class HLGraph:
         """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
         from hlgraph.hierarchy import HierarchyTier
 
-        return HierarchyTier(
-            self.corpus, self._opened.stores, embedder=lambda: self._models.embedder, chat=self._executor
-        )
+        return HierarchyTier(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

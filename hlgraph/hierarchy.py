@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import derived_store
@@ -36,12 +37,21 @@ class FoundHierarchy:
     waiting: int = 0
 
 
+class HasEmbedder(Protocol):
+    """What makes the embedder when it is first asked for."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the corpus."""
+
+
 class HierarchyTier:
     """The hierarchy of one corpus.
 
     Parameters
     ----------
-    embedder, chat : give the models when they are needed; the chat model with the budget of a build
+    models : has the embedder, which is asked for when it is needed
+    chat : gives the chat model with the budget of a build; None: there is none
 
     Examples
     --------
@@ -57,12 +67,12 @@ class HierarchyTier:
         corpus: str,
         stores: Stores,
         *,
-        embedder: Callable[[], Embedder],
+        models: HasEmbedder,
         chat: Callable[[Budget | None], ChatModel | None],
     ) -> None:
         self._corpus = corpus
         self._stores = stores
-        self._embedder = embedder
+        self._models = models
         self._chat = chat
 
     def build(
@@ -88,7 +98,7 @@ class HierarchyTier:
             self._corpus,
             query or HierarchyQuery(),
             stores=self._stores,
-            embedder=self._embedder(),
+            embedder=self._models.embedder,
             summariser=self._summariser(summaries, budget),
             is_whole=is_whole,
         )

@@ -20,8 +20,7 @@ StrategyName = Annotated[
         "-s",
         metavar="NAME",
         help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, global, hierarchy, local, path, statement, "
-        "statement_graph, topic, "
-        "topic_graph.",
+        "statement_graph, topic, topic_graph.",
     ),
 ]
 PresetName = Annotated[
@@ -172,8 +171,8 @@ def answer(
             k=k,
             where=where,
             mode=mode,
-            budget=budget_of(max_tokens, max_usd),
             search_mode=search_mode,
+            budget=budget_of(max_tokens, max_usd),
         )
     if json:
         print_json(answer_tree(found))

@@ -144,3 +144,24 @@ def test_an_index_may_be_used_before_a_local_model_is_loaded(tmp_path: Path) -> 
             [sys.executable, "-c", _INDEX_THEN_MODEL, str(tmp_path), step], capture_output=True, text=True, check=False
         )
         assert (run.returncode, run.stdout.splitlines()[-1:]) == (0, ["CPU"]), run.stderr
+
+
+_INDEX_THEN_CODES = """
+import sys
+from pathlib import Path
+import numpy as np
+from hlgraph.stores.embedded import ann
+from hlgraph.stores.embedded.coarse import CoarseRows
+
+rows = np.eye(8, dtype=np.float32)
+ann.Growing().extend(Path(sys.argv[1]) / "matrix", rows)
+print(CoarseRows.of(8).grown(rows).candidates(rows[2], 1))
+"""
+
+
+def test_an_index_may_be_used_before_the_codes(tmp_path: Path) -> None:
+    """Loaded in that order, usearch 2.26 made simsimd 6.5 refuse the codes: every search of some 100,000 rows failed."""
+    run = subprocess.run(
+        [sys.executable, "-c", _INDEX_THEN_CODES, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.splitlines()) == (0, ["[2]"]), run.stderr

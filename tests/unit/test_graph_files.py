@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
@@ -245,10 +246,61 @@ def test_links_in_files_are_those_of_the_matrix(
             )
         made = files.links("made", 13)
         assert made is not None
-        for one, two in zip(made, links.in_memory(matrix), strict=True):
+        for one, two in zip(made[:2], links.in_memory(matrix)[:2], strict=True):
             for held, expected in zip(one, two, strict=True):
                 assert held.tolist() == expected.tolist()
                 assert held.dtype == expected.dtype
         for nodes in ([], [3], [0, 4, 5, 12], list(range(13))):
             at = np.array(nodes, dtype=np.int64)
             assert (made.induced(at).toarray() == matrix[at][:, at].toarray()).all()
+
+
+def _plain(
+    matrices: list[NDArray[np.float32]], nodes: list[int], fan_out: int, allowed: set[int]
+) -> tuple[list[int], bool]:
+    """The definition of the strongest neighbours, one node at a time."""
+    total = sum(matrix + matrix.T for matrix in matrices)
+    found: set[int] = set()
+    is_cut = False
+    for node in nodes:
+        held = [at for at in range(len(total)) if total[node, at] > 0 and at in allowed]
+        best = sorted(held, key=lambda at: (-total[node, at], at))
+        found.update(best[:fan_out])
+        is_cut = is_cut or len(best) > fan_out
+    return sorted(found), is_cut
+
+
+_ENDS = st.sets(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=150)
+
+
+@given(
+    _ENDS,
+    _ENDS,
+    st.sets(st.integers(0, 19)),
+    st.sets(st.integers(0, 19)),
+    st.tuples(st.integers(1, 4), st.integers(1, 2)),
+)
+def test_of_a_hub_only_so_much_is_read_as_is_needed(
+    even: set[tuple[int, int]],
+    uneven: set[tuple[int, int]],
+    nodes: set[int],
+    allowed: set[int],
+    bounds: tuple[int, int],
+) -> None:
+    fan_out, window = bounds
+    matrices = [np.zeros((20, 20), dtype=np.float32) for _ in range(2)]
+    for a, b in even:
+        matrices[0][a, b] = 1
+    for a, b in uneven:
+        matrices[1][a, b] = 1 + (a * b) % 3
+    held = [links.in_memory(sp.csr_array(matrix)) for matrix in matrices]
+    for count in (1, 2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(links, "_WINDOW", window)
+            found, is_cut = links.strongest(
+                [held[0]._replace(is_even=True), held[1]][:count],
+                np.array(sorted(nodes), dtype=np.int64),
+                fan_out=fan_out,
+                may=lambda at: np.isin(at, sorted(allowed)),
+            )
+        assert (found.tolist(), is_cut) == _plain(matrices[:count], sorted(nodes), fan_out, allowed)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -261,7 +262,7 @@ def test_many_new_sources_cluster_everything_anew(opened: Opened) -> None:
 def test_what_is_deleted_leaves_every_layer_at_once(opened: Opened) -> None:
     stores = opened.stores
     build(stores, max_size=4)
-    tier = HierarchyTier("c", stores, embedder=lambda: _EMBEDDER, chat=lambda _: None)
+    tier = HierarchyTier("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     assert tier.find().waiting == 0
     pipeline.delete([source_id("c", "doc:0:0")], "c", stores=stores)
     found = tier.find()
@@ -377,7 +378,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     stores = opened.stores
     with pytest.raises(InputError, match="run: hlgraph hierarchy build --corpus c"):
         ask(stores, "Who built the bridge?")
-    tier = HierarchyTier("c", stores, embedder=lambda: _EMBEDDER, chat=lambda _: None)
+    tier = HierarchyTier("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     with pytest.raises(InputError, match="HLGRAPH_CHAT"):
         tier.build(summaries="chat")
     with pytest.raises(UnknownNameError, match="choose one of auto, chat, extractive"):
@@ -385,9 +386,9 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="k is -1"):
         tier.find(k=-1)
     with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-        HierarchyTier("none", stores, embedder=lambda: _EMBEDDER, chat=lambda _: None).build()
+        HierarchyTier("none", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None).build()
     with pytest.raises(ModelMismatchError):
-        HierarchyTier("c", stores, embedder=lambda: WordEmbedder(8), chat=lambda _: None).build()
+        HierarchyTier("c", stores, models=SimpleNamespace(embedder=WordEmbedder(8)), chat=lambda _: None).build()
     import hlgraph.index.hierarchy as module
 
     def missing(*_: object, **__: object) -> None:
@@ -400,7 +401,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
 
 def test_the_summaries_are_listed(opened: Opened) -> None:
     built = build(opened.stores, max_size=4)
-    tier = HierarchyTier("c", opened.stores, embedder=lambda: _EMBEDDER, chat=lambda _: None)
+    tier = HierarchyTier("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     found = tier.find()
     assert found.run == built.run
     order = [(-community.level, -community.size) for _, community in found.summaries]

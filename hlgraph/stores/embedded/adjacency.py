@@ -49,6 +49,7 @@ _EDGES = {
     Relationship.CO_OCCURS: "SELECT a, b, chunks FROM co_occurs JOIN node ON n = a WHERE c = :c",
     Relationship.SYNONYM: "SELECT a, b, similarity FROM synonym JOIN node ON n = a WHERE c = :c",
 }
+_EVEN = frozenset(_EDGES) - {Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM}  # every weight is 1
 # What each derived relationship is derived from, for a pull under a filter: only what visible sources assert may be seen,
 # and it is counted as publish.sql counts it, a fact a row and the first hundred entities of a chunk.
 _DERIVED = {
@@ -107,7 +108,8 @@ class Adjacency:
             if self._nodes is None:
                 self._nodes = read_nodes(connection, self._c)
             for item in missing:
-                self._links[item] = in_memory(self._matrix(connection.execute(_EDGES[item], {"c": self._c})))
+                links = in_memory(self._matrix(connection.execute(_EDGES[item], {"c": self._c})))
+                self._links[item] = links._replace(is_even=item in _EVEN)
 
     def _present(self, connection: sqlite3.Connection) -> int:
         row = connection.execute("SELECT c, version FROM corpus WHERE name = ?", (self._corpus,)).fetchone()
@@ -142,7 +144,7 @@ class Adjacency:
         for item in missing:
             links = files.links(item, len(self._nodes.ids))
             if links is not None:
-                self._links[item] = links
+                self._links[item] = links._replace(is_even=item in _EVEN)
         return all(item in self._links for item in missing)
 
     def _write(self, files: GraphFiles, missing: Sequence[Relationship], connection: sqlite3.Connection) -> None:

@@ -9,6 +9,7 @@ search is exact: what the filter leaves out costs nothing there).
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import os
 from functools import lru_cache
@@ -146,6 +147,9 @@ def _index_class() -> type[Index]:
     # order is fine. A local model may be loaded later, since vectors of questions may come from the cache.
     with contextlib.suppress(ImportError):
         load_runtime()
+    # Where usearch is loaded before simsimd (6.5), simsimd refuses rows of eight bits, which the codes of `coarse` are.
+    with contextlib.suppress(ImportError):
+        importlib.import_module("simsimd")
     from usearch.index import Index
 
     made: type[Index] = Index

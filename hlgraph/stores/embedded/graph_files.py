@@ -62,7 +62,7 @@ class GraphFiles(ArrayFiles):
         links = _links(np.asarray(held), size)
         place = np.asarray(np.memmap(cursor, dtype=np.int64, mode="r+")) if size else np.empty(0, dtype=np.int64)
         table = mapped_file(loose, _COO)
-        for one, end in zip(links, ("a", "b"), strict=True):
+        for one, end in ((links.there, "a"), (links.back, "b")):
             for start in range(0, count, BLOCK):
                 nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
                 one.starts[nodes + 1] += number
@@ -90,7 +90,7 @@ def _links(held: NDArray[Any], size: int) -> Links:
     for part in (held[:half], held[half:]):
         cut = part[:first], part[first:middle], part[middle:]
         ways.append(OneWay(cut[0].view("<i8"), cut[1].view("<i4"), cut[2].view("<f4")))
-    return Links(*ways)
+    return Links(ways[0], ways[1])
 
 
 def _cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:

@@ -14,6 +14,8 @@ from hlgraph.subgraph import Csr
 BLOCK = 1_000_000
 """So many links are worked on at once: what a pull holds beside its result does not grow with the graph."""
 
+_WINDOW = 8  # times the fan-out: what is read of a hub at first
+
 
 NeighbourCheck: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Which of some nodes may be entered."""
@@ -46,9 +48,9 @@ class OneWay(NamedTuple):
         found: NDArray[np.int64] = self.starts[nodes + 1] - self.starts[nodes]
         return found
 
-    def of(self, nodes: NDArray[np.int64]) -> Gathered:
-        """The links of these nodes, in their order; time and memory are linear in what is given."""
-        count = self.counts(nodes)
+    def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
+        """The links of these nodes, in their order, the first ``most`` of each; time and memory are linear in what is given."""
+        count = self.counts(nodes) if most is None else np.minimum(self.counts(nodes), most)
         ends = np.cumsum(count)
         total = int(ends[-1]) if len(ends) else 0
         at = np.arange(total) + np.repeat(self.starts[nodes] - ends + count, count)
@@ -62,10 +64,11 @@ class OneWay(NamedTuple):
 
 
 class Links(NamedTuple):
-    """One relationship: as it is directed, and the other way round."""
+    """One relationship: as it is directed, and the other way round; ``is_even``: all its weights are the same."""
 
     there: OneWay
     back: OneWay
+    is_even: bool = False
 
     def __bool__(self) -> bool:
         return len(self.there.targets) > 0
@@ -97,7 +100,7 @@ def in_memory(matrix: Csr) -> Links:
     for one in (matrix, sp.csr_array(matrix.T)):
         one.sum_duplicates()
         ways.append(OneWay(one.indptr.astype(np.int64), one.indices.astype(np.int32), one.data.astype(np.float32)))
-    return Links(*ways)
+    return Links(ways[0], ways[1])
 
 
 def blocks(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -123,20 +126,57 @@ def strongest(
     tuple
         The neighbours, ascending, each once; and whether the fan-out left some out.
     """
-    ways = [way for item in links for way in item]
+    ways = [way for item in links for way in (item.there, item.back)]
     if not len(nodes) or not ways:
         return nodes[:0], False
-    counts = np.sum([way.counts(nodes) for way in ways], axis=0)
-    found, is_cut = [nodes[:0]], False
+    found, is_cut = _of_hubs(links, nodes, fan_out=fan_out, may=may)
+    counts = np.sum([way.counts(found.left) for way in ways], axis=0)
+    parts = [found.targets]
     for first, last in blocks(counts):
-        parts = zip(*(way.of(nodes[first:last]) for way in ways), strict=True)
-        owner, target, weight = (np.concatenate(part) for part in parts)
-        distinct, place = np.unique(target, return_inverse=True)
-        keep = may(distinct)[place]
-        best, was_cut = _best(Gathered(owner[keep], target[keep], weight[keep]), fan_out)
-        found.append(best)
+        each = zip(*(way.of(found.left[first:last]) for way in ways), strict=True)
+        best, was_cut = _best(_admitted(Gathered(*(np.concatenate(part) for part in each)), may), fan_out)
+        parts.append(best)
         is_cut = is_cut or was_cut
-    return np.unique(np.concatenate(found)), is_cut
+    return np.unique(np.concatenate(parts)), is_cut
+
+
+class _Hubs(NamedTuple):
+    """Neighbours of the nodes that were worked off, and the nodes that are left."""
+
+    targets: NDArray[np.int64]
+    left: NDArray[np.int64]
+
+
+def _of_hubs(links: list[Links], nodes: NDArray[np.int64], *, fan_out: int, may: NeighbourCheck) -> tuple[_Hubs, bool]:
+    """The neighbours of nodes with very many links of one kind and weight: so many from the first on as are needed.
+
+    Such links are in order already, so the whole of a hub, which grows with the graph, need not be read.
+    """
+    ways = [(way, item.is_even) for item in links for way in (item.there, item.back)]
+    counts = np.array([way.counts(nodes) for way, _ in ways])
+    is_long = ((counts > 0).sum(axis=0) == 1) & (counts.max(axis=0) > _WINDOW * fan_out)
+    parts, is_cut, is_done = [nodes[:0]], False, np.zeros(len(nodes), dtype=bool)
+    for (way, is_even), count in zip(ways, counts, strict=True):
+        some = np.flatnonzero(is_long & (count > 0)) if is_even else nodes[:0]
+        is_done[some] = True
+        window = _WINDOW * fan_out
+        while len(some):
+            read = _admitted(way.of(nodes[some], most=window), may)
+            number = np.bincount(read.owner, minlength=len(some))
+            is_cut = is_cut or bool((number > fan_out).any())
+            is_ready = (number > fan_out) | (count[some] <= window)
+            starts = np.cumsum(number) - number
+            is_kept = is_ready[read.owner] & (np.arange(len(read.owner)) - starts[read.owner] < fan_out)
+            parts.append(read.target[is_kept])
+            some = some[~is_ready]
+            window *= 4
+    return _Hubs(np.unique(np.concatenate(parts)), nodes[~is_done]), is_cut
+
+
+def _admitted(links: Gathered, may: NeighbourCheck) -> Gathered:
+    distinct, place = np.unique(links.target, return_inverse=True)
+    keep = may(distinct)[place]
+    return Gathered(links.owner[keep], links.target[keep], links.weight[keep])
 
 
 def _best(links: Gathered, fan_out: int) -> tuple[NDArray[np.int64], bool]:
