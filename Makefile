@@ -59,7 +59,7 @@ check: setup
 
 # In two processes: one has the servers to itself, the other does the rest meanwhile.
 test: setup browser
-	$(RUN)/pytest -n 2 --dist loadgroup
+	$(RUN)/pytest -n 2
 
 # The exit status is that of the tests, and the servers go whatever it is.
 test-compat: setup

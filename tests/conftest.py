@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from hlgraph.settings import Neo4jSettings
 from local_servers import neo4j_server, opensearch_server, state
@@ -22,7 +25,8 @@ from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 if TYPE_CHECKING:
     from hlgraph.stores.neo4j.server import Server
 
-LAUNCHER = Path(__file__).parents[1] / "docker" / "local" / "servers.py"
+REPOSITORY = Path(__file__).parents[1]
+LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
 ENVIRONMENT = "HLGRAPH_TEST_SERVERS"
 
 
@@ -44,12 +48,23 @@ class LiveServers:
         )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For runs in several processes (`-n`): the files that use the servers go to one of them, first, any other file to one."""
-    live = {item.path for item in items if "servers" in getattr(item, "fixturenames", ())}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("servers" if item.path in live else item.path.stem))
-    items.sort(key=lambda item: item.path not in live)  # stable; the longest part begins at once
+class _ByServers(LoadScopeScheduling):  # type: ignore[misc]
+    """In several processes (`-n`) one has the servers, and all files that use them; any other file goes where there is room."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        is_unit = file.startswith(("hlgraph/", "tests/unit/"))
+        return "servers" if not is_unit and _uses_servers(REPOSITORY / file) else file
+
+
+@cache
+def _uses_servers(file: Path) -> bool:
+    return re.search(r"\b(servers|graph_server|neo4j_settings)\b", file.read_text(encoding="utf-8")) is not None
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """For the runs in several processes."""
+    return _ByServers(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
