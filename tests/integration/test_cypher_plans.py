@@ -13,6 +13,7 @@ from typing import Any
 
 import neo4j
 import pytest
+from live_stores import empty
 from tiny_graph import tiny_graph
 
 from hlgraph import queries
@@ -61,7 +62,8 @@ Plan = Mapping[str, Any]
 
 @pytest.fixture(scope="module")
 def session(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[neo4j.Session]:
-    """A database with the schema and the tiny corpus."""
+    """A database with the schema and the tiny corpus, and nothing else: what is left of other tests changes plans."""
+    empty(servers)
     with (
         tiny_graph(servers, tmp_path_factory.mktemp("plans")) as tiny,
         tiny.server.driver().session(database=tiny.server.settings.database) as found,
