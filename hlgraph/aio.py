@@ -35,7 +35,8 @@ class AsyncHLGraph:
 
     Calls run side by side, at most ``concurrency`` at a time; writing calls exclude each other, as those of threads do
     (StoreLockedError). A call that is cancelled is not waited for any more, but its thread goes on to the end: an ingest
-    that was cancelled is complete, or is completed by the next one.
+    that was cancelled is complete, or is completed by the next one. What HLGraph gives as an attribute (``communities``,
+    ``hierarchy``, ``batches``) is that of ``graph``: call it in a thread of your own (``asyncio.to_thread``).
 
     Parameters
     ----------

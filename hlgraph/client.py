@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,7 @@ class HLGraph:
         self._models = ChosenModels(
             settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=self._opened.closing
         )
+        self._making = threading.Lock()
         self._executors: dict[str, Executor] = {}
 
     def __enter__(self) -> Self:
@@ -92,6 +94,7 @@ class HLGraph:
         other.corpus = name
         other._opened = self._opened
         other._models = self._models
+        other._making = self._making
         other._executors = self._executors
         return other
 
@@ -332,12 +335,13 @@ class HLGraph:
         chat = self._models.chat
         if chat is None:
             return None
-        if self.corpus not in self._executors:
-            from hlgraph.spending import executor_of
+        with self._making:  # one gate and one set of kept replies a corpus, also where threads ask first at once
+            if self.corpus not in self._executors:
+                from hlgraph.spending import executor_of
 
-            made = self._executors[self.corpus] = executor_of(chat, self.settings, corpus=self.corpus)
-            self._opened.closing.callback(made.close)
-        return self._executors[self.corpus].begin(budget)
+                made = self._executors[self.corpus] = executor_of(chat, self.settings, corpus=self.corpus)
+                self._opened.closing.callback(made.close)
+            return self._executors[self.corpus].begin(budget)
 
 
 def connect(

@@ -62,6 +62,7 @@ def _uses_servers(file: Path) -> bool:
     return re.search(r"\b(servers|graph_server|neo4j_settings)\b", file.read_text(encoding="utf-8")) is not None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """For the runs in several processes."""
     return _ByServers(config, log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
@@ -156,7 +157,7 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
 
 
 class ChosenModels:
-    """The models of one store, each made when it is first asked for.
+    """The models of one store, each made when it is first asked for, once also where several threads ask.
 
     Parameters
     ----------
@@ -177,6 +178,7 @@ class ChosenModels:
         self._names = names
         self._asked = (embedder or names.embedder, reranker or names.reranker, chat or names.chat)
         self._closing = closing
+        self._guard = threading.Lock()
         self._embedder: Embedder | None = None
         self._reranker: Reranker | None = None
         self._chat: ChatModel | None = None
@@ -184,25 +186,28 @@ class ChosenModels:
     @property
     def embedder(self) -> Embedder:
         """What embeds. Raises as :func:`chosen_embedder` does."""
-        if self._embedder is None:
-            self._embedder, cache = chosen_embedder(self._asked[0], self._names)
-            if cache is not None:
-                self._closing.callback(cache.close)
-        return self._embedder
+        with self._guard:
+            if self._embedder is None:
+                self._embedder, cache = chosen_embedder(self._asked[0], self._names)
+                if cache is not None:
+                    self._closing.callback(cache.close)
+            return self._embedder
 
     @property
     def reranker(self) -> Reranker:
         """What reranks. Raises as :func:`chosen_chat` does."""
-        if self._reranker is None:
-            self._reranker = chosen_reranker(self._asked[1], self._names)
-        return self._reranker
+        with self._guard:
+            if self._reranker is None:
+                self._reranker = chosen_reranker(self._asked[1], self._names)
+            return self._reranker
 
     @property
     def chat(self) -> ChatModel | None:
         """The chat model, None where none is named. Raises as :func:`chosen_chat` does."""
-        if self._chat is None and self._asked[2]:
-            self._chat = chosen_chat(self._asked[2], self._names)
-        return self._chat
+        with self._guard:
+            if self._chat is None and self._asked[2]:
+                self._chat = chosen_chat(self._asked[2], self._names)
+            return self._chat
 
     @property
     def chat_asked_for(self) -> AnyChat | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,7 +17,11 @@ from numpy.typing import NDArray
 import hlgraph
 from hlgraph import AsyncHLGraph, HLGraph
 from hlgraph.errors import UnknownNameError
+from hlgraph.models import choose
+from hlgraph.models.choose import ChosenModels
 from hlgraph.records import Document
+from hlgraph.settings import ModelSettings
+from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
 # What has no waiting in it, or no meaning here: a property, and what wraps the stores of measurements.
@@ -110,3 +116,33 @@ async def test_no_more_calls_than_allowed_are_under_way(tmp_path: Path) -> None:
         graph = AsyncHLGraph(opened, concurrency=1)
         results = await asyncio.gather(graph.search("Who?"), graph.search("Where?"), return_exceptions=True)
         assert [type(item) for item in results] == [threading.BrokenBarrierError] * 2  # nobody met anybody
+
+
+async def test_what_many_ask_for_first_at_once_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two local embedders were loaded where two searches were the first ones."""
+    made: list[WordEmbedder] = []
+    everybody = threading.Barrier(4, timeout=60)
+
+    def slowly(given: object, names: object) -> tuple[WordEmbedder, None]:
+        made.append(WordEmbedder(32))
+        time.sleep(0.2)
+        return made[-1], None
+
+    def together(models: ChosenModels) -> object:
+        everybody.wait()
+        return models.embedder
+
+    monkeypatch.setattr(choose, "chosen_embedder", slowly)
+    models = ChosenModels(ModelSettings(), embedder=None, reranker=None, chat=None, closing=contextlib.ExitStack())
+    found = await asyncio.gather(*(asyncio.to_thread(together, models) for _ in range(4)))
+    assert found == made * 4
+
+
+async def test_calls_of_one_corpus_share_a_gate(tmp_path: Path) -> None:
+    chat = ScriptedChat(lambda _system, _user: "It was Mara Quill. [1]")
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(32), chat=chat) as opened:
+        opened.ingest(_DOCUMENTS)
+        graph = AsyncHLGraph(opened)
+        answers = await asyncio.gather(*(graph.answer("Who designed the Aldane Bridge?") for _ in range(4)))
+    assert len({answer.text for answer in answers}) == 1
+    assert len(chat.asked) == 1  # the same question at once is paid once
