@@ -165,7 +165,7 @@ class Executor:
             held = replies.held(key, origin=self._origin(request.purpose))
             if held is not None and request.accept(held.text):
                 if self.accounts.ledger is not None:
-                    self.accounts.ledger.keep(self._entry(request, key))
+                    self.accounts.ledger.keep(self._entry(request, key), held, price=self.accounts.price)
                 return held
             return self._made(request, key)
 
@@ -184,16 +184,21 @@ class Executor:
         ----------
         share : of the price that was paid
         """
-        key, accounts = request.key(self.fingerprint), self.accounts
-        if completion.is_cut or not request.accept(completion.text) or self.held(request) is not None:
+        key, ledger, price = request.key(self.fingerprint), self.accounts.ledger, self.accounts.price
+        price = price and Price(price.input * share, price.output * share)
+        if completion.is_cut or not request.accept(completion.text):
+            return False
+        held = self.held(request)
+        if held is not None:
+            if ledger is not None:
+                ledger.finish(key, held, price=price)
             return False
         tokens = request_tokens(request.system, request.user)
         found = _counted(completion, tokens)
-        if accounts.ledger is not None:
-            price = accounts.price and Price(accounts.price.input * share, accounts.price.output * share)
-            number = accounts.ledger.begin(self._entry(request, key, tokens))
-            accounts.ledger.end(number, found, price=price, seconds=0.0)
+        number = ledger.begin(self._entry(request, key, tokens)) if ledger is not None else None
         self._keep(request, key, found)
+        if ledger is not None:
+            ledger.end(number, found, price=price, seconds=0.0)
         return True
 
     def settle(self, request: Request, completion: Completion) -> None:
@@ -256,10 +261,11 @@ class Executor:
                         ledger.drop(number)
                     raise
                 found = _counted(reply, tokens)
+                # Kept first: killed between the two, the next run finds the reply, and ends the call for this one.
+                self._keep(request, key, found)
                 if ledger is not None:
                     ledger.end(number, found, price=self.accounts.price, seconds=time.monotonic() - begun)
                 self.purse.settle(admission, found.input_tokens, output_tokens=found.output_tokens)
-                self._keep(request, key, found)
                 return found
 
             return _within(paid, self._deadline, self.fingerprint)

@@ -38,7 +38,8 @@ CREATE TABLE calls (
     seconds REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX calls_by_corpus ON calls (corpus, stage);
-CREATE INDEX calls_by_model ON calls (model, prompt)
+CREATE INDEX calls_by_model ON calls (model, prompt);
+CREATE INDEX calls_unfinished ON calls (request) WHERE state = 'begun'
 """
 GroupBy = Literal["source", "stage", "strategy", "corpus", "model"]
 GROUPS: tuple[GroupBy, ...] = ("source", "stage", "strategy", "corpus", "model")
@@ -132,9 +133,34 @@ class Ledger:
         """Note that a call is about to be made; its number in the ledger."""
         return self._write(entry, state="begun")
 
-    def keep(self, entry: Entry) -> None:
-        """Note that a kept reply stood in for a call."""
+    def keep(self, entry: Entry, completion: Completion, *, price: Price | None) -> None:
+        """Note that a kept reply stood in for a call; where it came of a call that never ended here, that one is paid now."""
+        self.finish(entry.request, completion, price=price)
         self._write(entry, state="kept")
+
+    def finish(self, request: str, completion: Completion, *, price: Price | None) -> None:
+        """Note what the call that a kept reply came of has cost, where the process was killed before it could.
+
+        A reply is kept before its call is ended, so that no kill between the two makes it be paid again. Of calls that were
+        begun after the last paid one, the last is the one that the reply came of.
+        """
+        tokens = (completion.input_tokens, completion.output_tokens)
+
+        def update(connection: sqlite3.Connection) -> None:
+            with writing(connection):
+                connection.execute(
+                    """
+                    UPDATE calls SET state = 'paid', input_tokens = ?, output_tokens = ?, usd = ?,
+                    is_estimated = (expected_tokens = ?)
+                    WHERE id = (SELECT max(id) FROM calls WHERE request = ? AND state = 'begun') AND NOT EXISTS (
+                        SELECT 1 FROM calls AS later
+                        WHERE later.request = calls.request AND later.state = 'paid' AND later.id > calls.id)
+                    """,
+                    (*tokens, None if price is None else price.cost(*tokens), completion.input_tokens, request),
+                )
+
+        if self._file.attempt(lambda connection: _is_unfinished(connection, request)):
+            self._file.attempt(update)
 
     def end(self, number: int | None, completion: Completion, *, price: Price | None, seconds: float) -> None:
         """Note what a call has cost."""
@@ -245,6 +271,11 @@ class Ledger:
                 ).lastrowid
 
         return self._file.attempt(insert)
+
+
+def _is_unfinished(connection: sqlite3.Connection, request: str) -> bool:
+    statement = "SELECT 1 FROM calls WHERE request = ? AND state = 'begun'"
+    return connection.execute(statement, (request,)).fetchone() is not None
 
 
 def total(lines: list[Spent], name: str = "all") -> Spent:

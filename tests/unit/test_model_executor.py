@@ -20,9 +20,9 @@ from hlgraph.errors import (
 )
 from hlgraph.models.budget import Budget
 from hlgraph.models.calls import Patience
-from hlgraph.models.executor import Accounts, Executor, asking_about
+from hlgraph.models.executor import Accounts, Executor, Request, asking_about
 from hlgraph.models.gate import Gate
-from hlgraph.models.ledger import Ledger, Purpose, total
+from hlgraph.models.ledger import Entry, Ledger, Purpose, total
 from hlgraph.models.replies import Replies
 from hlgraph.models.seams import Completion
 from hlgraph.models.usage import Usage
@@ -87,6 +87,56 @@ def test_a_reply_is_paid_once_and_then_kept(accounts: Accounts) -> None:
     assert len(chat.asked) == 1
     assert (usage.calls, usage.input_tokens, usage.kept) == (1, 100, 2)
     assert rows(accounts) == [("paid", 100, 50, 0.0002), ("kept", 0, 0, None), ("kept", 0, 0, None)]
+
+
+class _Killed(BaseException):
+    pass
+
+
+def _killed_before_it_ends(patch: pytest.MonkeyPatch, action: Callable[[], object]) -> None:
+    def end(*_: object, **__: object) -> None:
+        raise _Killed
+
+    with patch.context() as patched:
+        patched.setattr(Ledger, "end", end)
+        with pytest.raises(_Killed):
+            action()
+
+
+@pytest.mark.parametrize("said", [Completion("Yes.", 100, 50), Completion("Yes.")])
+def test_killed_between_the_reply_and_the_ledger_nothing_is_paid_twice_or_left_out(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch, said: Completion
+) -> None:
+    chat = ScriptedChat([said])
+    _killed_before_it_ends(monkeypatch, lambda: Executor(chat, accounts=accounts).complete("s", "u", max_tokens=5))
+    assert rows(accounts, "state") == [("begun",)]
+    for _ in range(2):
+        assert Executor(chat, accounts=accounts).complete("s", "u", max_tokens=5).text == "Yes."
+    assert len(chat.asked) == 1
+    paid, *kept = rows(accounts, "state, is_estimated, usd > 0")
+    assert paid == ("paid", int(not said.input_tokens), 1)
+    assert kept == [("kept", 0, None)] * 2
+
+
+def test_a_batch_that_was_killed_while_it_was_entered_is_entered_once(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = Executor(ScriptedChat([]), accounts=accounts)
+    request = Request("s", "u", 5, Purpose(), bool)
+    reply = Completion("Yes.", 100, 50)
+    _killed_before_it_ends(monkeypatch, lambda: executor.enter(request, reply, share=0.5))
+    assert [executor.enter(request, reply, share=0.5) for _ in range(2)] == [False, False]
+    assert rows(accounts) == [("paid", 100, 50, 0.0001)]
+
+
+def test_a_call_that_was_paid_by_another_run_leaves_an_earlier_one_unfinished(accounts: Accounts) -> None:
+    assert accounts.ledger is not None
+    request = Request("s", "u", 5, Purpose(), bool)
+    executor = Executor(ScriptedChat([Completion("Yes.", 100, 50)]), accounts=accounts)
+    accounts.ledger.begin(Entry("c", "", Purpose(), executor.fingerprint, request.key(executor.fingerprint), 3))
+    for _ in range(2):
+        executor.ask(request)
+    assert rows(accounts, "state") == [("begun",), ("paid",), ("kept",)]
 
 
 def test_model_prompt_messages_and_limit_make_the_key(accounts: Accounts) -> None:
