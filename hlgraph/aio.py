@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
-from hlgraph.client import HLGraph
+from hlgraph._async_surface import AsyncSurface
+from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from hlgraph.client import HLGraph
     from hlgraph.settings import Settings
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
-
-def _in_thread(
-    method: Callable[Concatenate[HLGraph, _P], _R],
-) -> Callable[Concatenate[AsyncHLGraph, _P], Awaitable[_R]]:
-    """The method of HLGraph with its own signature and documentation, awaited."""
-
-    @wraps(method)
-    async def call(self: AsyncHLGraph, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        async with self._places:
-            return await asyncio.to_thread(method, self.graph, *args, **kwargs)
-
-    return call
-
-
-class AsyncHLGraph:
+class AsyncHLGraph(AsyncSurface):
     """An :class:`HLGraph` whose methods are awaited; parameters, results and errors are those of the methods there.
 
+    What HLGraph gives as an attribute (``communities``, ``hierarchy``, ``batches``) has methods that are awaited too, and a
+    method that gives one thing after another is read by ``async for``.
+
     Calls run side by side, at most ``concurrency`` at a time; writing calls exclude each other, as those of threads do
-    (StoreLockedError). A call that is cancelled is not waited for any more, but its thread goes on to the end: an ingest
-    that was cancelled is complete, or is completed by the next one. What HLGraph gives as an attribute (``communities``,
-    ``hierarchy``, ``batches``) is that of ``graph``: call it in a thread of your own (``asyncio.to_thread``).
+    (StoreLockedError). What is passed to be called, such as ``on_progress``, is called in the thread. A call that is
+    cancelled before its turn is not made. One that is under way is not waited for any more, but its thread goes on to the
+    end: an ingest that was cancelled is complete, or is completed by the next one. A stream that is cancelled is closed
+    after the step that is under way; one that a ``break`` leaves is closed when the event loop comes to it, so use
+    ``contextlib.aclosing`` where that matters.
 
     Parameters
     ----------
     graph : what :func:`hlgraph.connect` gives; it is closed with this
-    concurrency : default 8
+    concurrency : default 8; those of ``in_corpus`` are among them
+
+    Raises
+    ------
+    InputError : ``concurrency`` is below 1
 
     Examples
     --------
@@ -49,12 +42,18 @@ class AsyncHLGraph:
 
         async with AsyncHLGraph(hlgraph.connect("hlgraph://./my-graph")) as graph:
             first, second = await asyncio.gather(graph.search("Who?"), graph.search("Where?"))
+            await graph.communities.build()
     """
 
     def __init__(self, graph: HLGraph, *, concurrency: int = 8) -> None:
-        self.graph = graph
-        self._concurrency = concurrency
-        self._places = asyncio.Semaphore(concurrency)
+        if concurrency < 1:
+            raise InputError(f"concurrency is {concurrency}; it must be at least 1")
+        super().__init__(graph, ThreadPoolExecutor(concurrency, thread_name_prefix="hlgraph"))
+
+    @property
+    def graph(self) -> HLGraph:
+        """The graph itself, for calls that are not awaited."""
+        return self._inner
 
     @property
     def settings(self) -> Settings:
@@ -73,19 +72,3 @@ class AsyncHLGraph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    def in_corpus(self, name: str) -> AsyncHLGraph:
-        """The same store and models, another corpus; closing either closes both."""
-        return AsyncHLGraph(self.graph.in_corpus(name), concurrency=self._concurrency)
-
-    answer = _in_thread(HLGraph.answer)
-    check = _in_thread(HLGraph.check)
-    close = _in_thread(HLGraph.close)
-    cypher = _in_thread(HLGraph.cypher)
-    delete = _in_thread(HLGraph.delete)
-    ingest = _in_thread(HLGraph.ingest)
-    ledger = _in_thread(HLGraph.ledger)
-    plan = _in_thread(HLGraph.plan)
-    reconcile = _in_thread(HLGraph.reconcile)
-    search = _in_thread(HLGraph.search)
-    stats = _in_thread(HLGraph.stats)

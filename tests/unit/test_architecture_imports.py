@@ -42,7 +42,7 @@ LAYERS = (
     ("spending",),
     ("wiring",),
     ("client",),
-    ("aio",),
+    ("awaited", "_async_surface", "aio"),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
 STAGES = tuple(
