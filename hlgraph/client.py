@@ -238,9 +238,9 @@ class HLGraph:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
 
         ``mode``: ``short`` (default) answers from the best ``k`` pieces of evidence (default 20); ``report`` brings together
-        what many pieces say (default 200), community by community with the strategy ``global``. Options as for
-        :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular`` beside the
-        evidence. ``budget`` is for the calls of the search and of the answer together.
+        what many pieces say (default 200), community by community with the strategy ``global``, which ``auto`` then picks.
+        Options as for :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular``
+        beside the evidence. ``budget`` is for the calls of the search and of the answer together.
 
         Raises what :meth:`search` raises, InputError for another mode, ModelError (and its kinds) for a chat model that
         cannot be used, and BudgetError when the budget does not reach.
@@ -248,8 +248,10 @@ class HLGraph:
         from hlgraph.answer.request import answer_of, evidence_count, split_options
         from hlgraph.models.ledger import Purpose
         from hlgraph.retrieve import SearchRequest
+        from hlgraph.retrieve.auto import for_report
 
         k = evidence_count(mode, k)
+        strategy = for_report(strategy) if mode == "report" else strategy
         calls = self._executor(budget)
         by, rest = split_options(options)
         request = SearchRequest(question, self.corpus, k, "statement", by, self._checked(where), **rest)
