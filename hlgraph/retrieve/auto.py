@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from hlgraph.algorithms import check
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Scalar, Statement
 from hlgraph.retrieve.fused import FusedRetriever
@@ -85,10 +84,10 @@ class AutoRetriever:
     Attributes
     ----------
     joining : for questions over several sources: ``fused`` (default; finds most) or ``path`` (half the time)
-    names : so many names are several (default 2)
-    looked_at : of the first search so many of the best statements are looked at (default 10)
-    one_source : one source dominates with at least this share of them (default .4)
-    covered : and at least this share of what they cover of the question (default .6)
+    names : so many names are several (default 2); a bare number is none
+    looked_at : of the first search so many of the best statements are looked at (default 5)
+    one_source : one source dominates with at least this share of them (default .4), and
+    covered : with at least this share of what all of them cover of the question (default .95: others add nothing)
     is_report : the question is for a report: as if it were about the whole
 
     References
@@ -99,9 +98,9 @@ class AutoRetriever:
     unit: ClassVar[Unit] = "chunk"
     joining: Joining = "fused"
     names: int = 2
-    looked_at: int = 10
+    looked_at: int = 5
     one_source: float = 0.4
-    covered: float = 0.6
+    covered: float = 0.95
     is_report: bool = False
 
     def __post_init__(self) -> None:
@@ -112,7 +111,9 @@ class AutoRetriever:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         for name in ("one_source", "covered"):
-            check.not_negative(name, getattr(self, name))
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise InputError(f"{name} is {value}; it must be from 0 to 1")
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
@@ -184,7 +185,8 @@ class AutoRetriever:
 
 def for_report(strategy: str | Retriever) -> str | Retriever:
     """The strategy for a report: ``auto`` then knows that it is one; others are the same."""
-    return AutoRetriever(is_report=True) if strategy == "auto" else strategy
+    chosen = AutoRetriever() if strategy == "auto" else strategy
+    return replace(chosen, is_report=True) if isinstance(chosen, AutoRetriever) else chosen
 
 
 def worded(question: str) -> Wording:
@@ -195,7 +197,8 @@ def worded(question: str) -> Wording:
     >>> worded("Who is older, Mara Quill or Ivo Brandt?")
     Wording(broad='', comparison='older', chain='', names=2)
     """
-    return Wording(broad(question), comparison(question), chain(question), len(names(question)))
+    named = [name for name in names(question) if not name.isdigit()]
+    return Wording(broad(question), comparison(question), chain(question), len(named))
 
 
 def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
