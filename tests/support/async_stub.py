@@ -74,13 +74,13 @@ class _Stub:
         self.classes.append("\n".join([*decorator, f"class {name}(Awaited):", *members]))
 
     def _member(self, kind: type, key: str, value: object) -> Iterator[str]:
+        owner = next(item for item in kind.__mro__ if key in vars(item))
+        source = _Source(sys.modules[owner.__module__])
         if inspect.isfunction(value):
-            owner = next(item for item in kind.__mro__ if key in vars(item))
-            yield from self._method(value, _Source(sys.modules[owner.__module__]), owner=owner, kind=kind)
+            yield from self._method(value, source, owner=owner, kind=kind)
         elif isinstance(value, property):
-            source = _Source(sys.modules[kind.__module__])
-            words = source.member(kind.__name__, key).returns
-            assert words is not None, f"{kind.__name__}.{key} does not say what it gives"
+            words = source.member(owner.__name__, key).returns
+            assert words is not None, f"{owner.__name__}.{key} does not say what it gives"
             yield "    @property"
             yield f"    def {key}(self) -> {self._part(source, words)}: ..."
 

@@ -45,15 +45,16 @@ def _compare(theirs: object, ours: object, path: str) -> list[str]:
     found = []
     for name in sorted(_surface(theirs)):
         one, two = getattr(theirs, name), getattr(ours, name)
+        member = inspect.getattr_static(type(theirs), name, None)  # a field has none, or no function
         where = f"{path}.{name}"
         found.append(where)
-        if inspect.ismethod(one):
+        if inspect.isfunction(member):
             assert inspect.signature(two) == inspect.signature(one), where
             assert two.__doc__ == one.__doc__, where
             made = inspect.signature(one).return_annotation in (type(theirs).__name__, "Self")
             is_awaited = inspect.isasyncgenfunction(two) if is_stream(one) else inspect.iscoroutinefunction(two)
             assert made or is_awaited, where
-        elif isinstance(inspect.getattr_static(type(theirs), name, None), property) and is_part(type(one)):
+        elif isinstance(member, property) and is_part(type(one)):
             found += _compare(one, two, where)
         else:
             assert two == one, where
