@@ -75,8 +75,9 @@ class AutoRetriever:
        and its result is that of ``statement`` (HLG, C.1.2: early stopping for questions about a single source). Otherwise
        ``joining`` goes on; the vector of the question and what was read are not asked for again.
 
-    Wording is that of English; a question in another language is judged by its names and by the first search. Without the
-    extra ``communities`` ``global`` cannot be had, and such questions go to ``joining``.
+    Wording is that of English; a question in another language is judged by its names and by the first search alone, which
+    takes some that need several sources for questions about one. Without the extra ``communities`` ``global`` cannot be
+    had, and such questions go to ``joining``.
 
     Evidence and its default diversity are those of the strategy that was picked with its tuned parameters. The step
     ``choose`` of the explanation has the strategy, the reason, every feature and its threshold.
