@@ -3,19 +3,20 @@
 A chunk needs two calls, the second of which rests on the reply to the first. So a file is exported, its results are
 imported, the next file holds the second calls, and when nothing is left to export an ingest finds every reply kept.
 
-The format is that of OpenAI's batches, one request a line: ``custom_id``, ``method``, ``url``, ``body``; other providers and
-local servers read it too.
+The format is that of the provider of the model, see :mod:`hlgraph.batch_formats`: OpenAI's batches, which other providers
+and local servers read too, or Amazon Bedrock's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from hlgraph import pipeline
+from hlgraph.batch_formats import FORMATS
 from hlgraph.errors import InputError
 from hlgraph.extract.chat import next_call
 from hlgraph.ids import checksum
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from hlgraph.records import Document
     from hlgraph.stores.protocols import Stores
 
-_URL = "/v1/chat/completions"
-_PROVIDER = "openai"
 SHARE = 0.5
 """Of the price that a batch costs: providers charge half."""
 
@@ -73,18 +72,20 @@ class Batches:
 
     Raises
     ------
-    InputError : the model is not one of OpenAI's interface, or replies are not kept
+    InputError : the provider of the model has no batches that are known here, or replies are not kept
     """
 
     def __init__(self, executor: Executor, *, max_tokens: int) -> None:
         provider, _, self._model = executor.fingerprint.partition(":")
-        if provider != _PROVIDER or not self._model:
+        if provider not in FORMATS or not self._model:
+            names = " or ".join(f"{name}:MODEL" for name in FORMATS)
             raise InputError(
-                f"{executor.fingerprint}: batch files are for models of OpenAI's interface; name one as openai:MODEL"
+                f"{executor.fingerprint}: there are batch files for some providers only; name a model as {names}"
             )
         if executor.accounts.replies is None:
             raise InputError("batches need replies that are kept; set models.keep_replies to true")
         self._executor = executor
+        self._format = FORMATS[provider]
         self._max_tokens = max_tokens
 
     def export(
@@ -99,7 +100,7 @@ class Batches:
             key = request.key(self._executor.fingerprint)
             if key not in written:
                 written.add(key)
-                out.write(f"{json.dumps(self._line(key, request), ensure_ascii=False)}\n")
+                out.write(f"{json.dumps(self._format.line(self._model, key, request), ensure_ascii=False)}\n")
         report.calls = len(written)
         return report
 
@@ -118,7 +119,7 @@ class Batches:
         Raises InputError for a file that cannot be read or has a line that is no result.
         """
         report = BatchReport()
-        found = dict(_results(results))
+        found = dict(self._results(results))
         wanted: set[str] = set()
         for request in self._requests(items, report, stores=stores, chunker=chunker):
             key = request.key(self._executor.fingerprint)
@@ -166,41 +167,23 @@ class Batches:
     def _kept(self, prompt: str, messages: Messages) -> str | None:
         return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
 
-    def _line(self, key: str, request: Request) -> dict[str, object]:
-        messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
-        body = {"model": self._model, "messages": messages, "max_completion_tokens": request.max_tokens}
-        return {"custom_id": key, "method": "POST", "url": _URL, "body": body}
-
-
-def _results(paths: Iterable[Path]) -> Iterator[tuple[str, Completion | None]]:
-    """The reply of each line by the name of its request; None where the provider gave an error instead."""
-    for path in paths:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: the results cannot be read ({error}); name a file of batch results") from error
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
+    def _results(self, paths: Iterable[Path]) -> Iterator[tuple[str, Completion | None]]:
+        """The reply of each line by the name of its request; None where the provider gave an error instead."""
+        for path in paths:
             try:
-                tree = json.loads(line)
-                yield str(tree["custom_id"]), _completion(tree)
-            except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+                lines = path.read_text(encoding="utf-8").split("\n")  # other ends of lines may stand in a reply
+            except (OSError, UnicodeDecodeError) as error:
                 raise InputError(
-                    f"{path}:{number}: this line is no result of a batch ({type(error).__name__}: {error}); "
-                    "name the file that the provider wrote, not the one that was sent"
+                    f"{path}: the results cannot be read ({error}); name a file of batch results"
                 ) from error
-
-
-def _completion(tree: Mapping[str, object]) -> Completion | None:
-    response = tree["response"]
-    if tree.get("error") or not isinstance(response, dict) or response.get("status_code") != 200:
-        return None
-    body = response["body"]
-    choice, usage = body["choices"][0], body.get("usage") or {}
-    return Completion(
-        text=str(choice["message"].get("content") or ""),
-        input_tokens=int(usage.get("prompt_tokens", 0)),
-        output_tokens=int(usage.get("completion_tokens", 0)),
-        is_cut=choice.get("finish_reason") == "length",
-    )
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    tree = json.loads(line)
+                    yield self._format.result(tree)
+                except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+                    raise InputError(
+                        f"{path}:{number}: this line is no result of a batch ({type(error).__name__}: {error}); "
+                        "name the file that the provider wrote, not the one that was sent"
+                    ) from error

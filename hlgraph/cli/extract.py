@@ -1,4 +1,4 @@
-"""hlgraph extract export, hlgraph extract import."""
+"""hlgraph extract export, submit, fetch, import."""
 
 from __future__ import annotations
 
@@ -11,17 +11,26 @@ import typer
 from hlgraph.cli.ingest import Chunked, Encoding, Format, Map, Paths, pairs
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.plan import ChatName
+from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Corpus, Json, State, show_help
 
 if TYPE_CHECKING:
     from hlgraph.batches import BatchReport
     from hlgraph.client import HLGraph, IngestOptions
+    from hlgraph.models.bedrock_jobs import BatchJob
 
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The batch file to write.", show_default=False)]
 Results = Annotated[
     list[Path],
     typer.Option("--results", metavar="FILE", help="What the provider wrote; may be given again.", show_default=False),
 ]
+Batch = Annotated[Path, typer.Argument(metavar="FILE", help="The batch file.", show_default=False)]
+To = Annotated[str, typer.Option("--to", metavar="S3", help="A folder in S3: s3://bucket/folder/.", show_default=False)]
+Role = Annotated[str, typer.Option("--role", metavar="ARN", help="The role that Bedrock takes on.", show_default=False)]
+Again = Annotated[bool, typer.Option("--again", help="Another job for a file that was sent before.")]
+Job = Annotated[str, typer.Argument(metavar="JOB", help="The ARN of the job.", show_default=False)]
+Fetched = Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the results go.", show_default=False)]
+Wait = Annotated[bool, typer.Option("--wait", help="Until the job has ended.")]
 extract_app = typer.Typer(
     name="extract",
     help="Extract by batches of a provider, which cost half.",
@@ -77,9 +86,9 @@ def export(
 ) -> None:
     """Write the next calls of an extraction into a batch file.
 
-    The file is for OpenAI's batches, a request a line. A chunk needs two calls, the second after the first: export, have the
-    batch made, import its results, and do so once more; then ingest with --extract chat finds every reply. Give the same
-    sources and options each time. No key is needed.
+    The file is for OpenAI's batches or, for a model of Bedrock, for Amazon's; a request a line. A chunk needs two calls, the
+    second after the first: export, have the batch made, import its results, and do so once more; then ingest with --extract
+    chat finds every reply. Give the same sources and options each time. No key is needed.
 
     \b
     Example:
@@ -89,6 +98,76 @@ def export(
         report = graph.batches.export(list(paths), _options(format_, map_, encoding, chunked), path=out)
     next_ = "have it made, then: hlgraph extract import" if report.calls else "next: hlgraph ingest --extract chat"
     _finish(report, [f"calls: {report.calls:,} in {out}", next_], is_json=json)
+
+
+def submit(
+    context: typer.Context,
+    batch: Batch,
+    to: To,
+    role: Role,
+    chat: ChatName = None,
+    again: Again = False,
+    json: Json = False,
+) -> None:
+    """Send a batch file to Amazon Bedrock, which makes it at half the price.
+
+    The file is uploaded to a folder in S3, and the results will be written beside it. Credentials and region are those that
+    boto3 finds. The same file sent twice is one job, so nothing is paid twice.
+
+    \b
+    Example:
+      hlgraph extract submit batch.jsonl --to s3://mine/batches/ --role arn:aws:iam::123456789012:role/batch
+    """
+    from hlgraph.models.bedrock_jobs import bedrock_jobs
+
+    job = bedrock_jobs().submit(batch, model=_bedrock_model(context, chat), to=to, role=role, is_again=again)
+    if json:
+        print_json(asdict(job))
+    else:
+        say(*_job_lines(job), f"next: hlgraph extract fetch {job.name} --out results.jsonl")
+
+
+def fetch(job: Job, out: Fetched, wait: Wait = False, json: Json = False) -> None:
+    """Fetch the results of a batch that Amazon Bedrock has made.
+
+    The exit code is 1 while it is being made, and when nothing came of it.
+
+    \b
+    Example:
+      hlgraph extract fetch arn:aws:bedrock:us-east-1:123456789012:model-invocation-job/abc --out results.jsonl
+    """
+    from hlgraph.models.bedrock_jobs import bedrock_jobs
+
+    jobs = bedrock_jobs()
+    if wait:
+        with progress("waiting for the batch", is_shown=not json) as told:
+            jobs.wait(job, told=lambda item: told(f"{item.status}: {item.done:,} of {item.records:,}"))
+    found = jobs.fetch(job, out=out)
+    if json:
+        print_json({**asdict(found), "out": str(out) if found.has_results else None})
+    elif found.has_results:
+        say(*_job_lines(found), f"results: {out}", f"next: hlgraph extract import PATHS --results {out}")
+    else:
+        say(*_job_lines(found), "no results yet" if not found.is_ended else "there are no results")
+    if not found.has_results:
+        raise typer.Exit(1)
+
+
+def _bedrock_model(context: typer.Context, chat: str | None) -> str:
+    from hlgraph.errors import InputError
+
+    state: State = context.obj
+    provider, _, model = (chat or state.settings(None).models.chat).partition(":")
+    if provider != "bedrock" or not model:
+        raise InputError(
+            "only Bedrock takes batches from here; name the model as --chat bedrock:MODEL, or in models.chat"
+        )
+    return model
+
+
+def _job_lines(job: BatchJob) -> list[str]:
+    lines = [f"job: {job.name}", f"status: {job.status}, {job.done:,} of {job.records:,} calls, {job.failed:,} failed"]
+    return [*lines, f"message: {job.message}"] if job.message else lines
 
 
 def import_(
@@ -126,5 +205,7 @@ def import_(
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     extract_app.command("export")(export)
+    extract_app.command("submit")(submit)
+    extract_app.command("fetch")(fetch)
     extract_app.command("import")(import_)
     app.add_typer(extract_app)

@@ -210,26 +210,55 @@ def _edges(graph: Subgraph) -> dict[Relationship, set[tuple[str, str, float]]]:
     return found
 
 
+_STORED = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY, Kind.SOURCE)
+
+
+def _everything(pair: Pair, corpus: str) -> list[str]:
+    return [record.id for kind in _STORED for record in pair.embedded.graph.find(kind, Scope(corpus))]
+
+
+def _same_pull(pair: Pair, seeds: list[str], shape: PullShape, scope: Scope) -> Subgraph:
+    one, two = (stores.graph.pull(seeds, shape, scope=scope) for stores in pair)
+    assert one.ids.tolist() == two.ids.tolist(), f"{seeds} {shape} {scope}"
+    assert one.kinds.tolist() == two.kinds.tolist()
+    assert one.is_cut == two.is_cut
+    assert _edges(one) == _edges(two), f"{seeds} {shape} {scope}"
+    return one
+
+
 def test_a_hundred_pulls_give_the_same_subgraph(pair: Pair, corpus: str) -> None:
     rng = random.Random(f"pull{corpus}")
-    everything = [
-        record.id for kind in (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY, Kind.SOURCE)
-        for record in pair.embedded.graph.find(kind, Scope(corpus))
-    ]  # fmt: skip
+    everything = _everything(pair, corpus)
     followed = [item for item in Relationship if item.value not in ("similar", "member_of", "part_of", "summarises")]
-    kinds = [Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY]
     for _ in range(34):
         shape = PullShape(
             frozenset(rng.sample(followed, rng.randint(1, 5))),
-            frozenset(rng.sample(kinds, rng.randint(2, 6))),
+            frozenset(rng.sample(_STORED, rng.randint(2, 6))),
             hops=rng.randint(0, 4),
             fan_out=rng.choice([2, 5, 100]),
             node_cap=rng.choice([15, 10_000]),
         )
         scope = Scope(corpus, _filter(rng) if rng.random() < 0.6 else None)
-        seeds = rng.sample(everything, rng.randint(1, 6))
-        one, two = (stores.graph.pull(seeds, shape, scope=scope) for stores in pair)
-        assert one.ids.tolist() == two.ids.tolist(), f"{seeds} {shape} {scope}"
-        assert one.kinds.tolist() == two.kinds.tolist()
-        assert one.is_cut == two.is_cut
-        assert _edges(one) == _edges(two), f"{seeds} {shape} {scope}"
+        _same_pull(pair, rng.sample(everything, rng.randint(1, 6)), shape, scope)
+
+
+@pytest.mark.parametrize("has_topics", [False, True])
+def test_the_pulls_of_beams_give_the_same_subgraph(pair: Pair, corpus: str, has_topics: bool) -> None:
+    """They are one query on the server (``retrieve/pull_mentions``), up to four hops."""
+    rng = random.Random(f"beam{corpus}")
+    everything = _everything(pair, corpus)
+    relationships = {Relationship.MENTIONS, *([Relationship.ABOUT] if has_topics else [])}
+    kinds = {Kind.STATEMENT, Kind.ENTITY, *([Kind.TOPIC] if has_topics else [])}
+    sizes = set()
+    for number in range(34):
+        shape = PullShape(
+            frozenset(relationships),
+            frozenset(kinds),
+            hops=number % 6,
+            fan_out=rng.choice([1, 2, 5, 100]),
+            node_cap=rng.choice([2, 15, 10_000]),
+        )
+        scope = Scope(corpus, _filter(rng) if rng.random() < 0.5 else None)
+        seeds = [*rng.sample(everything, rng.randint(1, 6)), "nothing"]
+        sizes.add(len(_same_pull(pair, seeds, shape, scope)))
+    assert len(sizes) > 8

@@ -149,7 +149,10 @@ def test_chunks_that_would_ask_the_same_share_a_line(tmp_path: Path) -> None:
 
 
 def test_what_is_no_batch_is_refused(tmp_path: Path) -> None:
-    with opened(tmp_path, "anthropic:m") as graph, pytest.raises(InputError, match="name one as openai:MODEL"):
+    with (
+        opened(tmp_path, "anthropic:m") as graph,
+        pytest.raises(InputError, match="name a model as openai:MODEL or bedrock:MODEL"),
+    ):
         graph.batches.export(DOCUMENTS, CHAT, path=tmp_path / "b.jsonl")
     with opened(tmp_path, keep_replies=False) as graph, pytest.raises(InputError, match=r"models\.keep_replies"):
         graph.batches.export(DOCUMENTS, CHAT, path=tmp_path / "b.jsonl")

@@ -18,6 +18,8 @@ from hlgraph import pipeline, trace
 from hlgraph.chunk import WholeChunker
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve.presets import retriever
+from hlgraph.retrieve.request import Unit
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
@@ -68,12 +70,13 @@ def _pasted(session: neo4j.Session, text: str) -> list[dict[str, Any]]:
 def test_every_query_to_neo4j_gives_the_same_rows_when_it_is_pasted(stores: Stores, shell: neo4j.Session) -> None:
     calls = [
         call
-        for strategy in ("chunk_entity", "topic")
+        for strategy in ("chunk_entity", "topic", "statement_graph", "topic_graph")
         for where in (None, parse('category = "structure" or year > 1800'))
         for call in _ask(stores, strategy, where=where).explain.calls
         if call.store == "neo4j"
     ]
-    assert {"persist/read_corpora", "retrieve/expand_frontier", "retrieve/read_chunks"} <= {call.name for call in calls}
+    wanted = {"persist/read_corpora", "retrieve/expand_frontier", "retrieve/pull_mentions", "retrieve/read_chunks"}
+    assert wanted <= {call.name for call in calls}
     for call in calls:
         assert call.language == "cypher"
         pasted = _pasted(shell, call.copyable)
@@ -144,6 +147,22 @@ def test_the_cost_stands_by_store(stores: Stores) -> None:
         calls = [call for call in explain.calls if call.store == item.store]
         assert (item.calls, item.rows) == (len(calls), sum(call.rows or 0 for call in calls))
         assert item.round_trips >= item.calls
+
+
+@pytest.mark.parametrize("unit", ["statement", "chunk"])
+@pytest.mark.parametrize("strategy", ["statement_graph", "topic_graph"])
+@pytest.mark.parametrize("preset", ["paper", "tuned"])
+def test_a_beam_takes_at_most_depth_plus_three_round_trips_to_each_server(
+    stores: Stores, preset: str, strategy: str, unit: Unit
+) -> None:
+    request = SearchRequest("Who designed the Aldane Bridge?", CORPUS, 3, unit, explain=True)
+    found = search(request, retriever(strategy, preset), stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
+    explain = found.explain
+    assert explain.parameters["max_depth"] == 3
+    assert {item.store: item.round_trips <= 3 + 3 for item in explain.stores} == {"neo4j": True, "opensearch": True}, {
+        item.store: [call.name for call in explain.calls if call.store == item.store] for item in explain.stores
+    }
+    assert "retrieve/pull_mentions" in {call.name for call in explain.calls}
 
 
 def test_both_kinds_of_stores_explain_the_same_evidence(stores: Stores, tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Pulling a bounded part of the graph: the seeds, one query a hop, one for the edges; all in one transaction."""
+"""Pulling a bounded part of the graph: the seeds, one query a hop, one for the edges; all in one transaction.
+
+What beams over statements ask for, at every step of theirs, is one query.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.neo4j.admitted import Admitted
@@ -32,6 +36,10 @@ STORED = frozenset(
 )
 
 
+_MENTIONED = frozenset({Kind.STATEMENT, Kind.ENTITY})
+_MOST_HOPS = 4  # of the one query
+
+
 class Bounds(NamedTuple):
     """Where a pull takes place: a corpus, the sources that may be seen, and the version (0: any) that these are of."""
 
@@ -42,7 +50,7 @@ class Bounds(NamedTuple):
 
 def nothing(shape: PullShape) -> Subgraph:
     """The subgraph of a corpus that is not there."""
-    edges = {item: _matrix([], [], [], size=0) for item in sorted(shape.relationships) if item in STORED}
+    edges = {item: _matrix(_places([]), _places([]), size=0) for item in sorted(shape.relationships) if item in STORED}
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
 
 
@@ -52,6 +60,8 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     A server shows each query what is committed by then. So the first query and the last one read the version, too: None
     when a writer overtook the pull, which is to be made again.
     """
+    if _is_of_mentions(shape):
+        return _pull_mentions(transaction, seeds, shape=shape, bounds=bounds)
     corpus, admitted, wanted_version = bounds
     # Under a filter, derived relationships are counted anew from what visible sources assert.
     counted = shape.relationships & _DERIVED if admitted.has_scope else frozenset[Relationship]()
@@ -95,12 +105,60 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     if now != version:
         return None
     kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
-    matrices = {item: _matrix([], [], [], size=len(ids)) for item in sorted(shape.relationships) if item in STORED}
+    matrices = {
+        item: _matrix(_places([]), _places([]), size=len(ids)) for item in sorted(shape.relationships) if item in STORED
+    }
     for row in edges:
         if row["relationship"] is not None:
-            ends = _list(row["starts"]), _list(row["stops"])
-            matrices[Relationship(str(row["relationship"]))] = _matrix(*ends, _list(row["weights"]), size=len(ids))
+            starts, stops = _places(row["starts"]), _places(row["stops"])
+            weights = _list(row["weights"])
+            matrices[Relationship(str(row["relationship"]))] = _matrix(starts, stops, weights, size=len(ids))
     return Subgraph(np.array(ids, dtype="<U32"), kinds, matrices, version, is_cut)
+
+
+def _is_of_mentions(shape: PullShape) -> bool:
+    """Whether one query has the whole pull: statements and their entities, and topics or not."""
+    with_topics = (frozenset({Relationship.MENTIONS, Relationship.ABOUT}), frozenset({*_MENTIONED, Kind.TOPIC}))
+    known = (frozenset({Relationship.MENTIONS}), _MENTIONED), with_topics
+    return (shape.relationships, shape.kinds) in known and shape.hops <= _MOST_HOPS
+
+
+def _pull_mentions(
+    transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds
+) -> Subgraph | None:
+    """The same for statements, their entities and their topics."""
+    rows = transaction.rows(
+        "retrieve/pull_mentions",
+        corpus=bounds.corpus,
+        ids=sorted(set(seeds)),
+        has_topics=Kind.TOPIC in shape.kinds,
+        hops=shape.hops,
+        fan_out=shape.fan_out,
+        node_cap=shape.node_cap,
+        **bounds.admitted.params(),
+    )
+    if not rows:
+        return nothing(shape)
+    (row,) = rows
+    version = row["version"]
+    if version != row["version_after"] or bounds.version not in (0, version) or not isinstance(version, int):
+        return None
+    found = np.array(_list(row["ids"]), dtype="<U32")
+    order = np.argsort(found)
+    ids = found[order]
+    codes = {kind.value: KINDS.index(kind) for kind in shape.kinds}
+    kinds = np.array([codes[str(kind)] for kind in _list(row["kinds"])], dtype=np.uint8)[order]
+    place = np.empty(len(ids), dtype=np.int64)
+    place[order] = np.arange(len(ids))
+    starts = place[_places(row["starts"])]
+    stops = np.searchsorted(ids, np.array(_list(row["stops"]), dtype="<U32"))
+    is_about = kinds[stops] == KINDS.index(Kind.TOPIC)
+    edges = {
+        item: _matrix(starts[chosen], stops[chosen], size=len(ids))
+        for item, chosen in ((Relationship.MENTIONS, ~is_about), (Relationship.ABOUT, is_about))
+        if item in shape.relationships
+    }
+    return Subgraph(ids, kinds, dict(sorted(edges.items())), version, bool(row["is_cut"]))
 
 
 def _version(transaction: Transaction, corpus: str) -> object:
@@ -141,8 +199,11 @@ def _edges(
     return transaction.rows("retrieve/induce_edges", corpus=corpus, nodes=nodes, places=places, **params)
 
 
-def _matrix(starts: list[object], stops: list[object], weights: list[object], *, size: int) -> Csr:
+def _places(value: object) -> NDArray[np.int64]:
+    return np.array(_list(value), dtype=np.int64)
+
+
+def _matrix(starts: NDArray[np.int64], stops: NDArray[np.integer], weights: Sequence[object] = (), *, size: int) -> Csr:
     """A matrix of edges; weights are 1 where none are given."""
-    ends = (np.array(item, dtype=np.int64) for item in (starts, stops))
-    values = np.array(weights or [1.0] * len(starts), dtype=np.float32)
-    return sp.csr_array((values, tuple(ends)), shape=(size, size))
+    values = np.array(weights, dtype=np.float32) if weights else np.ones(len(starts), dtype=np.float32)
+    return sp.csr_array((values, (starts, stops)), shape=(size, size))

@@ -1,0 +1,239 @@
+"""Batch jobs of Amazon Bedrock, through boto3: a batch file is sent by way of S3, made there, and its results fetched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol, cast
+from urllib.parse import urlsplit
+
+from hlgraph.errors import InputError, MissingExtraError
+from hlgraph.models.bedrock import bedrock_client
+from hlgraph.models.calls import mapped
+
+TYPE, TYPE_PARAMETER = "Converse", "modelInvocationType"
+_ENDED = frozenset({"Completed", "PartiallyCompleted", "Failed", "Stopped", "Expired"})
+_WITH_RESULTS = frozenset({"Completed", "PartiallyCompleted", "Stopped", "Expired"})
+_RESULTS = ".jsonl.out"
+_BLOCK = 1 << 20
+
+
+class JobsClient(Protocol):
+    """The client ``bedrock`` of boto3, as far as it is used here."""
+
+    def create_model_invocation_job(self, **request: object) -> Mapping[str, object]:
+        """The name of the job."""
+
+    def get_model_invocation_job(self, **request: object) -> Mapping[str, object]:
+        """What is known of it."""
+
+
+class ObjectsClient(Protocol):
+    """The client ``s3`` of boto3, as far as it is used here."""
+
+    def upload_file(self, Filename: str, Bucket: str, Key: str) -> None:  # noqa: N803 - the names of AWS
+        """Write an object, in parts where it is large."""
+
+    def get_object(self, **request: object) -> Mapping[str, object]:
+        """An object; ``Body`` is a stream."""
+
+    def list_objects_v2(self, **request: object) -> Mapping[str, object]:
+        """One page of objects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJob:
+    """A batch job.
+
+    Attributes
+    ----------
+    name : its ARN
+    status : as Amazon has it: ``Submitted``, ``Validating``, ``Scheduled``, ``InProgress``, ``Completed``,
+        ``PartiallyCompleted``, ``Failed``, ``Stopping``, ``Stopped`` or ``Expired``
+    output : where its results are written, ``s3://``
+    records, done, failed : lines of the batch, those made, and those of them that gave an error; 0 while not known
+    message : why it failed, in Amazon's words
+    """
+
+    name: str
+    status: str
+    output: str = ""
+    records: int = 0
+    done: int = 0
+    failed: int = 0
+    message: str = ""
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.status in _ENDED
+
+    @property
+    def has_results(self) -> bool:
+        """Whether it ended, and what was made of it can be fetched."""
+        return self.status in _WITH_RESULTS
+
+
+class BedrockJobs:
+    """Sends batch files and fetches their results. Neither is tried again by itself: both can be repeated safely.
+
+    Parameters
+    ----------
+    jobs, objects : the clients
+    """
+
+    def __init__(self, jobs: JobsClient, objects: ObjectsClient) -> None:
+        self._jobs = jobs
+        self._objects = objects
+
+    def submit(self, batch: Path, *, model: str, to: str, role: str, is_again: bool = False) -> BatchJob:
+        """Upload a batch file and have it made. The same file sent twice is one job, which is paid once.
+
+        Parameters
+        ----------
+        batch : as ``hlgraph extract export`` writes it for a model of Bedrock
+        model : its id there, or the ARN of an inference profile
+        to : a folder in S3, ``s3://bucket/folder/``; results are written beside the batch
+        role : ARN of the role that Bedrock takes on to read and write there
+        is_again : make it another job, for a file whose job failed
+
+        Raises
+        ------
+        InputError
+            The file is empty or cannot be read, or ``to`` is no folder in S3.
+        ModelAccessError, ModelAnswerError, ModelUnavailableError
+            Amazon refuses, or does not answer.
+        """
+        bucket, folder = _place(to)
+        token = _digest(batch) if not is_again else uuid.uuid4().hex
+        name, key = f"hlgraph-{token}", f"{folder}{token}.jsonl"
+        shown = f"bedrock:{model}"
+        mapped(shown, lambda: self._objects.upload_file(str(batch), bucket, key))
+        request = {
+            "jobName": name,
+            "clientRequestToken": token,
+            "roleArn": role,
+            "modelId": model,
+            TYPE_PARAMETER: TYPE,
+            "inputDataConfig": {"s3InputDataConfig": {"s3InputFormat": "JSONL", "s3Uri": f"s3://{bucket}/{key}"}},
+            "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": f"s3://{bucket}/{folder}"}},
+        }
+        made = mapped(shown, lambda: self._jobs.create_model_invocation_job(**request))
+        return self.look(str(made["jobArn"]))
+
+    def look(self, job: str) -> BatchJob:
+        """How far a job is. Raises what :meth:`submit` raises of Amazon's."""
+        found = mapped(job, lambda: self._jobs.get_model_invocation_job(jobIdentifier=job))
+        written = cast("Mapping[str, Mapping[str, str]]", found["outputDataConfig"])["s3OutputDataConfig"]["s3Uri"]
+        return BatchJob(
+            name=str(found["jobArn"]),
+            status=str(found["status"]),
+            output=f"{written.removesuffix('/')}/{str(found['jobArn']).rpartition('/')[2]}/",
+            records=_whole(found, "totalRecordCount"),
+            done=_whole(found, "processedRecordCount"),
+            failed=_whole(found, "errorRecordCount"),
+            message=str(found.get("message") or ""),
+        )
+
+    def wait(self, job: str, *, every: float = 30.0, told: Callable[[BatchJob], None] = lambda _: None) -> BatchJob:
+        """The job when it has ended; ``told`` is told how far it is every so many seconds."""
+        while True:
+            found = self.look(job)
+            told(found)
+            if found.is_ended:
+                return found
+            time.sleep(every)
+
+    def fetch(self, job: str, *, out: Path) -> BatchJob:
+        """Write the results of a job that has ended into one file, for ``hlgraph extract import``; nothing before it has.
+
+        Raises InputError when the file cannot be written, and what :meth:`submit` raises of Amazon's.
+        """
+        found = self.look(job)
+        if not found.has_results:
+            return found
+        bucket, folder = _place(found.output)
+        partial = out.with_name(f"{out.name}.part")
+        try:
+            with partial.open("wb") as file:
+                for key in self._results(bucket, folder, job=job):
+                    mapped(job, lambda key=key: self._copy(bucket, key, file=file))  # type: ignore[misc]
+            partial.replace(out)
+        except OSError as error:
+            raise InputError(
+                f"{out}: the results cannot be written there ({error.strerror}); name another file"
+            ) from error
+        finally:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+        return found
+
+    def _results(self, bucket: str, folder: str, *, job: str) -> Iterator[str]:
+        after: dict[str, object] = {}
+        while True:
+            page = mapped(job, lambda: self._objects.list_objects_v2(Bucket=bucket, Prefix=folder, **after))  # noqa: B023
+            for item in cast("list[Mapping[str, str]]", page.get("Contents") or []):
+                if item["Key"].endswith(_RESULTS):
+                    yield item["Key"]
+            if not page.get("IsTruncated"):
+                return
+            after = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def _copy(self, bucket: str, key: str, *, file: IO[bytes]) -> None:
+        with contextlib.closing(cast("IO[bytes]", self._objects.get_object(Bucket=bucket, Key=key)["Body"])) as body:
+            shutil.copyfileobj(body, file, _BLOCK)
+
+
+def bedrock_jobs(*, region: str = "") -> BedrockJobs:
+    """Batch jobs with the credentials and the region that boto3 finds.
+
+    Raises
+    ------
+    MissingExtraError : boto3 is not installed, or is older than the type ``Converse`` of batches
+    ModelAccessError : there is no region
+    """
+    jobs = cast("JobsClient", bedrock_client("bedrock", "bedrock", region=region))
+    if not _knows_type(jobs):
+        raise MissingExtraError("aws", "batches of Bedrock (the boto3 that is here is too old for them; add --upgrade)")
+    return BedrockJobs(jobs, cast("ObjectsClient", bedrock_client("s3", "bedrock", region=region)))
+
+
+def _knows_type(client: object) -> bool:
+    model = getattr(getattr(client, "meta", None), "service_model", None)
+    if model is None:
+        return True
+    return TYPE_PARAMETER in model.operation_model("CreateModelInvocationJob").input_shape.members
+
+
+def _place(uri: str) -> tuple[str, str]:
+    """Bucket and folder, the latter with a slash at its end, or empty."""
+    parts = urlsplit(uri)
+    if parts.scheme != "s3" or not parts.netloc or parts.query or parts.fragment:
+        raise InputError(f"{uri}: not a folder in S3; write s3://bucket/folder/")
+    folder = parts.path.strip("/")
+    return parts.netloc, f"{folder}/" if folder else ""
+
+
+def _digest(batch: Path) -> str:
+    try:
+        size = batch.stat().st_size
+        with batch.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:40]
+    except OSError as error:
+        raise InputError(
+            f"{batch}: the batch cannot be read ({error.strerror}); write it with hlgraph extract export"
+        ) from error
+    if not size:
+        raise InputError(f"{batch}: the batch is empty: no call is left; run hlgraph ingest --extract chat")
+    return digest
+
+
+def _whole(found: Mapping[str, object], name: str) -> int:
+    value = found.get(name)
+    return value if isinstance(value, int) else 0
