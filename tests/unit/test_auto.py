@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import log
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hlgraph
@@ -227,6 +227,7 @@ def _weight(statements: Sequence[tuple[str, str]], of: Sequence[str]) -> float:
     return total
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_ONE, max_size=8), st.integers(1, 10))
 def test_the_shape_is_what_it_is_defined_as(statements: list[tuple[str, str]], most: int) -> None:
     found = shape("Is the lock gate oak?", statements, most=most)
