@@ -38,7 +38,10 @@ LAYERS = (
     ("reconcile",),
     ("analyst", "communities", "hierarchy"),
     ("planning",),
-    ("batches",),
+    (
+        "batch_formats",
+        "batches",
+    ),
     ("spending",),
     ("wiring",),
     ("client",),
