@@ -136,16 +136,29 @@ def quarantine(settings: Settings, corpus: str) -> Quarantine:
 
 
 def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> None:
-    """Drop what the quarantine holds of sources and chunks that are not stored any more."""
+    """Drop what the quarantine holds of sources and chunks that are not stored any more, or lack nothing now.
+
+    Raises StoreUnavailableError when that cannot be deleted.
+    """
+    from hlgraph.extract.quarantine import failure_id
+    from hlgraph.resolve import is_incomplete
+
     kept = quarantine(settings, corpus)
     held = kept.held()
     if not held:
         return
-    texts: dict[str, set[str]] = {}
-    for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(held))):
-        if isinstance(record, Chunk):
-            texts.setdefault(record.source_id, set()).add(record.text)
-    kept.retain(texts)
+    wanted: dict[str, set[str]] = {}
+    for start in range(0, len(held), _SOURCES_AT_ONCE):
+        part = tuple(held[start : start + _SOURCES_AT_ONCE])
+        sources = {item.id: item for item in graph.records(Kind.SOURCE, part) if isinstance(item, Source)}
+        for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ():
+            # Another extractor may have said something of the chunk since: then its source lacks nothing.
+            is_lacking = isinstance(record, Chunk) and (
+                not record.fingerprint or is_incomplete(sources[record.source_id].checksum)
+            )
+            if isinstance(record, Chunk) and is_lacking:
+                wanted.setdefault(record.source_id, set()).add(failure_id(record.source_id, record.text))
+    kept.retain(wanted)
 
 
 def _parts(corpus: str, sources: list[str], graph: GraphStore) -> dict[str, set[str]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # What a chat model said is stored after so many characters of text, so that an interruption costs no more.
 PAID_CHARACTERS = 100_000
-_NO_CHAT = (
+NO_CHAT = (
     "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
     "or give it to connect(chat=...)"
 )
@@ -98,7 +98,7 @@ def extractor_of(
 def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) -> Extractor:
     """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
     if calls is None:
-        raise InputError(_NO_CHAT)
+        raise InputError(NO_CHAT)
     from hlgraph.extract.chat import ChatExtractor
     from hlgraph.spending import quarantine
 
@@ -206,7 +206,7 @@ class Forecast:
         from hlgraph.spending import executor_of
 
         if not self.chat:
-            raise InputError(_NO_CHAT)
+            raise InputError(NO_CHAT)
         is_name = isinstance(self.chat, str)
         model: ChatModel = NamedChat(str(self.chat)) if is_name else chosen_chat(self.chat, self.settings.models)
         executor = executor_of(model, self.settings, corpus=self.settings.corpus)

@@ -41,6 +41,7 @@ LAYERS = (
     ("batches",),
     ("spending",),
     ("wiring",),
+    ("failures", "quality"),
     ("client",),
     ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
