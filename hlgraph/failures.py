@@ -277,7 +277,9 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
             extractions.append(item.extraction)
     mended, extractors = {chunk.id for chunk, _ in pairs}, {item.entry.extractor for item in found}
     is_lacking = len(extractors) > 1 or any(
-        not is_same_extraction(chunk.fingerprint, _hash(extractor, ChunkInput(chunk.text, source.title, chunk.headings)))
+        not is_same_extraction(
+            chunk.fingerprint, _hash(extractor, ChunkInput(chunk.text, source.title, chunk.headings))
+        )
         for extractor in extractors
         for chunk in chunks
         if chunk.id not in mended

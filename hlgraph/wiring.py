@@ -128,8 +128,11 @@ def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, gra
     return named(found, uris, corpus=corpus) if uris else found
 
 
-def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:
-    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in."""
+def named(sources: list[Source], uris: Sequence[str], *, corpus: str, did: str = "deleted") -> list[Source]:
+    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in.
+
+    Raises UnknownNameError for a uri of none, which says what was not ``did``.
+    """
     from hlgraph.read import is_covered, source_uri
 
     chosen: dict[str, Source] = {}
@@ -140,7 +143,7 @@ def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[So
             names = {source_uri(uri), f"{source_uri(uri)}/", f"{source_uri(path)}{mark}{row}" if path else uri}
             held = [item for item in sources if is_covered(item.uri, names)]
         if not held:
-            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
+            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
         chosen |= {item.id: item for item in held}
     return list(chosen.values())
 

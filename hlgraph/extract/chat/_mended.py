@@ -47,9 +47,7 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str]) -> Mended:
     found = parse(reply, MendedReply)
     entities = _entities(found, replies)
     extraction, left_out = to_extraction(chunk, entities, found.propositions)
-    first = MendedCall(
-        prompt("entities").version, ask_entities(chunk), _text(FoundEntities(entities=list(entities)))
-    )
+    first = MendedCall(prompt("entities").version, ask_entities(chunk), _text(FoundEntities(entities=list(entities))))
     second = MendedCall(
         prompt("propositions").version,
         ask_propositions(chunk, entities),
