@@ -55,7 +55,7 @@ class SourceText:
             if block.kind is not BlockKind.HEADING
             for start, end in block_sentences(self._text, block)
         ]
-        return [(text, frozenset(content_words(text))) for text in found]
+        return [(text, _meaning(text)) for text in found]
 
     @cached_property
     def _headings(self) -> frozenset[str]:
@@ -116,12 +116,11 @@ class SourceText:
         return word in self._terms or word in STOP_WORDS or (is_first and self._has_stem(word))
 
     def _missing_words(self, statement: str) -> tuple[list[str], float]:
-        wanted = [
-            term
-            for term in dict.fromkeys(terms(statement).words)
-            if not term.startswith("#") and term not in STOP_WORDS and term not in _NEGATIONS
-        ]
+        wanted = sorted(term for term in _meaning(statement) if not term.startswith("#"))
         missing = [term for term in wanted if term not in self._terms and not self._has_stem(term)]
+        if missing:  # the lemma of a name is none: "Cubs" stands in the text as it is
+            written = {term for word in content_words(statement) if word in self._terms for term in terms(word).words}
+            missing = [term for term in missing if term not in written]
         return missing, 1 - len(missing) / len(wanted) if wanted else 1.0
 
     def _has_stem(self, word: str) -> bool:
@@ -130,7 +129,7 @@ class SourceText:
     def _denied(self, statement: str) -> list[str]:
         """The sentence that a statement turns around, if it does; a title or heading in front of it asserts nothing."""
         statement = self._bare(statement)
-        wanted = frozenset(content_words(statement))
+        wanted = _meaning(statement)
         if not wanted or not self._sentences:
             return []
         is_denial = _denies(statement)
@@ -149,12 +148,16 @@ class SourceText:
 
     @staticmethod
     def _has_polarity(sentence: str, wanted: frozenset[str], *, is_denial: bool) -> bool:
-        """Whether a sentence denies (or not) as a statement does: the clause of it that the statement is about."""
+        """Whether a sentence denies as a statement does, or no clause that it denies is what the statement is about."""
         if is_denial or not _denies(sentence):
             return _denies(sentence) == is_denial
-        clauses = [(len(wanted & set(content_words(part))), _denies(part)) for part in _CLAUSE.split(sentence)]
-        most = max(count for count, _ in clauses)
-        return any(count == most and not denies for count, denies in clauses)
+        denied = [_meaning(part) for part in _CLAUSE.split(sentence) if _denies(part)]
+        return not any(part and len(part & wanted) >= _LEAST * len(part) for part in denied)
+
+
+def _meaning(text: str) -> frozenset[str]:
+    """The terms of a text without function words and denials."""
+    return frozenset(term for term in terms(text).words if term not in STOP_WORDS and term not in _NEGATIONS)
 
 
 def _denies(text: str) -> bool:
