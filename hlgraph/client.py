@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from hlgraph.errors import InputError
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.tiers import Tiers
 from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
     from hlgraph.answer.request import AnswerMode, AnswerOptions
     from hlgraph.communities import CommunityTier
-    from hlgraph.failures import Failures
     from hlgraph.hierarchy import HierarchyTier
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from hlgraph.models.ledger import GroupBy, Spent
     from hlgraph.pipeline import Progress, Report
     from hlgraph.planning import Plan
-    from hlgraph.quality import Quality
     from hlgraph.reconcile import Drift
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import SearchRequest, SearchResult
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["HLGraph", "IngestOptions", "connect"]
 
 
-class HLGraph:
+class HLGraph(Tiers):
     """One corpus of one store, open for use; a context manager.
 
     Parameters
@@ -290,20 +289,6 @@ class HLGraph:
         from hlgraph.hierarchy import HierarchyTier
 
         return HierarchyTier(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
-
-    @property
-    def failures(self) -> Failures:
-        """The chunks that a chat model could not extract: ``find``, ``retry``, ``accept`` and ``drop`` them."""
-        from hlgraph.failures import Failures
-
-        return Failures(self.settings, self._opened.stores, models=self._models, chat=self._executor)
-
-    @property
-    def quality(self) -> Quality:
-        """How well what was extracted stands for the text: its ``coverage`` and its ``faithfulness``."""
-        from hlgraph.quality import Quality
-
-        return Quality(self.settings, self._opened.stores, chat=self._executor)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

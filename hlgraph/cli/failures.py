@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.failures import Mending
 
 app = typer.Typer(
-    help="Chunks that a chat model could not extract: list, show, retry, accept.",
+    help="List, retry and mend what a chat model could not extract.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hlgraph.quality import Coverage, Faithfulness, Offender, SourceCoverage
 
 app = typer.Typer(
-    help="How well the statements stand for the text that they were taken from: coverage, faithfulness.",
+    help="Measure how well the statements stand for the text.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -33,16 +33,14 @@ def coverage(
         list[str] | None,
         typer.Option(metavar="URI", help="This source alone, by uri or path; may be repeated.", show_default=False),
     ] = None,
-    share: Annotated[
-        float, typer.Option(metavar="X", help="The share of its words from which a sentence is covered.")
-    ] = 0.5,
+    share: Annotated[float, typer.Option(metavar="X", help="The share of words from which it is covered.")] = 0.5,
     show: Annotated[bool, typer.Option("--show", help="Print the sentences that are not covered.")] = False,
     json: Json = False,
 ) -> None:
     """Say which share of the sentences of each source its statements stand for, the least covered sources first.
 
-    A sentence is covered when half of its words (without function words) stand in one statement of its chunk, or in all the
-    statements that were made from it; or all of them in another statement of its source.
+    A sentence is covered when half of its words (without function words) stand in the statements that were made from it, or
+    three quarters in another one of its chunk, or all in one of its source.
 
     \b
     Examples:

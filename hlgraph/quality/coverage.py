@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -71,31 +72,36 @@ class _Held:
     chunk_ids: list[str]
 
 
-def cover(chunks: Iterable[Chunk], statements: Sequence[Statement], *, share: float) -> tuple[int, list[Sentence]]:
+def cover(
+    chunks: Iterable[Chunk], statements: Sequence[Statement], *, share: float, title: str = ""
+) -> tuple[int, list[Sentence]]:
     """How many sentences the chunks of one source have, and those of them that its statements do not stand for.
 
-    A sentence with the set of content words S is covered when at least ``share`` of S stands
+    A sentence with the set of content words S is covered when
 
-    - in one statement of a chunk that holds the sentence, or
-    - in the statements together whose span meets this sentence and no other (a model makes several of a long one),
+    - at least ``share`` of S stands in the statements together that were made from it (a model makes several of a long
+      one): of all sentences that their span meets it shares most words with them, those of the title aside;
+    - or at least ``(1 + share) / 2`` of S stands in one statement of a chunk that holds it (a model makes one of two
+      sentences): more, since the names that a text is about stand in every statement;
+    - or all of S stands in one statement of the source: the same words said elsewhere in it.
 
-    or when all of S stands in one statement of the source: the same words said elsewhere in it. Words are compared as
-    :func:`hlgraph.text.content_words` gives them, so a statement in other words may count as missing. A sentence that a
-    chunk border cuts is two. O(sentences x statements) inside a chunk.
+    Words are compared as :func:`hlgraph.text.content_words` gives them, so a statement in quite other words counts as
+    missing. A sentence that a chunk border cuts is two. O(sentences x statements) inside a chunk.
     """
     held = _sentences(chunks)
-    of_chunk, made_from = _words_of(statements, held)
+    of_chunk, made_from = _words_of(statements, held, frozenset(content_words(title)))
     elsewhere: dict[str, set[int]] = {}
     for number, words in enumerate(frozenset(content_words(item.text)) for item in statements):
         for word in words:
             elsewhere.setdefault(word, set()).add(number)
     uncovered: list[Sentence] = []
     for number, item in enumerate(held):
-        candidates = [words for name in item.chunk_ids for words in of_chunk.get(name, ())]
-        candidates.append(made_from.get(number, frozenset()))
-        best = max(len(item.words & words) for words in candidates) / len(item.words)
-        if best < share and not set.intersection(*(elsewhere.get(word, set()) for word in item.words)):
-            uncovered.append(Sentence(item.text, item.chunk_ids[0], item.start, item.end, best))
+        own = len(item.words & made_from.get(number, frozenset())) / len(item.words)
+        near = [words for name in item.chunk_ids for words in of_chunk.get(name, ())]
+        one = max((len(item.words & words) for words in near), default=0) / len(item.words)
+        is_covered = own >= share or one >= (1 + share) / 2
+        if not is_covered and not set.intersection(*(elsewhere.get(word, set()) for word in item.words)):
+            uncovered.append(Sentence(item.text, item.chunk_ids[0], item.start, item.end, max(own, one)))
     return len(held), uncovered
 
 
@@ -118,19 +124,22 @@ def _sentences(chunks: Iterable[Chunk]) -> list[_Held]:
 
 
 def _words_of(
-    statements: Sequence[Statement], held: Sequence[_Held]
+    statements: Sequence[Statement], held: Sequence[_Held], title: frozenset[str]
 ) -> tuple[dict[str, list[frozenset[str]]], dict[int, frozenset[str]]]:
-    """The words of the statements of each chunk; and, by the number of the one sentence they were made from, together."""
+    """The words of the statements of each chunk; and, by the number of the sentence they were made from, together."""
     of_chunk: dict[str, list[frozenset[str]]] = {}
     made_from: dict[int, frozenset[str]] = {}
-    ordered = sorted(statements, key=lambda item: (item.start, item.end, item.id))
-    first = 0
-    for item in ordered:
+    ends = [item.end for item in held]  # ascending, as no sentence lies inside another
+    for item in statements:
         words = frozenset(content_words(item.text))
         of_chunk.setdefault(item.chunk_id, []).append(words)
-        while first < len(held) and held[first].end <= item.start:
-            first += 1
-        met = [number for number in range(first, min(first + 2, len(held))) if held[number].start < item.end]
-        if len(met) == 1:
-            made_from[met[0]] = made_from.get(met[0], frozenset()) | words
+        first = bisect.bisect_right(ends, item.start)
+        last = first
+        while last < len(held) and held[last].start < item.end:
+            last += 1
+        own = (words - title) or words
+        shared = [len(own & held[number].words) for number in range(first, last)]
+        if max(shared, default=0) > 0:
+            home = first + shared.index(max(shared))
+            made_from[home] = made_from.get(home, frozenset()) | words
     return of_chunk, made_from

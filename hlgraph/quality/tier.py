@@ -36,7 +36,7 @@ class Coverage:
 
     Attributes
     ----------
-    threshold : the share of its content words from which a sentence is covered
+    threshold : the share of its content words that a sentence's own statements must have
     """
 
     sources: tuple[SourceCoverage, ...]
@@ -198,7 +198,7 @@ class Quality:
                 statements.setdefault(record.source_id, []).append(record)
         for item in sources:
             own = chunks.get(item.id, [])
-            count, uncovered = cover(own, statements.get(item.id, []), share=share)
+            count, uncovered = cover(own, statements.get(item.id, []), share=share, title=item.title)
             failed = sum(not chunk.fingerprint for chunk in own)
             yield SourceCoverage(item.uri, item.title, count, count - len(uncovered), failed, tuple(uncovered))
 

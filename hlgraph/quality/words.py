@@ -59,9 +59,9 @@ class SourceText:
 
     @cached_property
     def _headings(self) -> frozenset[str]:
-        """The words of the title and of all headings, also of those inside the text."""
+        """The words of the title and of all headings, also of those inside the text; as they are and as terms."""
         inside = (block.title for block in blocks(self._text) if block.kind is BlockKind.HEADING)
-        return frozenset(word for text in (*self._context, *inside) for word in words(text))
+        return frozenset(word for text in (*self._context, *inside) for word in (*words(text), *terms(text).words))
 
     def faults(self, statement: str) -> list[str]:
         """What speaks against a statement; nothing: it is taken as accurate.
@@ -130,6 +130,8 @@ class SourceText:
         """The sentence that a statement turns around, if it does; a title or heading in front of it asserts nothing."""
         statement = self._bare(statement)
         wanted = _meaning(statement)
+        # A name that stands for a pronoun would lead to the sentence that has the name.
+        wanted = (wanted - self._headings) or wanted
         if not wanted or not self._sentences:
             return []
         is_denial = _denies(statement)

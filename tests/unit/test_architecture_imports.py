@@ -42,6 +42,7 @@ LAYERS = (
     ("spending",),
     ("wiring",),
     ("failures", "quality"),
+    ("tiers",),
     ("client",),
     ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
