@@ -24,8 +24,8 @@ from hlgraph.resolve import (
     Comparison,
     Extracted,
     assemble,
+    awaited_hash,
     complete,
-    extraction_hash,
     incomplete,
     is_same_extraction,
 )
@@ -48,12 +48,14 @@ class Mending:
     ----------
     mended : ids of failures that are none any more; their chunks are in the graph
     failed : those that were tried and failed again, with the new reason
+    waiting : those of chunks that are not in the graph, since their ingest was killed; the next one tries them
     left_out : names of a reply by hand that stand neither in its list nor in their sentence
     report : what it added to the graph, and what the calls of the chat model cost
     """
 
     mended: list[str] = field(default_factory=list)
     failed: list[Quarantined] = field(default_factory=list)
+    waiting: list[Quarantined] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
     report: Report = field(default_factory=Report)
 
@@ -115,7 +117,6 @@ class Failures:
 
         What succeeds is written as an ingest writes it, and is no failure any more; what fails again stays, with the new
         reason. A source that then lacks nothing is unchanged for the next ingest, also where another model mended it.
-        Failures of chunks that are not in the graph (of an ingest that was killed) are left to the next ingest.
 
         Raises UnknownNameError for an id that no failure has, InputError without a chat model, MissingExtraError without
         pydantic, StoreLockedError while another process writes, and ModelError (and its kinds) as the model does: when the
@@ -132,7 +133,12 @@ class Failures:
         )
         mending.report.usage = extractor.usage
         with self._writing(mending.report):
-            for batch in _batches(self._stored(self.find(ids))):
+            wanted = self.find(ids)
+            stored = self._stored(wanted)
+            mending.waiting = [item for item in wanted if item not in stored]
+            if stored:
+                self._check_model()
+            for batch in _batches(stored):
                 found = extractor.extract([item.chunk for item in batch])
                 pairs = list(zip(batch, found, strict=True))
                 good = [_Found(item, made, extractor.fingerprint) for item, made in pairs if not made.is_failed]
@@ -201,7 +207,11 @@ class Failures:
             raise InputError(
                 f"the chunk of {found.entry.id} is not in the graph; ingest {found.entry.chunk.uri} again, which tries it too"
             )
+        self._check_model()
         self._write([found], mending)
+
+    def _check_model(self) -> None:
+        check_model(self._stores.graph.stats(self._corpus, has_counts=False), self._models.embedder)
 
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
         """Those whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
@@ -231,7 +241,6 @@ class Failures:
         for item in found:
             by_source.setdefault(self._source_id(item.entry), []).append(item)
         batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
-        check_model(self._stores.graph.stats(self._corpus, has_counts=False), self._models.embedder)
         change = assemble(self._corpus, batch)
         known = frozenset(name for item in batch for name in item.plan.known)
         change = embed_change(change, known, embedder=self._models.embedder, stores=self._stores)
@@ -272,13 +281,13 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
             # The stored headings are those of the last extraction that succeeded; the ingest that failed saw newer ones.
             headings = entry.chunk.headings if len(same) == 1 else chunk.headings
             context = replace(entry.chunk, title=source.title, headings=headings, position=chunk.position)
-            fingerprint = f"{_hash(entry.extractor, context)} {item.made_by}"
+            fingerprint = f"{awaited_hash(entry.extractor, context)} {item.made_by}"
             pairs.append((replace(chunk, headings=headings, fingerprint=fingerprint), context))
             extractions.append(item.extraction)
     mended, extractors = {chunk.id for chunk, _ in pairs}, {item.entry.extractor for item in found}
     is_lacking = len(extractors) > 1 or any(
         not is_same_extraction(
-            chunk.fingerprint, _hash(extractor, ChunkInput(chunk.text, source.title, chunk.headings))
+            chunk.fingerprint, awaited_hash(extractor, ChunkInput(chunk.text, source.title, chunk.headings))
         )
         for extractor in extractors
         for chunk in chunks
@@ -289,12 +298,6 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
     after = replace(source, checksum=state, version=source.version + 1)
     plan = ChunkPlan(tuple(pairs), frozenset(mended))
     return Extracted(Comparison(document, after, source.version, has_new_text=True), plan, tuple(extractions))
-
-
-def _hash(extractor: str, context: ChunkInput) -> str:
-    from hlgraph.extract.chat import input_fingerprint
-
-    return extraction_hash(context, input_fingerprint(extractor, context))
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:

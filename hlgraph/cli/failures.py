@@ -162,11 +162,14 @@ def _finish(done: Mending, *, is_json: bool) -> None:
     if is_json:
         cost = {"usage": usage_tree(done.report.usage)} if done.report.usage else {}
         lists = {"mended": done.mended, "failed": [_tree(item) for item in done.failed]}
-        print_json({**lists, "left_out": list(done.left_out), "added": counts, **cost})
+        waiting = [item.id for item in done.waiting]
+        print_json({**lists, "waiting": waiting, "left_out": list(done.left_out), "added": counts, **cost})
     else:
         say(f"{len(done.mended)} mended, {len(done.failed)} failed again")
         say("added: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
         say(*(f"failed: {item.id}  {item.chunk.uri}: {_short(item.reason)}" for item in done.failed))
+        if done.waiting:
+            say(f"{len(done.waiting)} are not in the graph, since their ingest was killed; the next one tries them")
         if done.left_out:
             say(f"left out, as no list and no sentence has them: {', '.join(done.left_out)}")
         if done.report.usage:

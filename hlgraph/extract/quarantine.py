@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import shutil
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,12 +86,12 @@ class Quarantine:
     def __init__(self, folder: Path, *, store: str, corpus: str) -> None:
         self.folder = folder / checksum(store, corpus)
         self._corpus = corpus
+        self._lock = threading.Lock()
 
     def keep(
         self, chunk: ChunkInput, *, model: str, extractor: str, call: str, reason: str, replies: Sequence[str]
     ) -> Path | None:
         """Keep what was replied for a chunk; None where the disk does not take it, which is logged."""
-        held = self.find(chunk)
         entry = Quarantined(
             id="",
             chunk=chunk,
@@ -99,10 +100,12 @@ class Quarantine:
             call=call,
             reason=reason,
             replies=tuple(replies),
-            tries=held.tries + 1 if held is not None and held.extractor == extractor else 1,
             at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         )
-        return self._put(entry)
+        with self._lock:  # two chunks of a source may have one text, and so one file
+            held = self.find(chunk)
+            is_again = held is not None and held.extractor == extractor
+            return self._put(replace(entry, tries=held.tries + 1) if held is not None and is_again else entry)
 
     def expect(self, entry: Quarantined, extractor: str) -> None:
         """Note that another extractor is to be used for a failed chunk, which has not tried it yet."""

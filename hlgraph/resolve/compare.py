@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from hlgraph import ids
 from hlgraph.change import Move
-from hlgraph.extract.seam import ChunkInput, Extractor
+from hlgraph.extract.seam import ChunkInput, Extractor, shown_fingerprint
 from hlgraph.records import Chunk, Document, Metadata, Source, Span
 
 _INCOMPLETE = "incomplete "
@@ -90,6 +90,11 @@ def chunk_fingerprint(context: ChunkInput, extractor: Extractor) -> str:
 def extraction_hash(context: ChunkInput, input_fingerprint: str) -> str:
     """The first part of a chunk's fingerprint: a hash of all that an extractor looks at, and of the context."""
     return ids.checksum(input_fingerprint, context.title, *context.headings)
+
+
+def awaited_hash(extractor: str, context: ChunkInput) -> str:
+    """The hash that a chunk has once the chat extractor of this fingerprint has succeeded with it."""
+    return extraction_hash(context, shown_fingerprint(extractor, context))
 
 
 def is_same_extraction(stored: str, fingerprint: str) -> bool:

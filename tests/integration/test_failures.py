@@ -355,6 +355,33 @@ def test_a_failure_whose_chunk_is_not_in_the_graph_is_for_the_next_ingest(tmp_pa
         assert graph.failures.find() == [failed]
         with pytest.raises(InputError, match=f"the chunk of {failed.id} is not in the graph; ingest doc:poet again"):
             graph.failures.drop(failed.id)
+        before = server.calls
+        done = graph.failures.retry()
+        assert (done.mended, done.failed, [item.id for item in done.waiting]) == ([], [], [failed.id])
+        assert server.calls == before
+
+
+def test_what_was_extracted_and_not_stored_is_a_failure_still(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with opened(tmp_path, server) as graph:
+        (failed,) = ingested(graph, server)
+        server.broken.clear()
+        for module, again in (
+            ("failures", graph.failures.retry),
+            ("pipeline", lambda: graph.ingest(DOCUMENTS, options=CHAT)),
+        ):
+            with monkeypatch.context() as patch:
+                patch.setattr(f"hlgraph.{module}.persist", killed)
+                with pytest.raises(KeyboardInterrupt):
+                    again()
+            assert graph.failures.find() == [failed]
+        before = server.calls
+        assert graph.failures.retry().mended == [failed.id]
+        assert server.calls == before  # its replies were kept
 
 
 # What goes

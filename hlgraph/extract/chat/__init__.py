@@ -7,7 +7,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("chat", "extraction by a chat model") from error
 
-from hlgraph.extract.chat._extractor import ChatExtractor, input_fingerprint
+from hlgraph.extract.chat._extractor import ChatExtractor
 from hlgraph.extract.chat._forecast import ExpectedCall, NextCall, expected_calls, next_call
 from hlgraph.extract.chat._mended import Mended, mended
 from hlgraph.extract.chat._messages import prompt
@@ -23,7 +23,6 @@ __all__ = [
     "ReplyError",
     "Verdict",
     "expected_calls",
-    "input_fingerprint",
     "mended",
     "next_call",
     "prompt",

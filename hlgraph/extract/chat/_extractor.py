@@ -12,7 +12,7 @@ from hlgraph.extract.chat._convert import to_extraction
 from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, prompt, versions
 from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse, schema
 from hlgraph.extract.quarantine import Quarantine, Quarantined
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.seam import ChunkInput, shown_fingerprint
 from hlgraph.ids import checksum
 from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.ledger import Purpose
@@ -49,7 +49,7 @@ class ChatExtractor:
     Parameters
     ----------
     model : asked from many threads; an executor brings its ledger, its kept replies and its budget
-    quarantine : where replies go that cannot be used
+    quarantine : where replies go that cannot be used; what succeeds later leaves it when it is in the graph
     concurrency : chunks at once, for a model that is no executor
     max_tokens : of one reply
     usage : counts what the calls cost
@@ -91,7 +91,7 @@ class ChatExtractor:
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """A hash of the fingerprint, the text, the title and the headings: all that the model is shown."""
-        return input_fingerprint(self.fingerprint, chunk)
+        return shown_fingerprint(self.fingerprint, chunk)
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction a chunk, in order.
@@ -138,8 +138,6 @@ class ChatExtractor:
             return self._unasked(chunk, str(error), held)
         except (ModelAnswerError, ReplyError) as error:
             return self._quarantined(asked, str(error), held)
-        if held is not None:
-            self._quarantine.release(chunk)
         extraction, left_out = to_extraction(chunk, entities, propositions)
         if left_out:
             self.usage.leave_out(len(left_out))
@@ -209,11 +207,6 @@ class ChatExtractor:
         )
         where = f"its replies are in {path}" if path else "its replies could not be kept"
         return _failed(chunk, f"{reason}; {where}")
-
-
-def input_fingerprint(extractor: str, chunk: ChunkInput) -> str:
-    """A hash of an extractor's fingerprint and of all of a chunk that a chat model is shown."""
-    return checksum(extractor, chunk.text, chunk.title, *chunk.headings)
 
 
 def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest tries it again") -> Extraction:
