@@ -144,9 +144,12 @@ class SourceText:
 
     def _bare(self, statement: str) -> str:
         """A statement without the title and headings in front of it, which may hold colons of their own."""
-        ends = (match.end() for match in re.finditer(": ", statement))
-        known = [end for end in ends if self._headings.issuperset(words(statement[:end]))]
-        return statement[known[-1] :] if known else statement
+        front = 0
+        for match in re.finditer(": ", statement):
+            if not self._headings.issuperset(words(statement[front : match.end()])):
+                break
+            front = match.end()
+        return statement[front:]
 
     @staticmethod
     def _has_polarity(sentence: str, wanted: frozenset[str], *, is_denial: bool) -> bool:
