@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from hlgraph.errors import InputError
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.tiers import Tiers
 from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["HLGraph", "IngestOptions", "connect"]
 
 
-class HLGraph:
+class HLGraph(Tiers):
     """One corpus of one store, open for use; a context manager.
 
     Parameters

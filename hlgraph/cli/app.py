@@ -25,6 +25,7 @@ from hlgraph.cli import (
     cypher,
     evaluate,
     extract,
+    failures,
     hierarchy,
     ingest,
     journal,
@@ -32,6 +33,7 @@ from hlgraph.cli import (
     manage,
     models,
     plan,
+    quality,
     reconcile,
     search,
 )
@@ -111,8 +113,8 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
-    *(models, evaluate, bench, cypher),
+    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, failures),
+    *(quality, ledger, models, evaluate, bench, cypher),
 ):
     module.register(app)
 

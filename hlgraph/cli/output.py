@@ -111,12 +111,13 @@ def report_tree(report: Report) -> dict[str, object]:
         },
         "problems": [{"uri": item.uri, "error": item.error} for item in report.problems],
         "resumed": report.resumed,
-        **({"usage": _usage_tree(report.usage)} if report.usage else {}),
+        **({"usage": usage_tree(report.usage)} if report.usage else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
 
 
-def _usage_tree(usage: Usage) -> dict[str, int]:
+def usage_tree(usage: Usage) -> dict[str, int]:
+    """What calls cost, as the contract for scripts has it."""
     names = ("calls", "input_tokens", "output_tokens", "left_out", "kept")
     return {name: getattr(usage, name) for name in names}
 

@@ -44,6 +44,8 @@ LAYERS = (
     ),
     ("spending",),
     ("wiring",),
+    ("failures", "quality"),
+    ("tiers",),
     ("client",),
     ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
