@@ -20,6 +20,7 @@ from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
 from hlgraph.cli import (
+    answer,
     bench,
     communities,
     cypher,
@@ -111,7 +112,7 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
+    *(ingest, search, answer, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
     *(models, evaluate, bench, cypher),
 ):
     module.register(app)

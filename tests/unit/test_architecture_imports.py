@@ -41,6 +41,7 @@ LAYERS = (
     ("batches",),
     ("spending",),
     ("wiring",),
+    ("answering",),
     ("client",),
     ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
