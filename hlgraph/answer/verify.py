@@ -176,7 +176,7 @@ def _without(answer: Answer, spans: Sequence[CitedSentence], found: Sequence[Ans
         gap = gap + between if between.strip() else max(gap, between, key=lambda part: (part.count("\n"), len(part)))
         at = span.end
         if item.is_supported:
-            kept += [gap, item.text]
+            kept += [re.sub(r"[ \t]+\n", "\n", gap), item.text]
             gap = ""
     text = "".join((*kept, answer.text[at:])).strip()
     left = [item for item in found if item.is_supported]
