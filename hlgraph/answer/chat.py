@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -85,15 +86,15 @@ def telling_reply(
     Raises ModelAnswerError where the reply says nothing, and what the model raises.
     """
     arriving = Arriving(known)
-    telling = writer.tell(asked.prompt, asked.values)
-    while True:
-        try:
-            piece = arriving.add(next(telling))
-        except StopIteration as end:
-            completion: Completion = end.value
-            break
-        if piece:
-            yield piece
+    with closing(writer.tell(asked.prompt, asked.values)) as telling:  # who stops reading ends the call
+        while True:
+            try:
+                piece = arriving.add(next(telling))
+            except StopIteration as end:
+                completion: Completion = end.value
+                break
+            if piece:
+                yield piece
     text = said(completion.text)
     if not text:
         mend = "raise models.max_tokens" if completion.is_cut else "ask it another way, or another model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -77,16 +78,16 @@ def answering(
         yield AnswerPiece(answer.text)
         yield answer
         return
-    telling = _telling(request, evidence, writer)
     is_told = False
-    while True:
-        try:
-            piece = next(telling)
-        except StopIteration as end:
-            answer = end.value
-            break
-        yield AnswerPiece(piece)
-        is_told = True
+    with closing(_telling(request, evidence, writer)) as telling:
+        while True:
+            try:
+                piece = next(telling)
+            except StopIteration as end:
+                answer = end.value
+                break
+            yield AnswerPiece(piece)
+            is_told = True
     if not is_told:
         yield AnswerPiece(answer.text)
     is_judged = request.verify == "chat" and writer is not None

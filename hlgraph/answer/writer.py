@@ -71,10 +71,15 @@ class Writer:
         asked, prompt = self._asked(name, lambda reply: bool(said(reply)))
         if not self.is_streamed or not isinstance(asked, StreamingChat):
             return self.ask(name, values)
-        for piece in asked.stream(prompt.system, prompt.filled(values), max_tokens=self.max_tokens):
-            if isinstance(piece, Completion):
-                return self._counted(piece)
-            yield piece
+        pieces = asked.stream(prompt.system, prompt.filled(values), max_tokens=self.max_tokens)
+        try:
+            for piece in pieces:
+                if isinstance(piece, Completion):
+                    return self._counted(piece)
+                yield piece
+        finally:
+            if isinstance(pieces, Generator):
+                pieces.close()
         return Completion("")
 
     def _asked(self, name: str, accept: Callable[[str], bool]) -> tuple[ChatModel, Prompt]:
