@@ -11,7 +11,7 @@ from hlgraph.answer.chat import telling_answer
 from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
 from hlgraph.answer.context import fitted
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
-from hlgraph.answer.refusal import LEAST_SUPPORT, support
+from hlgraph.answer.refusal import is_missing
 from hlgraph.answer.report import ReportBounds, extractive_report, telling_report
 from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.verify import by_judge, by_words, verified
@@ -103,10 +103,9 @@ def last(events: Iterator[AnswerEvent]) -> Answer:
 
 def _telling(request: AnswerRequest, evidence: tuple[Evidence, ...], writer: Writer | None) -> Telling[Answer]:
     """The answer of a mode: by the chat model where there is one, else from the evidence itself, in no pieces."""
-    least = request.least_support
-    if least is None:
-        least = LEAST_SUPPORT if writer is None else 0.0
-    if least and support(request.question, evidence) < least:
+    # A model that reads the evidence says by itself that it holds nothing, and knows better.
+    least = 0.0 if request.least_support is None and writer is not None else request.least_support
+    if is_missing(request.question, evidence, least=least):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
     bounds = ReportBounds(batch_tokens=request.context_tokens, report_tokens=request.context_tokens)
     if writer is not None and request.mode == "report":

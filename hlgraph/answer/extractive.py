@@ -56,5 +56,10 @@ def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
 
 def is_about(asked: set[str], item: Evidence) -> bool:
     """Whether evidence shares one of these content words of a question, or is close to the question."""
-    cosine = item.why.get("cosine", item.why.get("vector", 0.0))
-    return bool(asked & set(content_words(item.text))) or (isinstance(cosine, float) and cosine >= _LEAST_COSINE)
+    return bool(asked & set(content_words(item.text))) or (cosine_of(item) or 0.0) >= _LEAST_COSINE
+
+
+def cosine_of(item: Evidence) -> float | None:
+    """The cosine of a piece to the question, where the search says it."""
+    found = item.why.get("cosine", item.why.get("vector"))
+    return found if isinstance(found, float) else None

@@ -45,7 +45,8 @@ class AnswerRequest:
     unsupported : ``flag`` names the sentences whose evidence does not support them (default), ``drop`` takes them out
     verify : who says so: ``lexical`` looks for their words (default), ``chat`` asks the chat model, one call more
     least_support : evidence that speaks less of the question than this, from 0 to 1, is none; see
-        :func:`hlgraph.answer.refusal.support`. None (default): 0.45 without a chat model, 0 with one, which says so itself
+        :func:`hlgraph.answer.refusal.support`. None (default): 0.5 without a chat model where cosines are known, else 0: a
+        model says so itself
     choices : answers to choose one from, at least two
 
     Raises

@@ -47,7 +47,7 @@ _LeastSupport = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        help="Refuse to answer when the evidence speaks less of the question, from 0 to 1 (default: 0.45 without a chat "
+        help="Refuse to answer when the evidence speaks less of the question, from 0 to 1 (default: 0.5 without a chat "
         "model, 0 with one, which says so itself).",
         show_default=False,
     ),

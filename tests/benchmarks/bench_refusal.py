@@ -27,7 +27,7 @@ from hlgraph.records import Document, Evidence
 from hlgraph.text import content_words
 
 K = 20
-THRESHOLDS = (0.3, 0.35, 0.4, LEAST_SUPPORT, 0.5, 0.55, 0.6)
+THRESHOLDS = (0.4, 0.45, LEAST_SUPPORT, 0.55, 0.6)
 
 
 def asked(graph: HLGraph, item: BenchmarkSet, other: BenchmarkSet) -> Iterator[tuple[str, str, Sequence[Evidence]]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hlgraph
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.refusal import LEAST_SUPPORT, support
+from hlgraph.answer.refusal import LEAST_SUPPORT, is_missing, support
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
@@ -45,6 +45,20 @@ _QUILL = _evidence("Mara Quill painted the mill.")
 )
 def test_support_by_hand(question: str, evidence: list[Evidence], expected: float) -> None:
     assert support(question, evidence) == pytest.approx(expected)
+
+
+def test_closeness_in_meaning_counts_where_it_is_known() -> None:
+    question = "What has Ivo Brandt opened?"
+    near = [replace(_OPENED, why={"cosine": 0.7}), _QUILL]
+    assert support(question, near) == pytest.approx(0.7)
+    assert support(question, [replace(_OPENED, why={"vector": 0.1}), _QUILL]) == pytest.approx(1 / 6)
+    assert not is_missing(question, near)
+    assert is_missing(question, near, least=0.8)
+    assert is_missing(question, [replace(_OPENED, why={"cosine": 0.1})])
+    # a search by full text says no cosine: then nothing is refused unless it is asked for
+    assert not is_missing(question, [replace(_OPENED, why={"text": 0.9})])
+    assert is_missing(question, [replace(_OPENED, why={"text": 0.9})], least=LEAST_SUPPORT)
+    assert not is_missing(question, [], least=0)
 
 
 @settings(deadline=None)
