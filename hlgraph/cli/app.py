@@ -20,6 +20,7 @@ from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
 from hlgraph.cli import (
+    answer,
     bench,
     communities,
     cypher,
@@ -113,7 +114,7 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, failures),
+    *(ingest, search, answer, communities, hierarchy, manage, reconcile, journal, plan, extract, failures),
     *(quality, ledger, models, evaluate, bench, cypher),
 ):
     module.register(app)

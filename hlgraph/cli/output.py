@@ -40,6 +40,11 @@ def say(*lines: str) -> None:
         print(line.translate(_CONTROLS))
 
 
+def piece(text: str) -> None:
+    """A piece of a text that is still to go on, on standard output at once; lines stay lines."""
+    print(text.translate(_CONTROLS), end="", flush=True)
+
+
 def note(text: str) -> None:
     """A line for people beside the result, on standard error; the work goes on when nobody reads it."""
     with contextlib.suppress(BrokenPipeError):
@@ -88,6 +93,12 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "uncited": list(answer.uncited),
         "dropped_citations": answer.dropped_citations,
         "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],
+        "sentences": [asdict(item) for item in answer.sentences],
+        "dropped": [asdict(item) for item in answer.dropped],
+        "checked_by": answer.checked_by or None,
+        "left_out": answer.left_out,
+        "cut": answer.cut,
+        "choice": None if answer.choice is None else asdict(answer.choice),
     }
 
 

@@ -212,7 +212,30 @@ def test_answer(place: Path) -> None:
     other = silent(
         "answer", "How high must the river be for a warning?", "--where", 'filename = "flood-warning-plan.pdf"'
     )
-    matches_snapshot("answer", tree, other)
+    choices = ("--choice", "Jonas Querl", "--choice", "Ada Lovelace")
+    chosen = silent("answer", QUESTION, *choices)
+    assert (chosen["choice"]["index"], chosen["choice"]["text"]) == (0, "Jonas Querl")
+    refused = silent("answer", "Which concert did Lorna Hale conduct in Vienna?")
+    assert (refused["is_supported"], refused["citations"]) == (False, [])
+    matches_snapshot("answer", tree, other, refused)
+    matches_snapshot("answer-choice", chosen)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--context-tokens", 10), "context_tokens is 10; a context needs at least 200"),
+        (("--least-support", 2), "least_support is 2.0; choose a number from 0"),
+        (("--choice", "one"), "there are 1 choices; give at least two"),
+        (("--choice", "one", "--choice", "ONE "), "choices 1 and 2 are the same"),
+        (("--choice", "one", "--choice", "two", "--mode", "report"), "one of several choices has no use for"),
+        (("--verify", "chat"), "the check of an answer by a chat model needs one"),
+        (("--stream",), "choose one of both"),
+    ],
+)
+def test_answers_that_cannot_be_asked_for(place: Path, arguments: tuple[object, ...], reason: str) -> None:
+    done = call("answer", QUESTION, *arguments, "--json")
+    assert (done.code, done.error["type"], reason in done.error["message"]) == (2, "InputError", True), done.err
 
 
 def test_stats(place: Path) -> None:
@@ -447,6 +470,20 @@ def test_quality(place: Path, chat: ChatServer) -> None:
     silent("delete", "--all", "--corpus", "silent")
     matches_snapshot("quality-faithfulness-words", by_words)
     matches_snapshot("quality-faithfulness-model", by_model)
+
+
+def test_an_answer_that_is_verified(place: Path, chat: ChatServer) -> None:
+    said = "Jonas Querl designed the Halfmoon Bridge [1]. It fell in 1999 [1][99]."
+    chat.fault = lambda number, asked: "1 | SUPPORTED\n2 | UNSUPPORTED" if "Its evidence" in asked.user else said
+    flagged = silent("answer", QUESTION, "--context-tokens", 200)
+    assert [item["is_supported"] for item in flagged["sentences"]] == [True, False]
+    assert (flagged["checked_by"], flagged["left_out"] > 0) == ("lexical", True)
+    dropped = silent("answer", QUESTION, "--verify", "chat", "--unsupported", "drop")
+    assert dropped["answer"] == "Jonas Querl designed the Halfmoon Bridge [1]."
+    assert (dropped["checked_by"], len(dropped["dropped"])) == (f"judge/1+{MODEL}", 1)
+    matches_snapshot("answer-chat", flagged, dropped)
+    for line in call("answer", QUESTION, "--unsupported", "drop").out.splitlines()[-2:]:
+        assert line.startswith(("  taken out (the evidence has no 1999): It fell in 1999", "  left out: 1 citations"))
 
 
 def test_bench(place: Path) -> None:

@@ -46,6 +46,7 @@ LAYERS = (
     ("wiring",),
     ("failures", "quality"),
     ("tiers",),
+    ("answering",),
     ("client",),
     ("aio",),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
