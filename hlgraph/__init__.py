@@ -17,6 +17,8 @@ from hlgraph import errors as errors
 from hlgraph.errors import HLGraphError
 from hlgraph.records import (
     Answer,
+    AnswerSentence,
+    Choice,
     Chunk,
     Citation,
     Community,
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "AnswerSentence",
     "AsyncHLGraph",
     "Budget",
+    "Choice",
     "Chunk",
     "Citation",
     "Community",

@@ -1,14 +1,17 @@
 """Written by tests/unit/test_async_surface.py (HLGRAPH_UPDATE_SNAPSHOTS=1); not by hand."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self, Unpack, type_check_only
 
+from hlgraph.answer.events import AnswerEvent
 from hlgraph.answer.request import AnswerMode, AnswerOptions
 from hlgraph.awaited import Awaited
 from hlgraph.batches import BatchReport
 from hlgraph.client import HLGraph
 from hlgraph.communities import FoundCommunities
+from hlgraph.extract.quarantine import Quarantined
+from hlgraph.failures import Mending
 from hlgraph.hierarchy import FoundHierarchy
 from hlgraph.index.communities import Built
 from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery
@@ -17,6 +20,7 @@ from hlgraph.models.choose import AnyChat
 from hlgraph.models.ledger import GroupBy, Spent
 from hlgraph.pipeline import Progress, Report
 from hlgraph.planning import Plan
+from hlgraph.quality.tier import Coverage, Faithfulness
 from hlgraph.reconcile import Drift
 from hlgraph.records import Answer, Document
 from hlgraph.retrieve import SearchResult
@@ -55,6 +59,13 @@ class _AsyncCommunityTier(Awaited):
     ) -> FoundCommunities: ...
 
 @type_check_only
+class _AsyncFailures(Awaited):
+    async def accept(self, name: str, reply: str) -> Mending: ...
+    async def drop(self, name: str) -> Mending: ...
+    async def find(self, ids: Sequence[str] | None = ...) -> list[Quarantined]: ...
+    async def retry(self, ids: Sequence[str] | None = ..., *, budget: Budget | None = ...) -> Mending: ...
+
+@type_check_only
 class _AsyncHierarchyTier(Awaited):
     async def build(
         self,
@@ -65,6 +76,13 @@ class _AsyncHierarchyTier(Awaited):
         budget: Budget | None = ...,
     ) -> BuiltHierarchy: ...
     async def find(self, *, level: int | None = ..., k: int | None = ...) -> FoundHierarchy: ...
+
+@type_check_only
+class _AsyncQuality(Awaited):
+    async def coverage(self, uris: Sequence[str] = ..., *, share: float = ...) -> Coverage: ...
+    async def faithfulness(
+        self, *, sample: int = ..., seed: int = ..., by: str = ..., budget: Budget | None = ...
+    ) -> Faithfulness: ...
 
 class AsyncSurface(Awaited):
     _inner: HLGraph
@@ -79,6 +97,17 @@ class AsyncSurface(Awaited):
         budget: Budget | None = ...,
         **options: Unpack[AnswerOptions],
     ) -> Answer: ...
+    def answer_stream(
+        self,
+        question: str,
+        *,
+        strategy: str | Retriever = ...,
+        k: int | None = ...,
+        where: Where | str | None = ...,
+        mode: AnswerMode = ...,
+        budget: Budget | None = ...,
+        **options: Unpack[AnswerOptions],
+    ) -> AsyncGenerator[AnswerEvent, None]: ...
     @property
     def batches(self) -> _AsyncForecast: ...
     async def check(self) -> list[Finding]: ...
@@ -91,6 +120,8 @@ class AsyncSurface(Awaited):
     async def delete(
         self, uris: str | Sequence[str] = ..., *, where: Where | str | None = ..., is_all: bool = ...
     ) -> Report: ...
+    @property
+    def failures(self) -> _AsyncFailures: ...
     @property
     def hierarchy(self) -> _AsyncHierarchyTier: ...
     def in_corpus(self, name: str) -> Self: ...
@@ -105,6 +136,8 @@ class AsyncSurface(Awaited):
     async def plan(
         self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = ...
     ) -> Plan: ...
+    @property
+    def quality(self) -> _AsyncQuality: ...
     async def reconcile(self, *, is_repair: bool = ...) -> tuple[Drift, Drift]: ...
     async def search(
         self,

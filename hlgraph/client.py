@@ -9,12 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from hlgraph.answering import Answering
 from hlgraph.errors import InputError
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.tiers import Tiers
 from hlgraph.wiring import Forecast, IngestOptions
 
 if TYPE_CHECKING:
-    from hlgraph.answer.request import AnswerMode, AnswerOptions
     from hlgraph.communities import CommunityTier
     from hlgraph.hierarchy import HierarchyTier
     from hlgraph.models.budget import Budget
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hlgraph.pipeline import Progress, Report
     from hlgraph.planning import Plan
     from hlgraph.reconcile import Drift
-    from hlgraph.records import Answer, Document
+    from hlgraph.records import Document
     from hlgraph.retrieve import SearchRequest, SearchResult
     from hlgraph.retrieve.request import Mode, SearchOptions, Unit
     from hlgraph.retrieve.retriever import Retriever
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["HLGraph", "IngestOptions", "connect"]
 
 
-class HLGraph:
+class HLGraph(Tiers, Answering):
     """One corpus of one store, open for use; a context manager.
 
     Parameters
@@ -223,41 +224,6 @@ class HLGraph:
 
         request = SearchRequest(question, self.corpus, k, unit, mode, self._checked(where), **options)
         return self._search(request, strategy, self._executor())
-
-    def answer(
-        self,
-        question: str,
-        *,
-        strategy: str | Retriever = "statement",
-        k: int | None = None,
-        where: Where | str | None = None,
-        mode: AnswerMode = "short",
-        budget: Budget | None = None,
-        **options: Unpack[AnswerOptions],
-    ) -> Answer:
-        """An answer with citations: by the chat model where there is one, else the best evidence itself.
-
-        ``mode``: ``short`` (default) answers from the best ``k`` pieces of evidence (default 20); ``report`` brings together
-        what many pieces say (default 200), community by community with the strategy ``global``, which ``auto`` then picks.
-        Options as for :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular``
-        beside the evidence. ``budget`` is for the calls of the search and of the answer together.
-
-        Raises what :meth:`search` raises, InputError for another mode, ModelError (and its kinds) for a chat model that
-        cannot be used, and BudgetError when the budget does not reach.
-        """
-        from hlgraph.answer.request import answer_of, evidence_count, split_options
-        from hlgraph.models.ledger import Purpose
-        from hlgraph.retrieve import SearchRequest
-        from hlgraph.retrieve.auto import for_report
-
-        k = evidence_count(mode, k)
-        strategy = for_report(strategy) if mode == "report" else strategy
-        calls = self._executor(budget)
-        by, rest = split_options(options)
-        request = SearchRequest(question, self.corpus, k, "statement", by, self._checked(where), **rest)
-        found = self._search(request, strategy, calls)
-        model = calls and calls.about(Purpose(stage="answer", strategy=found.explain.strategy))
-        return answer_of(question, found.evidence, mode=mode, chat=model, max_tokens=self.settings.models.max_tokens)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object

@@ -263,11 +263,48 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """A sentence of an answer, with its marks, the numbers that it cites, and whether the cited evidence supports it.
+
+    ``reason`` says why it is not supported, else it is empty.
+    """
+
+    text: str
+    citations: tuple[int, ...]
+    is_supported: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The one of several given answers that the evidence speaks for; ``index`` counts from 0, as they were given.
+
+    ``scores``: how far evidence supports each, from 0 to 1, and ``margin``: by how much the best is ahead of the second;
+    empty and None where a chat model chose, since it gives a letter and no figures.
+    """
+
+    index: int
+    text: str
+    margin: float | None = None
+    scores: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer, its citations, and whether the corpus supports one at all.
 
-    ``uncited``: sentences of a chat model's answer that cite nothing; ``dropped_citations``: how many it cited that there
-    are not, which were taken out of the text; ``made_by``: version of the prompt and model, where a model wrote it.
+    Attributes
+    ----------
+    is_supported : the cited evidence supports at least one sentence of it
+    uncited : sentences of a chat model's answer that cite nothing
+    dropped_citations : how many it cited that there are not, which were taken out of the text
+    made_by : version of the prompt and model, where a model wrote it
+    sentences : of the text, each checked against the evidence that it cites
+    dropped : sentences that were taken out of the text because nothing supports them; their numbers are those of the reply
+    checked_by : ``lexical``, or version of the prompt and model of the judge; empty: nothing was checked
+    left_out : pieces of evidence that had no room in the context
+    cut : pieces of which the context has the beginning only
+    choice : where the question came with choices; None: nothing speaks for any of them
     """
 
     question: str
@@ -277,3 +314,9 @@ class Answer:
     uncited: tuple[str, ...] = ()
     dropped_citations: int = 0
     made_by: str = ""
+    sentences: tuple[AnswerSentence, ...] = ()
+    dropped: tuple[AnswerSentence, ...] = ()
+    checked_by: str = ""
+    left_out: int = 0
+    cut: int = 0
+    choice: Choice | None = None

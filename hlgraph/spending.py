@@ -136,16 +136,33 @@ def quarantine(settings: Settings, corpus: str) -> Quarantine:
 
 
 def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> None:
-    """Drop what the quarantine holds of sources and chunks that are not stored any more."""
+    """Drop what the quarantine holds of sources and chunks that are not stored any more, or lack nothing now.
+
+    Raises StoreUnavailableError when that cannot be deleted.
+    """
+    from hlgraph.extract.quarantine import failure_id
+    from hlgraph.resolve import awaited_hash, is_incomplete, is_same_extraction
+
     kept = quarantine(settings, corpus)
     held = kept.held()
     if not held:
         return
-    texts: dict[str, set[str]] = {}
-    for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(held))):
-        if isinstance(record, Chunk):
-            texts.setdefault(record.source_id, set()).add(record.text)
-    kept.retain(texts)
+    awaited = {item.id: awaited_hash(item.extractor, item.chunk) for item in kept.entries()}
+    wanted: dict[str, set[str]] = {}
+    for start in range(0, len(held), _SOURCES_AT_ONCE):
+        part = tuple(held[start : start + _SOURCES_AT_ONCE])
+        sources = {item.id: item for item in graph.records(Kind.SOURCE, part) if isinstance(item, Source)}
+        for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ():
+            if not isinstance(record, Chunk):
+                continue
+            source, name = sources[record.source_id], failure_id(record.source_id, record.text)
+            # A source that another extractor read since lacks nothing, whoever said what stands in the graph.
+            is_mended = is_same_extraction(record.fingerprint, awaited.get(name, "")) or not is_incomplete(
+                source.checksum
+            )
+            if not (record.fingerprint and is_mended):
+                wanted.setdefault(source.id, set()).add(name)
+    kept.retain(wanted)
 
 
 def _parts(corpus: str, sources: list[str], graph: GraphStore) -> dict[str, set[str]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # What a chat model said is stored after so many characters of text, so that an interruption costs no more.
 PAID_CHARACTERS = 100_000
-_NO_CHAT = (
+NO_CHAT = (
     "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
     "or give it to connect(chat=...)"
 )
@@ -98,7 +98,7 @@ def extractor_of(
 def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) -> Extractor:
     """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
     if calls is None:
-        raise InputError(_NO_CHAT)
+        raise InputError(NO_CHAT)
     from hlgraph.extract.chat import ChatExtractor
     from hlgraph.spending import quarantine
 
@@ -128,8 +128,11 @@ def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, gra
     return named(found, uris, corpus=corpus) if uris else found
 
 
-def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[Source]:
-    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in."""
+def named(sources: list[Source], uris: Sequence[str], *, corpus: str, did: str = "deleted") -> list[Source]:
+    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in.
+
+    Raises UnknownNameError for a uri of none, which says what was not ``did``.
+    """
     from hlgraph.read import is_covered, source_uri
 
     chosen: dict[str, Source] = {}
@@ -140,7 +143,7 @@ def named(sources: list[Source], uris: Sequence[str], *, corpus: str) -> list[So
             names = {source_uri(uri), f"{source_uri(uri)}/", f"{source_uri(path)}{mark}{row}" if path else uri}
             held = [item for item in sources if is_covered(item.uri, names)]
         if not held:
-            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was deleted")
+            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
         chosen |= {item.id: item for item in held}
     return list(chosen.values())
 
@@ -206,7 +209,7 @@ class Forecast:
         from hlgraph.spending import executor_of
 
         if not self.chat:
-            raise InputError(_NO_CHAT)
+            raise InputError(NO_CHAT)
         is_name = isinstance(self.chat, str)
         model: ChatModel = NamedChat(str(self.chat)) if is_name else chosen_chat(self.chat, self.settings.models)
         executor = executor_of(model, self.settings, corpus=self.settings.corpus)

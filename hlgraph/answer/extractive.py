@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlgraph.records import Answer, Citation, Evidence
+from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.text import content_words
 
 NOT_FOUND = "Nothing in the corpus answers this."
@@ -36,14 +36,30 @@ def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences:
         seen.append(held)
         if len(chosen) == sentences:
             break
-    if not chosen:
+    return joined(question, [chosen] if chosen else [])
+
+
+def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
+    """Pieces of evidence as sentences with ``[n]``, numbered in their order; without any, the answer that there is none."""
+    if not paragraphs:
         return Answer(question, NOT_FOUND, (), is_supported=False)
-    citations = tuple(Citation(number, item) for number, item in enumerate(chosen, 1))
-    text = " ".join(f"{' '.join(citation.evidence.text.split())} [{citation.number}]" for citation in citations)
-    return Answer(question, text, citations, is_supported=True)
+    flat = [item for paragraph in paragraphs for item in paragraph]
+    citations = tuple(Citation(number, item) for number, item in enumerate(flat, 1))
+    said = tuple(
+        AnswerSentence(f"{' '.join(item.evidence.text.split())} [{item.number}]", (item.number,), is_supported=True)
+        for item in citations
+    )
+    parts = iter(said)
+    text = "\n\n".join(" ".join(next(parts).text for _ in paragraph) for paragraph in paragraphs)
+    return Answer(question, text, citations, is_supported=True, sentences=said)
 
 
 def is_about(asked: set[str], item: Evidence) -> bool:
     """Whether evidence shares one of these content words of a question, or is close to the question."""
-    cosine = item.why.get("cosine", item.why.get("vector", 0.0))
-    return bool(asked & set(content_words(item.text))) or (isinstance(cosine, float) and cosine >= _LEAST_COSINE)
+    return bool(asked & set(content_words(item.text))) or (cosine_of(item) or 0.0) >= _LEAST_COSINE
+
+
+def cosine_of(item: Evidence) -> float | None:
+    """The cosine of a piece to the question, where the search says it."""
+    found = item.why.get("cosine", item.why.get("vector"))
+    return found if isinstance(found, float) else None

@@ -5,28 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
-from hlgraph.answer.chat import checked, named_numbers, numbered
-from hlgraph.answer.extractive import NOT_FOUND, is_about
-from hlgraph.errors import InputError, ModelAnswerError
-from hlgraph.models.executor import asking_about
-from hlgraph.models.ledger import Purpose
-from hlgraph.models.prompts import delimited, read_prompt
+from hlgraph.answer.chat import Asked, telling_reply
+from hlgraph.answer.citations import CITED, named_numbers, said
+from hlgraph.answer.context import CONTEXT_TOKENS, best_at_the_ends, cost, fitted
+from hlgraph.answer.extractive import NOT_FOUND, is_about, joined
+from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, made_by, outcome
+from hlgraph.errors import InputError
+from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import ChatModel
 from hlgraph.models.usage import Usage
-from hlgraph.read.content import clean
-from hlgraph.records import Answer, Citation, Evidence
-from hlgraph.text import content_words, count_tokens, words
+from hlgraph.records import Answer, Evidence
+from hlgraph.text import content_words, count_tokens
 
-_PROMPTS = Path(__file__).parent / "prompts"
-_STEPS = ("points", "report")
-_NOT_THERE = "NOT IN THE CORPUS"
-_MAX_TOKENS = 4096
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _POINT = re.compile(r"^[\s*•-]*\(?(?P<score>\d{1,3})(?:\s*/\s*100)?\)?\s*\|\s*(?P<text>.*\S)\s*$")
-_CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _SAME = 0.8
 
 
@@ -43,11 +36,11 @@ class ReportBounds:
     max_tokens : of one reply of the model
     """
 
-    batch_tokens: int = 8_000
-    report_tokens: int = 8_000
+    batch_tokens: int = CONTEXT_TOKENS
+    report_tokens: int = CONTEXT_TOKENS
     points: int = 3
     paragraphs: int = 8
-    max_tokens: int = _MAX_TOKENS
+    max_tokens: int = MAX_TOKENS
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -87,21 +80,21 @@ def communities(evidence: Sequence[Evidence]) -> list[list[int]]:
 def batches(evidence: Sequence[Evidence], *, tokens: int) -> list[list[int]]:
     """Communities one behind the other, as many in a batch as fit; one that fits in no batch is divided.
 
-    A batch holds at most ``tokens``, or one piece.
+    A batch holds at most ``tokens``, as the prompt shows its pieces, or one piece.
     """
     found: list[list[int]] = [[]]
     left = tokens
     for members in communities(evidence):
-        costs = [count_tokens(evidence[at].text) for at in members]
+        costs = [cost(evidence[at], number=at + 1) for at in members]
         if sum(costs) > left and found[-1]:
             found.append([])
             left = tokens
-        for at, cost in zip(members, costs, strict=True):
-            if cost > left and found[-1]:
+        for at, needed in zip(members, costs, strict=True):
+            if needed > left and found[-1]:
                 found.append([])
                 left = tokens
             found[-1].append(at)
-            left -= cost
+            left -= needed
     return [batch for batch in found if batch]
 
 
@@ -121,21 +114,6 @@ def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
             kept.append(point)
             left -= cost
     return kept
-
-
-def best_at_the_ends(points: Sequence[Point]) -> list[Point]:
-    """Points that come best first, so ordered that the best stand first and last and the worst in the middle.
-
-    References
-    ----------
-    ToPG, section 2.3.3, steps 6-7. Liu et al., Lost in the Middle, 2024.
-
-    Examples
-    --------
-    >>> [point.text for point in best_at_the_ends([Point(9 - at, str(at), (), 0) for at in range(5)])]
-    ['0', '2', '4', '3', '1']
-    """
-    return [*points[::2], *reversed(points[1::2])]
 
 
 def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: ReportBounds | None = None) -> Answer:
@@ -167,16 +145,9 @@ def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: Re
     for point in chosen:
         paragraphs.setdefault(point.batch, []).append(point)
     shown = list(paragraphs.values())[: bounds.paragraphs]
-    if not shown:
-        return Answer(question, NOT_FOUND, (), is_supported=False)
-    flat = [point for paragraph in shown for point in paragraph]
-    citations = tuple(Citation(number, evidence[point.evidence[0]]) for number, point in enumerate(flat, 1))
-    places = {point.evidence: number for number, point in enumerate(flat, 1)}
-    text = "\n\n".join(
-        " ".join(f"{' '.join(point.text.split())} [{places[point.evidence]}]" for point in paragraph)
-        for paragraph in shown
-    )
-    return Answer(question, text, citations, is_supported=True)
+    left_out = sum(point.score > 0 for point in points) - len(chosen)
+    answer = joined(question, [[evidence[point.evidence[0]] for point in paragraph] for paragraph in shown])
+    return replace(answer, left_out=left_out)
 
 
 def _score(asked: set[str], held: set[str], item: Evidence) -> float:
@@ -215,28 +186,30 @@ def chat_report(
     ToPG, section 2.3.3, steps 6 and 7.
     """
     bounds = bounds or ReportBounds()
+    writer = Writer(model=model, max_tokens=bounds.max_tokens, usage=usage)
+    return outcome(telling_report(question, evidence, writer=writer, bounds=bounds))
+
+
+def telling_report(
+    question: str, evidence: Sequence[Evidence], *, writer: Writer, bounds: ReportBounds
+) -> Telling[Answer]:
+    """The same as :func:`chat_report`, yielding the text as it arrives where the writer streams; no points are told."""
     points: list[Point] = []
+    cut = 0
     for number, batch in enumerate(batches(evidence, tokens=bounds.batch_tokens)):
-        values = {
-            "evidence": numbered([evidence[at] for at in batch], numbers=[at + 1 for at in batch]),
-            "question": delimited("question", question),
-        }
-        points += points_in(_ask(model, "points", values, bounds.max_tokens, usage), batch, number=number)
+        fit = fitted([evidence[at] for at in batch], bounds.batch_tokens, places=batch)
+        cut += fit.cut
+        values = {"evidence": fit.text, "question": delimited("question", question)}
+        points += points_in(said(writer.ask("points", values).text), batch, number=number)
     chosen = best_at_the_ends(best_points(points, bounds.report_tokens))
     if not chosen:
         return Answer(question, NOT_FOUND, (), is_supported=False)
     told = "\n".join(f"{point.text} {''.join(f'[{at + 1}]' for at in point.evidence)}" for point in chosen)
     values = {"points": delimited("points", told), "question": delimited("question", question)}
-    text = clean(_ask(model, "report", values, bounds.max_tokens, usage)).strip()
-    if not text:
-        raise ModelAnswerError(f"{model.fingerprint}: the report is empty; ask it another way, or another model")
-    made_by = f"{read_prompt(_PROMPTS / 'report.md').version}+{model.fingerprint}"
     known = {at for point in chosen for at in point.evidence}
-    made_by = "+".join((*(read_prompt(_PROMPTS / f"{name}.md").version for name in _STEPS), model.fingerprint))
-    answer = checked(question, text, evidence=evidence, known=known)
-    if not answer.citations and " ".join(words(text)).upper().startswith(_NOT_THERE):
-        return Answer(question, NOT_FOUND, (), is_supported=False, made_by=made_by)
-    return replace(answer, made_by=made_by)
+    answer = yield from telling_reply(Asked("report", question, values), evidence, writer=writer, known=known)
+    left_out = len({at for point in points if point.score > 0 for at in point.evidence} - known)
+    return replace(answer, made_by=made_by(writer, "points", "report"), left_out=left_out, cut=cut)
 
 
 def points_in(reply: str, batch: Sequence[int], *, number: int) -> list[Point]:
@@ -252,18 +225,9 @@ def points_in(reply: str, batch: Sequence[int], *, number: int) -> list[Point]:
         match = _POINT.match(line)
         if match is None:
             continue
-        cited = [each - 1 for mark in _CITED.finditer(match["text"]) for each in named_numbers(mark[1])]
+        cited = [each - 1 for mark in CITED.finditer(match["text"]) for each in named_numbers(mark[1])]
         there = tuple(dict.fromkeys(at for at in cited if at in set(batch)))
-        text = _CITED.sub("", match["text"]).strip()
+        text = CITED.sub("", match["text"]).strip()
         if there and text:
             found.append(Point(min(float(match["score"]), 100.0), text, there, number))
     return found
-
-
-def _ask(model: ChatModel, name: str, values: dict[str, str], max_tokens: int, usage: Usage | None) -> str:
-    prompt = read_prompt(_PROMPTS / f"{name}.md")
-    asked = asking_about(model, Purpose(stage="answer", prompt=prompt.version))
-    completion = asked.complete(prompt.system, prompt.filled(values), max_tokens=max_tokens)
-    if usage is not None:
-        usage.add(completion)
-    return _THOUGHTS.sub("", completion.text)

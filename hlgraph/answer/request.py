@@ -1,16 +1,15 @@
-"""What an answer is asked for, and who writes it."""
+"""What an answer is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from hlgraph.answer.chat import chat_answer
-from hlgraph.answer.extractive import extractive_answer
-from hlgraph.answer.report import ReportBounds, chat_report, extractive_report
+from hlgraph.answer.choosing import check_choices
+from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens
+from hlgraph.answer.verify import Unsupported, Verify
 from hlgraph.errors import InputError
-from hlgraph.models.seams import ChatModel
-from hlgraph.records import Answer, Evidence
 from hlgraph.retrieve.request import Mode, SearchOptions
 
 AnswerMode = Literal["short", "report"]
@@ -19,9 +18,92 @@ SHORT_K, REPORT_K = 20, 200
 
 
 class AnswerOptions(SearchOptions, total=False):
-    """What else an answer takes by name: options of the search, and how its seeds are searched (default ``vector``)."""
+    """What else an answer takes by name: options of the search, how its seeds are searched, and those of the answer itself.
+
+    ``search_mode``: default ``vector``; ``context_tokens``, ``unsupported``, ``verify``, ``least_support`` and ``choices``:
+    see :class:`AnswerRequest`.
+    """
 
     search_mode: Mode
+    context_tokens: int
+    unsupported: Unsupported
+    verify: Verify
+    least_support: float | None
+    choices: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """One question, and how it is answered.
+
+    Attributes
+    ----------
+    mode : ``short`` or ``report``
+    k : how many pieces of evidence are looked at; None: 20, for a report 200
+    context_tokens : of the evidence that one call of the chat model reads, estimated (default 8,000, at least 200; ToPG's
+        max_tokens_community_chunks); without a model, of the evidence that an answer is chosen from
+    unsupported : ``flag`` names the sentences whose evidence does not support them (default), ``drop`` takes them out
+    verify : who says so: ``lexical`` looks for their words (default), ``chat`` asks the chat model, one call more
+    least_support : evidence that speaks less of the question than this, from 0 to 1, is none; see
+        :func:`hlgraph.answer.refusal.support`. None (default): 0.5 without a chat model where cosines are known, else 0: a
+        model says so itself
+    choices : answers to choose one from, at least two
+
+    Raises
+    ------
+    InputError : a value that cannot be used
+    """
+
+    question: str
+    mode: AnswerMode = "short"
+    k: int | None = None
+    context_tokens: int = CONTEXT_TOKENS
+    unsupported: Unsupported = "flag"
+    verify: Verify = "lexical"
+    least_support: float | None = None
+    choices: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be answered before anything is done."""
+        check_mode(self.mode)
+        check_context_tokens(self.context_tokens)
+        if self.unsupported not in ("flag", "drop"):
+            raise InputError(f"unsupported is {self.unsupported!r}; choose 'flag' or 'drop'")
+        if self.verify not in ("lexical", "chat"):
+            raise InputError(f"verify is {self.verify!r}; choose 'lexical' or 'chat'")
+        if self.least_support is not None and not 0 <= self.least_support <= 1:
+            raise InputError(f"least_support is {self.least_support}; choose a number from 0 (never refuse) to 1")
+        if self.choices is not None:
+            check_choices(self.choices)
+            for name, value, usual in (
+                ("mode", self.mode, "short"),
+                ("verify", self.verify, "lexical"),
+                ("unsupported", self.unsupported, "flag"),
+            ):
+                if value != usual:
+                    raise InputError(f"{name} is {value!r}, which one of several choices has no use for; leave it out")
+
+    @property
+    def evidence_count(self) -> int:
+        """So many pieces of evidence are looked at."""
+        return self.k if self.k is not None else REPORT_K if self.mode == "report" else SHORT_K
+
+
+def request_of(question: str, k: int | None, *, mode: AnswerMode, options: AnswerOptions) -> AnswerRequest:
+    """The request that the options of the SDK make. Raises InputError for what cannot be used."""
+    choices = options.get("choices")
+    if isinstance(choices, str):
+        raise InputError(f"choices is the text {choices!r}; give a list of texts")
+    return AnswerRequest(
+        question=question,
+        mode=mode,
+        k=k,
+        context_tokens=options.get("context_tokens", CONTEXT_TOKENS),
+        unsupported=options.get("unsupported", "flag"),
+        verify=options.get("verify", "lexical"),
+        least_support=options.get("least_support"),
+        choices=None if choices is None else tuple(choices),
+    )
 
 
 def check_mode(mode: str) -> None:
@@ -32,7 +114,7 @@ def check_mode(mode: str) -> None:
         raise InputError(f"mode is {mode!r}; choose 'short' or 'report'")
 
 
-def split_options(options: AnswerOptions) -> tuple[Mode, SearchOptions]:
+def search_options(options: AnswerOptions) -> tuple[Mode, SearchOptions]:
     """How seeds are searched, and the other options of the search."""
     rest: SearchOptions = {}
     if "diversity" in options:
@@ -42,25 +124,3 @@ def split_options(options: AnswerOptions) -> tuple[Mode, SearchOptions]:
     if "explain" in options:
         rest["explain"] = options["explain"]
     return options.get("search_mode", "vector"), rest
-
-
-def evidence_count(mode: AnswerMode, k: int | None) -> int:
-    """So many pieces of evidence are looked at. Raises InputError for another mode than ``short`` or ``report``."""
-    check_mode(mode)
-    if k is not None:
-        return k
-    return REPORT_K if mode == "report" else SHORT_K
-
-
-def answer_of(
-    question: str, evidence: Sequence[Evidence], *, mode: AnswerMode, chat: ChatModel | None, max_tokens: int
-) -> Answer:
-    """The answer of a mode: by the chat model where there is one, else from the evidence itself."""
-    if mode == "report":
-        bounds = ReportBounds(max_tokens=max_tokens)
-        if chat is None:
-            return extractive_report(question, evidence, bounds=bounds)
-        return chat_report(question, evidence, model=chat, bounds=bounds)
-    if chat is None:
-        return extractive_answer(question, evidence)
-    return chat_answer(question, evidence, model=chat, max_tokens=max_tokens)

@@ -20,11 +20,13 @@ from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
 from hlgraph.cli import (
+    answer,
     bench,
     communities,
     cypher,
     evaluate,
     extract,
+    failures,
     hierarchy,
     ingest,
     journal,
@@ -32,6 +34,7 @@ from hlgraph.cli import (
     manage,
     models,
     plan,
+    quality,
     reconcile,
     search,
 )
@@ -111,8 +114,8 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
-    *(models, evaluate, bench, cypher),
+    *(ingest, search, answer, communities, hierarchy, manage, reconcile, journal, plan, extract, failures),
+    *(quality, ledger, models, evaluate, bench, cypher),
 ):
     module.register(app)
 

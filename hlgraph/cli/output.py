@@ -40,6 +40,11 @@ def say(*lines: str) -> None:
         print(line.translate(_CONTROLS))
 
 
+def piece(text: str) -> None:
+    """A piece of a text that is still to go on, on standard output at once; lines stay lines."""
+    print(text.translate(_CONTROLS), end="", flush=True)
+
+
 def note(text: str) -> None:
     """A line for people beside the result, on standard error; the work goes on when nobody reads it."""
     with contextlib.suppress(BrokenPipeError):
@@ -88,6 +93,12 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "uncited": list(answer.uncited),
         "dropped_citations": answer.dropped_citations,
         "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],
+        "sentences": [asdict(item) for item in answer.sentences],
+        "dropped": [asdict(item) for item in answer.dropped],
+        "checked_by": answer.checked_by or None,
+        "left_out": answer.left_out,
+        "cut": answer.cut,
+        "choice": None if answer.choice is None else asdict(answer.choice),
     }
 
 
@@ -111,12 +122,13 @@ def report_tree(report: Report) -> dict[str, object]:
         },
         "problems": [{"uri": item.uri, "error": item.error} for item in report.problems],
         "resumed": report.resumed,
-        **({"usage": _usage_tree(report.usage)} if report.usage else {}),
+        **({"usage": usage_tree(report.usage)} if report.usage else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
 
 
-def _usage_tree(usage: Usage) -> dict[str, int]:
+def usage_tree(usage: Usage) -> dict[str, int]:
+    """What calls cost, as the contract for scripts has it."""
     names = ("calls", "input_tokens", "output_tokens", "left_out", "kept")
     return {name: getattr(usage, name) for name in names}
 

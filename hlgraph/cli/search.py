@@ -1,4 +1,4 @@
-"""hlgraph search, hlgraph answer."""
+"""hlgraph search."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from hlgraph.cli.explained import explain_lines, result_line
-from hlgraph.cli.output import answer_tree, note, place, print_json, say, search_tree, why
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
+from hlgraph.cli.output import note, place, print_json, say, search_tree, why
+from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
@@ -124,68 +124,6 @@ def search(
         note(f"picture: {picture}")
 
 
-def answer(
-    context: typer.Context,
-    question: Question,
-    corpus: Corpus = None,
-    strategy: StrategyName = "statement",
-    preset: PresetName = "paper",
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            "-k",
-            metavar="N",
-            help="How many pieces of evidence are looked at (default: 20; 200 for a report).",
-            show_default=False,
-        ),
-    ] = None,
-    where: Where = None,
-    mode: Annotated[
-        Literal["short", "report"],
-        typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
-    ] = "short",
-    search_mode: Mode = "vector",
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    json: Json = False,
-) -> None:
-    """Answer a question with citations [n].
-
-    With a chat model (HLGRAPH_CHAT, such as openai:gpt-4o-mini) it answers from the evidence, and its citations are
-    checked. Without one the answer is the best evidence itself, sentence by sentence.
-
-    \b
-    Examples:
-      hlgraph answer "Who designed the bridge, and where was she born?"
-      hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
-      hlgraph answer "How did the floods change the towns?" --strategy global --mode report
-    """
-    from hlgraph.retrieve.presets import retriever
-
-    state: State = context.obj
-    with state.open(corpus) as graph:
-        found = graph.answer(
-            question,
-            strategy=strategy if preset == "paper" else retriever(strategy, preset),
-            k=k,
-            where=where,
-            mode=mode,
-            search_mode=search_mode,
-            budget=budget_of(max_tokens, max_usd),
-        )
-    if json:
-        print_json(answer_tree(found))
-        return
-    say(found.text)
-    say(*(f"  [{citation.number}] {place(citation.evidence)}" for citation in found.citations))
-    if found.uncited:
-        say(f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}")
-    if found.dropped_citations:
-        say(f"  left out: {found.dropped_citations} citations of evidence that there is not")
-
-
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("search")(search)
-    app.command("answer")(answer)

@@ -5,7 +5,7 @@ The extractor by a chat model needs an extra and is imported from ``hlgraph.extr
 
 from hlgraph.extract.local import LocalExtractor
 from hlgraph.extract.precomputed import PrecomputedExtractor
-from hlgraph.extract.quarantine import Quarantine
+from hlgraph.extract.quarantine import Quarantine, Quarantined
 from hlgraph.extract.seam import ChunkInput, Extractor, Metered
 
-__all__ = ["ChunkInput", "Extractor", "LocalExtractor", "Metered", "PrecomputedExtractor", "Quarantine"]
+__all__ = ["ChunkInput", "Extractor", "LocalExtractor", "Metered", "PrecomputedExtractor", "Quarantine", "Quarantined"]

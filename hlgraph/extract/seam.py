@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from hlgraph.ids import checksum
 from hlgraph.models.usage import Usage
 from hlgraph.records import Extraction
 
@@ -25,6 +26,11 @@ class ChunkInput:
     key: str | None = None
     position: int = 0
     chunk_count: int = 1
+
+
+def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:
+    """A hash of an extractor's fingerprint and of all of a chunk that a chat model is shown: text, title, headings."""
+    return checksum(extractor, chunk.text, chunk.title, *chunk.headings)
 
 
 class Extractor(Protocol):

@@ -101,7 +101,7 @@ class Executor:
         self.most = most
         self.gate = Gate(most)
         self.purse = Purse()
-        self._deadline = deadline
+        self.deadline = deadline
         self._asking: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -162,10 +162,10 @@ class Executor:
         if replies is None:
             return self._made(request, key)
         with self._alone(key):
-            held = replies.held(key, origin=self._origin(request.purpose))
+            held = replies.held(key, origin=self.origin(request.purpose))
             if held is not None and request.accept(held.text):
                 if self.accounts.ledger is not None:
-                    self.accounts.ledger.keep(self._entry(request, key), held, price=self.accounts.price)
+                    self.accounts.ledger.keep(self.entry(request, key), held, price=self.accounts.price)
                 return held
             return self._made(request, key)
 
@@ -194,16 +194,16 @@ class Executor:
                 ledger.finish(key, held, price=price)
             return False
         tokens = request_tokens(request.system, request.user)
-        found = _counted(completion, tokens)
-        number = ledger.begin(self._entry(request, key, tokens)) if ledger is not None else None
-        self._keep(request, key, found)
+        found = counted(completion, tokens)
+        number = ledger.begin(self.entry(request, key, tokens=tokens)) if ledger is not None else None
+        self.keep(request, key, completion=found)
         if ledger is not None:
             ledger.end(number, found, price=price, seconds=0.0)
         return True
 
     def settle(self, request: Request, completion: Completion) -> None:
         """Keep a reply to a request that came to it by another one, such as the repaired reply for the broken one."""
-        self._keep(request, request.key(self.fingerprint), completion)
+        self.keep(request, request.key(self.fingerprint), completion=completion)
 
     def close(self) -> None:
         """Close the files."""
@@ -214,19 +214,20 @@ class Executor:
     def _made(self, request: Request, key: str) -> Completion:
         """The reply of the model, tried for as long as it is patient."""
         if not isinstance(self.model, SingleCalls):
-            return self._fatal(lambda: self._one(self.model.complete, request, key))
+            return self.ending(lambda: self._one(self.model.complete, request, key))
         attempt, patience = partial(self.model.attempt, form=request.form), self.model.patience
-        patience = replace(patience, sleep=self._nap(patience))
-        return self._fatal(lambda: call(self.fingerprint, lambda: self._one(attempt, request, key), patience=patience))
+        patience = replace(patience, sleep=self.nap(patience))
+        return self.ending(lambda: call(self.fingerprint, lambda: self._one(attempt, request, key), patience=patience))
 
-    def _fatal(self, action: Callable[[], Completion]) -> Completion:
+    def ending(self, action: Callable[[], _Result]) -> _Result:
+        """What an action gives; an error for good ends all other calls of the command."""
         try:
             return action()
         except _FATAL as error:
             self.purse.end(error)
             raise
 
-    def _nap(self, patience: Patience) -> Callable[[float], None]:
+    def nap(self, patience: Patience) -> Callable[[float], None]:
         """Waits between tries; wakes when there is no use in waiting."""
 
         def nap(seconds: float) -> None:
@@ -244,7 +245,7 @@ class Executor:
             tokens = request_tokens(request.system, request.user)
             admission = self.purse.admit(tokens)
             ledger = self.accounts.ledger
-            number = ledger.begin(self._entry(request, key, tokens)) if ledger is not None else None
+            number = ledger.begin(self.entry(request, key, tokens=tokens)) if ledger is not None else None
             begun = time.monotonic()
 
             def paid() -> Completion:
@@ -257,30 +258,33 @@ class Executor:
                 except BaseException as error:
                     self.purse.settle(admission, is_paid=False)
                     # Where nothing answered, and where it was interrupted, nobody knows whether it was paid.
-                    if ledger is not None and isinstance(error, HLGraphError) and not _is_silent(error):
+                    if ledger is not None and isinstance(error, HLGraphError) and not is_silent(error):
                         ledger.drop(number)
                     raise
-                found = _counted(reply, tokens)
+                found = counted(reply, tokens)
                 # Kept first: killed between the two, the next run finds the reply, and ends the call for this one.
-                self._keep(request, key, found)
+                self.keep(request, key, completion=found)
                 if ledger is not None:
                     ledger.end(number, found, price=self.accounts.price, seconds=time.monotonic() - begun)
                 self.purse.settle(admission, found.input_tokens, output_tokens=found.output_tokens)
                 return found
 
-            return _within(paid, self._deadline, self.fingerprint)
+            return _within(paid, self.deadline, self.fingerprint)
 
-    def _keep(self, request: Request, key: str, completion: Completion) -> None:
+    def keep(self, request: Request, key: str, *, completion: Completion) -> None:
+        """Keep a reply, unless it was cut off or is not worth it."""
         replies = self.accounts.replies
         if replies is not None and not completion.is_cut and request.accept(completion.text):
-            replies.keep(key, completion, origin=self._origin(request.purpose))
+            replies.keep(key, completion, origin=self.origin(request.purpose))
 
-    def _origin(self, purpose: Purpose) -> Origin:
+    def origin(self, purpose: Purpose) -> Origin:
+        """Corpus, source and part that a call shows."""
         corpus = self.accounts.corpus
         return Origin(corpus, source_id(corpus, purpose.uri), purpose.part) if purpose.uri else Origin(corpus)
 
-    def _entry(self, request: Request, key: str, tokens: int = 0) -> Entry:
-        origin = self._origin(request.purpose)
+    def entry(self, request: Request, key: str, *, tokens: int = 0) -> Entry:
+        """What the ledger notes of a call before it is made."""
+        origin = self.origin(request.purpose)
         return Entry(origin.corpus, origin.source, request.purpose, self.fingerprint, key, tokens)
 
     @contextmanager
@@ -321,6 +325,12 @@ class Asking:
         """The reply to one system and one user message. Raises what the model raises, and BudgetError."""
         return self._executor.ask(self._request(system, user, max_tokens))
 
+    def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
+        """The pieces of the reply, and at the end the reply; see :func:`hlgraph.models.streaming.streamed`."""
+        from hlgraph.models.streaming import streamed
+
+        return streamed(self._executor, self._request(system, user, max_tokens))
+
     def settle(self, system: str, user: str, *, max_tokens: int, completion: Completion) -> None:
         """Keep what a call came to in the end, as the reply to its first request."""
         self._executor.settle(self._request(system, user, max_tokens), completion)
@@ -346,14 +356,15 @@ def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], 
     return model.about(purpose, accept=accept) if isinstance(model, Executor | Asking) else model
 
 
-def _counted(reply: Completion, tokens: int) -> Completion:
+def counted(reply: Completion, tokens: int) -> Completion:
     """The reply with its tokens, estimated where the provider does not say."""
     if reply.input_tokens or reply.output_tokens:
         return reply
     return replace(reply, input_tokens=tokens, output_tokens=estimated_tokens(reply.text), is_estimated=True)
 
 
-def _is_silent(error: HLGraphError) -> bool:
+def is_silent(error: HLGraphError) -> bool:
+    """Whether nothing answered, so that nobody knows whether it was paid."""
     return isinstance(error, ModelUnavailableError) and error.is_silent
 
 

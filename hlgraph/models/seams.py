@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -82,3 +82,14 @@ class ChatModel(Protocol):
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """The reply to one system and one user message. Raises ModelError, of the kind that says what to do."""
+
+
+@runtime_checkable
+class StreamingChat(Protocol):
+    """A chat model that can give its reply in pieces."""
+
+    def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
+        """The pieces of the reply as they come, and at the end the whole reply with what it cost.
+
+        Closing the iterator ends the call. Raises ModelError, of the kind that says what to do.
+        """

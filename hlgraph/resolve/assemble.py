@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hlgraph import ids
 from hlgraph.change import About, Change, FactRow, MentionLink, Move, Placement, Support
 from hlgraph.records import Chunk, Extraction, Mention, Proposition, Source, Statement, Topic, Triple
-from hlgraph.resolve.compare import ChunkPlan, Comparison, metadata_text
+from hlgraph.resolve.compare import ChunkPlan, Comparison, incomplete, metadata_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _source(item: Extracted) -> Source:
     source = item.comparison.source
     if not any(extraction.is_failed for extraction in item.extractions):
         return source
-    return replace(source, checksum=ids.checksum("incomplete", source.checksum))
+    return replace(source, checksum=incomplete(source.checksum))
 
 
 def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) -> Change:

@@ -10,8 +10,31 @@ from dataclasses import dataclass, replace
 
 from hlgraph import ids
 from hlgraph.change import Move
-from hlgraph.extract.seam import ChunkInput, Extractor
+from hlgraph.extract.seam import ChunkInput, Extractor, shown_fingerprint
 from hlgraph.records import Chunk, Document, Metadata, Source, Span
+
+_INCOMPLETE = "incomplete "
+
+
+def incomplete(checksum: str) -> str:
+    """The checksum of a source that lacks an extraction: no document has it, so the next ingest looks at it again.
+
+    Examples
+    --------
+    >>> incomplete(incomplete("1f")), complete(incomplete("1f")), is_incomplete("1f")
+    ('incomplete 1f', '1f', False)
+    """
+    return f"{_INCOMPLETE}{complete(checksum)}"
+
+
+def complete(checksum: str) -> str:
+    """The checksum that the source has when nothing is lacking any more."""
+    return checksum.removeprefix(_INCOMPLETE)
+
+
+def is_incomplete(checksum: str) -> bool:
+    """Whether a stored checksum is one of :func:`incomplete`."""
+    return checksum.startswith(_INCOMPLETE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +84,17 @@ def chunk_fingerprint(context: ChunkInput, extractor: Extractor) -> str:
     The second part is for people: where a chat model extracts, it names the versions of the prompts and the model, which so
     stand on every chunk, and through it on all that was made from it.
     """
-    checksum = ids.checksum(extractor.input_fingerprint(context), context.title, *context.headings)
-    return f"{checksum} {extractor.fingerprint}"
+    return f"{extraction_hash(context, extractor.input_fingerprint(context))} {extractor.fingerprint}"
+
+
+def extraction_hash(context: ChunkInput, input_fingerprint: str) -> str:
+    """The first part of a chunk's fingerprint: a hash of all that an extractor looks at, and of the context."""
+    return ids.checksum(input_fingerprint, context.title, *context.headings)
+
+
+def awaited_hash(extractor: str, context: ChunkInput) -> str:
+    """The hash that a chunk has once the chat extractor of this fingerprint has succeeded with it."""
+    return extraction_hash(context, shown_fingerprint(extractor, context))
 
 
 def is_same_extraction(stored: str, fingerprint: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hlgraph.models.seams import Completion
 
@@ -58,3 +58,57 @@ class ScriptedChat:
         if isinstance(reply, Completion):
             return reply
         return Completion(reply, len(f"{system} {user}".split()), len(reply.split()))
+
+
+class StreamedChat:
+    """A chat model that gives each reply of its script in pieces; an error among them is raised in their midst.
+
+    Parameters
+    ----------
+    script : the pieces of each reply, in order
+    name : the fingerprint
+
+    Attributes
+    ----------
+    asked : system message, user message and limit of every call so far
+    closed : calls whose stream was ended, by its end or by its reader
+
+    Examples
+    --------
+    >>> [*StreamedChat([["Y", "es."]]).stream("s", "u", max_tokens=5)]
+    ['Y', 'es.', Completion(text='Yes.', input_tokens=2, output_tokens=1, is_cut=False, is_kept=False, is_estimated=False)]
+    """
+
+    def __init__(self, script: Sequence[Sequence[str | Exception]], *, name: str = "streamed") -> None:
+        self._script = script
+        self._name = name
+        self._lock = threading.Lock()
+        self.asked: list[tuple[str, str, int]] = []
+        self.closed = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """The name."""
+        return self._name
+
+    def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
+        """The next reply, whole."""
+        last = [*self.stream(system, user, max_tokens=max_tokens)][-1]
+        assert isinstance(last, Completion)
+        return last
+
+    def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
+        """The pieces of the next reply, and the whole of it, its tokens counted as words."""
+        with self._lock:
+            pieces = self._script[len(self.asked)]
+            self.asked.append((system, user, max_tokens))
+        text = ""
+        try:
+            for piece in pieces:
+                if isinstance(piece, Exception):
+                    raise piece
+                text += piece
+                yield piece
+            yield Completion(text, len(f"{system} {user}".split()), len(text.split()))
+        finally:
+            self.closed += 1

@@ -12,6 +12,7 @@ import io
 import json
 import logging
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -211,7 +212,30 @@ def test_answer(place: Path) -> None:
     other = silent(
         "answer", "How high must the river be for a warning?", "--where", 'filename = "flood-warning-plan.pdf"'
     )
-    matches_snapshot("answer", tree, other)
+    choices = ("--choice", "Jonas Querl", "--choice", "Ada Lovelace")
+    chosen = silent("answer", QUESTION, *choices)
+    assert (chosen["choice"]["index"], chosen["choice"]["text"]) == (0, "Jonas Querl")
+    refused = silent("answer", "Which concert did Lorna Hale conduct in Vienna?")
+    assert (refused["is_supported"], refused["citations"]) == (False, [])
+    matches_snapshot("answer", tree, other, refused)
+    matches_snapshot("answer-choice", chosen)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--context-tokens", 10), "context_tokens is 10; a context needs at least 200"),
+        (("--least-support", 2), "least_support is 2.0; choose a number from 0"),
+        (("--choice", "one"), "there are 1 choices; give at least two"),
+        (("--choice", "one", "--choice", "ONE "), "choices 1 and 2 are the same"),
+        (("--choice", "one", "--choice", "two", "--mode", "report"), "one of several choices has no use for"),
+        (("--verify", "chat"), "the check of an answer by a chat model needs one"),
+        (("--stream",), "choose one of both"),
+    ],
+)
+def test_answers_that_cannot_be_asked_for(place: Path, arguments: tuple[object, ...], reason: str) -> None:
+    done = call("answer", QUESTION, *arguments, "--json")
+    assert (done.code, done.error["type"], reason in done.error["message"]) == (2, "InputError", True), done.err
 
 
 def test_stats(place: Path) -> None:
@@ -395,6 +419,73 @@ def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
     silent("delete", "--all", *chosen)
 
 
+def test_failures(place: Path, chat: ChatServer) -> None:
+    paid = ("--corpus", "failed")
+    assert silent("failures", "list", *paid) == {"failures": []}
+    chat.fault = lambda number, asked: "no"
+    documents = place / "docs" / "halfmoon-bridge.md"
+    silent("ingest", documents, "--extract", "chat", *paid, code=1)
+    listed = silent("failures", "list", *paid)
+    names = [item["id"] for item in listed["failures"]]
+    assert names
+    shown = silent("failures", "show", names[0], *paid)
+    assert {key: shown[key] for key in listed["failures"][0]} == listed["failures"][0]
+    again = silent("failures", "retry", names[0], *paid, code=1)
+    assert (again["mended"], again["usage"]["calls"]) == ([], 2)
+    reply = place / "reply.json"
+    reply.write_text('{"propositions": [{"text": "The Halfmoon Bridge is long.", "entities": ["Nobody"]}]}')
+    accepted = silent("failures", "accept", names[0], "--file", reply, *paid)
+    assert (accepted["mended"], accepted["added"]["statements"], accepted["left_out"]) == ([names[0]], 1, [])
+    chat.fault = lambda number, asked: None
+    mended = silent("failures", "retry", "--all", *paid)
+    assert sorted(mended["mended"]) == sorted(names[1:])
+    assert silent("ingest", documents, "--extract", "chat", *paid)["sources"]["unchanged"] == 1
+    matches_snapshot("failures-list", listed)
+    matches_snapshot("failures-show", shown)
+    matches_snapshot("failures-retry", again, mended)
+    matches_snapshot("failures-accept", accepted)
+    silent("delete", "--all", *paid)
+
+
+def test_quality(place: Path, chat: ChatServer) -> None:
+    whole = silent("quality", "coverage")
+    bridge = silent("quality", "coverage", "--source", place / "docs" / "halfmoon-bridge.md", "--show", "--share", 1)
+    assert (whole["share"], len(whole["sources"]), len(bridge["sources"])) == (1.0, 2, 1)
+    matches_snapshot("quality-coverage", whole)
+    by_words = silent("quality", "faithfulness", "--sample", 30, "--by", "words")
+    assert (by_words["sampled"], by_words["offenders"]) == (30, [])
+    numbers = re.compile(r"^\[(\d+)\]\n<statement ", re.MULTILINE)
+    verdict = {"is_accurate": False, "reason": "No."}
+    chat.fault = lambda number, asked: json.dumps(
+        {"verdicts": [{"number": int(each), **verdict} for each in numbers.findall(asked.user)]}
+    )
+    by_model = silent("quality", "faithfulness", "--sample", 2)
+    assert (by_model["sampled"], len(by_model["offenders"]), by_model["unjudged"]) == (2, 2, [])
+    chat.fault = lambda number, asked: '{"entities": []}' if asked.is_for_entities else '{"propositions": []}'
+    silent("ingest", place / "docs" / "halfmoon-bridge.md", "--extract", "chat", "--corpus", "silent")
+    nothing = silent("quality", "coverage", "--corpus", "silent", "--show")
+    assert nothing["share"] == 0.0
+    assert len(nothing["sources"][0]["uncovered"]) == nothing["sentences"] > 0
+    matches_snapshot("quality-coverage-show", nothing)
+    silent("delete", "--all", "--corpus", "silent")
+    matches_snapshot("quality-faithfulness-words", by_words)
+    matches_snapshot("quality-faithfulness-model", by_model)
+
+
+def test_an_answer_that_is_verified(place: Path, chat: ChatServer) -> None:
+    said = "Jonas Querl designed the Halfmoon Bridge [1]. It fell in 1999 [1][99]."
+    chat.fault = lambda number, asked: "1 | SUPPORTED\n2 | UNSUPPORTED" if "Its evidence" in asked.user else said
+    flagged = silent("answer", QUESTION, "--context-tokens", 200)
+    assert [item["is_supported"] for item in flagged["sentences"]] == [True, False]
+    assert (flagged["checked_by"], flagged["left_out"] > 0) == ("lexical", True)
+    dropped = silent("answer", QUESTION, "--verify", "chat", "--unsupported", "drop")
+    assert dropped["answer"] == "Jonas Querl designed the Halfmoon Bridge [1]."
+    assert (dropped["checked_by"], len(dropped["dropped"])) == (f"judge/1+{MODEL}", 1)
+    matches_snapshot("answer-chat", flagged, dropped)
+    for line in call("answer", QUESTION, "--unsupported", "drop").out.splitlines()[-2:]:
+        assert line.startswith(("  taken out (the evidence has no 1999): It fell in 1999", "  left out: 1 citations"))
+
+
 def test_bench(place: Path) -> None:
     tree = silent("bench", "--statements", "200,400", "--strategies", "chunk,topic", "--questions", 3)
     assert [(cell["statements"], cell["strategy"]) for cell in tree["cells"]] == [
@@ -463,6 +554,17 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("bench", "--questions", "0"), "InputError", "at least one"),
         (("plan", "x"), "InputError", "name it in HLGRAPH_CHAT"),
         (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
+        (("failures", "show", "abcd"), "UnknownNameError", "corpus 'default' has no failure 'abcd'"),
+        (("failures", "retry"), "InputError", "one way: ids, or --all"),
+        (("failures", "retry", "--all"), "InputError", "name it in HLGRAPH_CHAT"),
+        (("failures", "accept", "abcd"), "InputError", "one way: --file with the mended reply, or --drop"),
+        (("failures", "accept", "abcd", "--file", "nowhere.json"), "InputError", "No such file"),
+        (("quality", "coverage", "--source", "nowhere.md"), "UnknownNameError", "nothing was measured"),
+        (("quality", "coverage", "--share", "2"), "InputError", "share is 2.0"),
+        (("quality", "coverage", "--corpus", "nowhere"), "UnknownNameError", "there is no corpus 'nowhere'"),
+        (("quality", "faithfulness", "--sample", "0"), "InputError", "sample is 0"),
+        (("quality", "faithfulness", "--by", "me"), "UnknownNameError", "choose one of auto, model, words"),
+        (("quality", "faithfulness", "--by", "model"), "InputError", "needs one"),
         (("ingest", "x", "--max-tokens", "5"), "InputError", "extraction by 'local' costs nothing"),
         (("ingest", "x", "--extract", "chat", "--max-usd", "0"), "InputError", "choose a number above 0"),
     ],

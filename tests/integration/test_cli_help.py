@@ -58,6 +58,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [path, *(found for name, each in inner.items() for found in commands(each, (*path, name)))]
 
 
+GROUPS = [(name,) for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality")]
 COMMANDS = commands(typer.main.get_command(app))
 
 
@@ -94,18 +95,14 @@ def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
     promised = (
         "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
-        " bench cypher extract ledger plan"
+        " bench cypher extract ledger plan failures quality"
     )
     assert first == set(promised.split())
 
 
 @pytest.mark.parametrize(
     "path",
-    [
-        path
-        for path in COMMANDS
-        if path not in {("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)}
-    ],
+    [path for path in COMMANDS if path not in GROUPS],
     ids="-".join,
 )
 def test_every_command_has_an_example_and_json(path: tuple[str, ...]) -> None:
@@ -156,7 +153,7 @@ def test_help_takes_less_than_400_ms() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [(), ("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)],
+    [(), *GROUPS],
     ids=lambda path: "-".join(("hlgraph", *path)),
 )
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_httpserver import HTTPServer
@@ -98,17 +98,21 @@ class ChatServer:
             found = self.fault(number, asked)
             if isinstance(found, Response):
                 return found
-            return self._billed(asked, good_reply(asked) if found is None else found)
+            return self._billed(
+                asked, good_reply(asked) if found is None else found, is_streamed=bool(tree.get("stream"))
+            )
         finally:
             with self._lock:
                 self.at_once -= 1
 
-    def _billed(self, asked: Asked, text: str) -> Response:
+    def _billed(self, asked: Asked, text: str, *, is_streamed: bool) -> Response:
         sent = usage_tokens(asked.system) + usage_tokens(asked.user) + 7
         replied = usage_tokens(text)
         with self._lock:
             self.paid.append(asked)
             self.tokens += sent + replied
+        if is_streamed:
+            return streamed(re.findall(r"\s*\S+", text))
         message = {"role": "assistant", "content": text}
         body = {
             "id": "1",
@@ -134,3 +138,29 @@ def cut_off(text: str) -> Response:
     usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
     body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
     return Response(json.dumps(body), content_type="application/json")
+
+
+def streamed(
+    pieces: Iterable[str], *, is_whole: bool = True, has_usage: bool = True, is_broken: bool = False
+) -> Response:
+    """A reply in pieces, as server-sent events.
+
+    ``is_whole``: the reason for its end and the last event stand at the end; ``is_broken``: the connection ends before it should.
+    """
+
+    def events() -> Iterator[str]:
+        def event(choices: list[object], usage: object = None) -> str:
+            tree = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+            return f"data: {json.dumps({**tree, **({'usage': usage} if usage else {})})}\n\n"
+
+        for piece in pieces:
+            yield event([{"index": 0, "delta": {"role": "assistant", "content": piece}, "finish_reason": None}])
+        if is_broken:
+            raise ConnectionResetError("the server went away")
+        if is_whole:
+            yield event([{"index": 0, "delta": {}, "finish_reason": "stop"}])
+            if has_usage:
+                yield event([], {"prompt_tokens": 21, "completion_tokens": 4, "total_tokens": 25})
+            yield "data: [DONE]\n\n"
+
+    return Response(events(), content_type="text/event-stream")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import hlgraph
 from hlgraph.answer import ReportBounds, chat_report, extractive_report
+from hlgraph.answer.context import best_at_the_ends, cost
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.report import Point, batches, best_at_the_ends, best_points, communities, points_in
+from hlgraph.answer.report import Point, batches, best_points, communities, points_in
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.prompts import delimited
 from hlgraph.models.usage import Usage
@@ -41,7 +42,7 @@ _EVIDENCE = [
 
 
 # As much as the largest community: so no two of them fit in one batch.
-_ONE_EACH = max(sum(count_tokens(_EVIDENCE[at].text) for at in members) for members in ((0, 2), (1, 3), (4,)))
+_ONE_EACH = max(sum(cost(_EVIDENCE[at], number=at + 1) for at in members) for members in ((0, 2), (1, 3), (4,)))
 
 
 def test_communities_are_in_the_order_of_their_best_piece_and_share_a_batch_where_they_fit() -> None:
@@ -51,12 +52,12 @@ def test_communities_are_in_the_order_of_their_best_piece_and_share_a_batch_wher
     assert batches([], tokens=10) == []
 
 
-@given(tokens=st.integers(1, 40))
+@given(tokens=st.integers(1, 120))
 def test_batches_hold_every_piece_once_and_keep_the_limit(tokens: int) -> None:
     found = batches(_EVIDENCE, tokens=tokens)
     assert sorted(at for batch in found for at in batch) == list(range(5))
     for batch in found:
-        assert len(batch) == 1 or sum(count_tokens(_EVIDENCE[at].text) for at in batch) <= tokens
+        assert len(batch) == 1 or sum(cost(_EVIDENCE[at], number=at + 1) for at in batch) <= tokens
 
 
 _POINTS = st.lists(
@@ -133,7 +134,7 @@ def test_nothing_in_the_corpus_is_said() -> None:
 
 def test_an_empty_report_is_an_error() -> None:
     chat = ScriptedChat(["5 | Dry. [1]", "<think>so</think>"])
-    with pytest.raises(ModelAnswerError, match="the report is empty"):
+    with pytest.raises(ModelAnswerError, match="ends before it says anything"):
         chat_report(_QUESTION, _EVIDENCE, model=chat)
 
 

@@ -9,6 +9,21 @@ except ImportError as error:
 
 from hlgraph.extract.chat._extractor import ChatExtractor
 from hlgraph.extract.chat._forecast import ExpectedCall, NextCall, expected_calls, next_call
+from hlgraph.extract.chat._mended import Mended, mended
 from hlgraph.extract.chat._messages import prompt
+from hlgraph.extract.chat._schema import ReplyError
+from hlgraph.extract.chat._verdicts import ChatJudge, Verdict
 
-__all__ = ["ChatExtractor", "ExpectedCall", "NextCall", "expected_calls", "next_call", "prompt"]
+__all__ = [
+    "ChatExtractor",
+    "ChatJudge",
+    "ExpectedCall",
+    "Mended",
+    "NextCall",
+    "ReplyError",
+    "Verdict",
+    "expected_calls",
+    "mended",
+    "next_call",
+    "prompt",
+]

@@ -11,8 +11,8 @@ from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, Mode
 from hlgraph.extract.chat._convert import to_extraction
 from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, prompt, versions
 from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse, schema
-from hlgraph.extract.quarantine import Quarantine
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.quarantine import Quarantine, Quarantined
+from hlgraph.extract.seam import ChunkInput, shown_fingerprint
 from hlgraph.ids import checksum
 from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.ledger import Purpose
@@ -23,13 +23,16 @@ from hlgraph.records import Extraction
 _log = logging.getLogger(__name__)
 _VERSION = "chat/1"
 _MORE_ROOM = 2
+MOST_TRIES = 3
+"""Ingests that ask for a chunk whose replies cannot be used."""
 
 
 class _Asked(NamedTuple):
-    """A chunk, and what was replied about it so far."""
+    """A chunk, what was replied about it so far, and the prompt that was asked last."""
 
     chunk: ChunkInput
     replies: list[str]
+    calls: list[str]
 
 
 class ChatExtractor:
@@ -37,7 +40,7 @@ class ChatExtractor:
 
     A reply that cannot be read is asked for once more, with the reason (or with twice the room, when it was cut off). When
     that does not help, the chunk is extracted as nothing, its replies go to the quarantine, and ``Extraction.problem`` and
-    ``is_failed`` say so: the next ingest tries it again.
+    ``is_failed`` say so: the next ingest tries it again, up to ``most_tries`` times.
 
     When the provider is away for longer than its calls are patient, or refuses the key, or when the budget is spent, what
     was extracted so far is given back, the rest of the chunks are failed without a call, and the next call of
@@ -46,10 +49,12 @@ class ChatExtractor:
     Parameters
     ----------
     model : asked from many threads; an executor brings its ledger, its kept replies and its budget
-    quarantine : where replies go that cannot be used
+    quarantine : where replies go that cannot be used; what succeeds later leaves it when it is in the graph
     concurrency : chunks at once, for a model that is no executor
     max_tokens : of one reply
     usage : counts what the calls cost
+    most_tries : a chunk that failed so often, by this extractor, is failed without a call, since it would cost the same for
+        nothing at every ingest; None: it is asked for however often it failed (a retry that somebody wants)
 
     References
     ----------
@@ -64,10 +69,12 @@ class ChatExtractor:
         concurrency: int = 8,
         max_tokens: int = 4096,
         usage: Usage | None = None,
+        most_tries: int | None = MOST_TRIES,
     ) -> None:
         self._model = model if isinstance(model, Executor) else Executor(model, most=concurrency).begin()
         self._quarantine = quarantine
         self._max_tokens = max_tokens
+        self._most_tries = most_tries
         self._end: ModelError | None = None
         self._lock = threading.Lock()
         self.usage = usage or Usage()
@@ -84,7 +91,7 @@ class ChatExtractor:
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """A hash of the fingerprint, the text, the title and the headings: all that the model is shown."""
-        return checksum(self.fingerprint, chunk.text, chunk.title, *chunk.headings)
+        return shown_fingerprint(self.fingerprint, chunk)
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction a chunk, in order.
@@ -97,7 +104,6 @@ class ChatExtractor:
         self._check_end()
         if not chunks:
             return []
-        self._quarantine.release({chunk.uri for chunk in chunks})
         found = self._model.run(self._extract, chunks)
         if all(item.is_failed for item in found):
             self._check_end()
@@ -115,20 +121,23 @@ class ChatExtractor:
             raise end
 
     def _extract(self, chunk: ChunkInput) -> Extraction:
+        held = self._quarantine.find(chunk)
         if self._end is not None:
-            return _failed(chunk, f"not asked for: {self._end}")
-        replies: list[str] = []
+            return self._unasked(chunk, f"not asked for: {self._end}", held)
+        if held is not None and self._is_given_up(held):
+            reason = f"it failed {held.tries} times ({held.reason})"
+            return _failed(chunk, reason, mend=f"hlgraph failures retry {held.id}, or accept, mends it")
+        asked = _Asked(chunk, [], [])
         try:
-            asked = _Asked(chunk, replies)
             entities = self._ask("entities", ask_entities(chunk), asked, form=FoundEntities).entities
             messages = ask_propositions(chunk, entities)
             propositions = self._ask("propositions", messages, asked, form=FoundPropositions).propositions
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
                 self._end = self._end or error
-            return _failed(chunk, str(error))
+            return self._unasked(chunk, str(error), held)
         except (ModelAnswerError, ReplyError) as error:
-            return self._quarantined(chunk, str(error), replies)
+            return self._quarantined(asked, str(error), held)
         extraction, left_out = to_extraction(chunk, entities, propositions)
         if left_out:
             self.usage.leave_out(len(left_out))
@@ -140,6 +149,7 @@ class ChatExtractor:
     def _ask(self, name: str, messages: Messages, asked: _Asked, *, form: type[Reply]) -> Reply:
         """The reply in its form, at the second try if it must be."""
         room = self._max_tokens
+        asked.calls.append(prompt(name).version)
         model = self._asking(name, asked.chunk, form)
         first = self._complete(model, messages, room, asked)
         try:
@@ -172,12 +182,33 @@ class ChatExtractor:
         asked.replies.append(completion.text)
         return completion
 
-    def _quarantined(self, chunk: ChunkInput, reason: str, replies: list[str]) -> Extraction:
-        path = self._quarantine.keep(chunk, model=self._model.fingerprint, reason=reason, replies=replies)
+    def _is_given_up(self, held: Quarantined) -> bool:
+        if self._most_tries is None or held.extractor != self.fingerprint:
+            return False
+        return held.tries >= self._most_tries
+
+    def _unasked(self, chunk: ChunkInput, reason: str, held: Quarantined | None) -> Extraction:
+        if held is not None and self._most_tries is not None and held.extractor != self.fingerprint:
+            # The source is stored as one that waits for this extractor, so its failures must too.
+            self._quarantine.expect(held, self.fingerprint)
+        return _failed(chunk, reason)
+
+    def _quarantined(self, asked: _Asked, reason: str, held: Quarantined | None) -> Extraction:
+        chunk, fingerprint = asked.chunk, self.fingerprint
+        # What the source waits for is what its ingest was to use, whoever tries in between.
+        is_retry = self._most_tries is None and held is not None
+        path = self._quarantine.keep(
+            chunk,
+            model=self._model.fingerprint,
+            extractor=held.extractor if is_retry and held else fingerprint,
+            call=asked.calls[-1],
+            reason=reason,
+            replies=asked.replies,
+        )
         where = f"its replies are in {path}" if path else "its replies could not be kept"
         return _failed(chunk, f"{reason}; {where}")
 
 
-def _failed(chunk: ChunkInput, reason: str) -> Extraction:
-    problem = f"chunk {chunk.position} was not extracted: {reason}; the next ingest tries it again"
+def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest tries it again") -> Extraction:
+    problem = f"chunk {chunk.position} was not extracted: {reason}; {mend}"
     return Extraction(problem=problem, is_failed=True)

@@ -34,7 +34,7 @@ def versions() -> str:
 def ask_entities(chunk: ChunkInput) -> Messages:
     """The first call."""
     chosen = prompt("entities")
-    return Messages(chosen.system, chosen.filled({"context": _context(chunk), "text": delimited("text", chunk.text)}))
+    return Messages(chosen.system, chosen.filled({"context": context(chunk), "text": delimited("text", chunk.text)}))
 
 
 def ask_propositions(chunk: ChunkInput, entities: Sequence[FoundEntity]) -> Messages:
@@ -42,7 +42,7 @@ def ask_propositions(chunk: ChunkInput, entities: Sequence[FoundEntity]) -> Mess
     chosen = prompt("propositions")
     names = json.dumps([item.name for item in entities], ensure_ascii=False)
     values = {
-        "context": _context(chunk),
+        "context": context(chunk),
         "entities": delimited("entities", names),
         "text": delimited("text", chunk.text),
     }
@@ -56,7 +56,8 @@ def ask_again(asked: Messages, reply: str, *, reason: str) -> Messages:
     return Messages(f"{asked.system}\n\n{chosen.system}", chosen.filled(values))
 
 
-def _context(chunk: ChunkInput) -> str:
+def context(chunk: ChunkInput) -> str:
+    """The title and the headings of a chunk as data."""
     lines = [f"Title: {chunk.title}"] if chunk.title else []
     lines.extend(f"Heading: {heading}" for heading in chunk.headings)
     return delimited("context", "\n".join(lines) or "No title.")

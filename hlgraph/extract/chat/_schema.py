@@ -87,7 +87,28 @@ class FoundPropositions(_Part):
     propositions: list[FoundProposition]
 
 
-Reply = TypeVar("Reply", FoundEntities, FoundPropositions)
+class MendedReply(_Part):
+    """Both replies in one, as a person writes them; without entities, those of the model's own reply count."""
+
+    entities: list[FoundEntity] | None = None
+    propositions: list[FoundProposition]
+
+
+class FoundVerdict(_Part):
+    """Whether the statement of this number says what its text says."""
+
+    number: int
+    is_accurate: bool
+    reason: str = ""
+
+
+class FoundVerdicts(_Part):
+    """The reply about some statements of one text."""
+
+    verdicts: list[FoundVerdict]
+
+
+Reply = TypeVar("Reply", FoundEntities, FoundPropositions, MendedReply, FoundVerdicts)
 
 
 def parse(reply: str, form: type[Reply]) -> Reply:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
-from hlgraph.errors import ModelAnswerError
+from hlgraph.errors import ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.langchain.names import name_of
 from hlgraph.models.seams import Completion
@@ -94,6 +94,39 @@ class LangChainChat:
             self.has_forms = False
             return completion
         return self._plain(model, messages)
+
+    def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
+        """The pieces of the reply as they come, by one try, and at the end the whole reply.
+
+        A model of an integration that cannot give pieces gives one. A reply whose provider said why it ended with every other
+        reply, and breaks off without saying so, is an error, not a shorter reply.
+
+        Raises
+        ------
+        ModelUnavailableError, ModelAccessError, ModelAnswerError : as :meth:`complete` does; ModelUnavailableError also where
+            the stream broke off
+        """
+        pieces = self._with_limit(max_tokens).stream([SystemMessage(system), HumanMessage(user)])
+        whole: AIMessageChunk | None = None
+        try:
+            while (chunk := mapped(self._name, lambda: next(pieces, None))) is not None:
+                whole = chunk if whole is None else whole + chunk
+                text = str(chunk.text)
+                if text:
+                    yield text
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
+        if whole is None:
+            raise ModelAnswerError(
+                f"{self._name}: the model replied with nothing; ask it another way, or another model"
+            )
+        if whole.response_metadata and not any(whole.response_metadata.get(name) for name in _REASONS):
+            raise ModelUnavailableError(
+                f"{self._name}: the reply broke off before its end; try again later", is_silent=True
+            )
+        yield _completion(whole)
 
     def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
         reply = mapped(self._name, lambda: model.invoke(messages))

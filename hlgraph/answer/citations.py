@@ -1,0 +1,175 @@
+"""The citations of a text: those that exist are numbered anew, each sentence knows its own, also while the text arrives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from hlgraph.read.content import clean
+from hlgraph.records import Answer, Citation, Evidence
+from hlgraph.text import sentences, words
+
+NOT_THERE = "NOT IN THE CORPUS"
+_WIDEST_RANGE = 20
+# [1], [1, 2], [1-3]; the brackets of a link or of a quotation hold other things than numbers.
+CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
+_RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
+MARK = re.compile(r"\[(\d{1,4})\]")
+_MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut off, they have no end
+# What may still become a mark, or the beginning of thoughts, when more of the text arrives.
+_OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
+
+
+class CitedSentence(NamedTuple):
+    """A sentence of a text, from ``start`` to ``end`` with its marks, and the numbers in them."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+class Numbering:
+    """Numbers citations in the order in which a text has them; those of evidence that there is not are taken out.
+
+    Parameters
+    ----------
+    allowed : places of the evidence that may be cited, from 0
+
+    Attributes
+    ----------
+    numbers : the new number of each old one that was cited
+    dropped : citations that were taken out
+
+    Examples
+    --------
+    >>> numbering = Numbering({0, 4})
+    >>> numbering.of("Quill [5, 9]. Brandt [1]."), numbering.numbers, numbering.dropped
+    ('Quill [1]. Brandt [2].', {5: 1, 1: 2}, 1)
+    """
+
+    def __init__(self, allowed: Collection[int]) -> None:
+        self._allowed = allowed
+        self.numbers: dict[int, int] = {}
+        self.dropped = 0
+
+    def of(self, text: str) -> str:
+        """The text with the new numbers."""
+        return CITED.sub(self._renumbered, text)
+
+    def _renumbered(self, match: re.Match[str]) -> str:
+        found = named_numbers(match[1])
+        there = [number for number in found if number - 1 in self._allowed]
+        self.dropped += len(found) - len(there)
+        new = (self.numbers.setdefault(number, len(self.numbers) + 1) for number in dict.fromkeys(there))
+        return "".join(f" [{number}]" for number in new)
+
+
+class Arriving:
+    """The text of a reply while it arrives in pieces: without thoughts, with checked citations that are numbered anew.
+
+    What was given out never changes: a mark, or the beginning of thoughts, is held back until it is whole, and so is a reply
+    that begins by saying that the corpus holds nothing, until it cites something.
+
+    Parameters
+    ----------
+    allowed : places of the evidence that may be cited, from 0
+
+    Examples
+    --------
+    >>> arriving = Arriving({1})
+    >>> [arriving.add(piece) for piece in ("It was ", "Quill [", "2", "] [9]", ".")]
+    ['It was', ' Quill', '', ' [1]', '.']
+    """
+
+    def __init__(self, allowed: Collection[int]) -> None:
+        self._allowed = allowed
+        self._raw = ""
+        self._told = ""
+
+    def add(self, piece: str) -> str:
+        """What can be given out now that this piece is there."""
+        self._raw += piece
+        numbering = Numbering(self._allowed)
+        held = said(_OPEN.sub("", _THOUGHTS.sub("", self._raw)))
+        text = numbering.of(held).strip()
+        start = " ".join(words(text)).upper()
+        if not numbering.numbers and (start.startswith(NOT_THERE) or NOT_THERE.startswith(start)):
+            return ""
+        return self.rest(text)
+
+    def rest(self, text: str) -> str:
+        """What of this text was not given out yet; nothing where another text was."""
+        if not text.startswith(self._told):
+            return ""
+        new, self._told = text[len(self._told) :], text
+        return new
+
+
+def said(reply: str) -> str:
+    """A reply without the thoughts before it."""
+    return clean(_THOUGHTS.sub("", reply)).strip()
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a reply without citations says that the corpus holds no answer."""
+    return " ".join(words(text)).upper().startswith(NOT_THERE)
+
+
+def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Collection[int] | None = None) -> Answer:
+    """A text with its citations checked and numbered anew; ``known``: only these places of the evidence may be cited."""
+    numbering = Numbering(range(len(evidence)) if known is None else known)
+    found = numbering.of(text).strip()
+    citations = tuple(Citation(new, evidence[old - 1]) for old, new in numbering.numbers.items())
+    uncited = tuple(found[item.start : item.end].strip() for item in cited_sentences(found) if not item.numbers)
+    return Answer(
+        question,
+        found,
+        citations,
+        is_supported=bool(citations),
+        uncited=uncited,
+        dropped_citations=numbering.dropped,
+    )
+
+
+def cited_sentences(text: str) -> list[CitedSentence]:
+    """The sentences of a text that say something, with the numbers that each cites.
+
+    Marks behind a full stop belong to the sentence before them.
+
+    Examples
+    --------
+    >>> text = "Quill did. [1] She was born in Tessing [2]. It is old."
+    >>> [(text[item.start : item.end], item.numbers) for item in cited_sentences(text)]
+    [('Quill did. [1]', (1,)), ('She was born in Tessing [2].', (2,)), ('It is old.', ())]
+    """
+    spans: list[list[int]] = []
+    for start, end in sentences(text):
+        marks = _MARKS_FIRST.match(text, start, end) if spans else None
+        begin = start
+        if marks is not None:
+            spans[-1][1] = start + len(marks[0].rstrip())
+            begin = marks.end()
+        if words(MARK.sub("", text[begin:end])):
+            spans.append([begin, end])
+        elif begin < end and spans:
+            spans[-1][1] = end
+    return [
+        CitedSentence(start, end, tuple(dict.fromkeys(int(number) for number in MARK.findall(text[start:end]))))
+        for start, end in spans
+    ]
+
+
+def named_numbers(inner: str) -> list[int]:
+    """The numbers between two brackets; a range that is wider than any answer needs counts by its ends."""
+    found: list[int] = []
+    for part in re.split(r"[,;]", inner):
+        ends = _RANGE.fullmatch(part.strip())
+        if ends is None:
+            found.extend(int(number) for number in re.findall(r"\d+", part))
+        elif 0 <= int(ends[2]) - int(ends[1]) <= _WIDEST_RANGE:
+            found.extend(range(int(ends[1]), int(ends[2]) + 1))
+        else:
+            found.extend((int(ends[1]), int(ends[2])))
+    return found

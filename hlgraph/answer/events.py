@@ -1,0 +1,142 @@
+"""The way of an answer as events: its evidence, its text as it arrives, and at the end the checked answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from hlgraph.answer.chat import telling_answer
+from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
+from hlgraph.answer.context import fitted
+from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
+from hlgraph.answer.refusal import is_missing
+from hlgraph.answer.report import ReportBounds, extractive_report, telling_report
+from hlgraph.answer.request import AnswerRequest
+from hlgraph.answer.verify import by_judge, by_words, verified
+from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer
+from hlgraph.errors import InputError
+from hlgraph.models.executor import asking_about
+from hlgraph.models.ledger import Purpose
+from hlgraph.models.seams import ChatModel
+from hlgraph.records import Answer, Evidence
+from hlgraph.retrieve import Explanation, SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEvidence:
+    """What the search found, best first, and how: the first event of an answer."""
+
+    evidence: tuple[Evidence, ...]
+    explain: Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPiece:
+    """A piece of the text, citations checked and numbered as in the answer, its sentences not verified yet."""
+
+    text: str
+
+
+AnswerEvent: TypeAlias = AnswerEvidence | AnswerPiece | Answer
+"""The last event is the answer itself."""
+
+Find: TypeAlias = Callable[[str], SearchResult]
+"""What a search for a text finds."""
+
+
+def answering(
+    request: AnswerRequest,
+    *,
+    find: Find,
+    chat: ChatModel | None,
+    max_tokens: int = MAX_TOKENS,
+    is_streamed: bool = False,
+) -> Iterator[AnswerEvent]:
+    """The events of an answer: what the search found, the text in one piece or as it arrives, the checked answer.
+
+    The pieces together are the text of the answer, unless unsupported sentences are taken out of it.
+
+    Parameters
+    ----------
+    chat : None: there is no chat model, and the answer is made of the evidence itself
+    max_tokens : of one reply of the model
+    is_streamed : the text arrives in pieces, where the model can
+
+    Raises what the search and the model raise.
+    """
+    found = find(request.question)
+    evidence = found.evidence
+    yield AnswerEvidence(evidence, found.explain)
+    writer: Writer | None = None
+    if chat is not None:
+        model = asking_about(chat, Purpose(stage="answer", strategy=found.explain.strategy))
+        writer = Writer(model=model, max_tokens=max_tokens, is_streamed=is_streamed)
+    if request.choices is not None:
+        answer = _chosen(request, evidence, find=find, writer=writer)
+        yield AnswerPiece(answer.text)
+        yield answer
+        return
+    is_told = False
+    with closing(_telling(request, evidence, writer)) as telling:
+        while True:
+            try:
+                piece = next(telling)
+            except StopIteration as end:
+                answer = end.value
+                break
+            yield AnswerPiece(piece)
+            is_told = True
+    if not is_told:
+        yield AnswerPiece(answer.text)
+    is_judged = request.verify == "chat" and writer is not None
+    check = by_judge(writer, context_tokens=request.context_tokens) if is_judged and writer else by_words
+    yield verified(answer, check=check, unsupported=request.unsupported)
+
+
+def last(events: Iterator[AnswerEvent]) -> Answer:
+    """The answer, at the end of its events."""
+    found = [event for event in events if isinstance(event, Answer)]
+    return found[-1]
+
+
+def _telling(request: AnswerRequest, evidence: tuple[Evidence, ...], writer: Writer | None) -> Telling[Answer]:
+    """The answer of a mode: by the chat model where there is one, else from the evidence itself, in no pieces."""
+    # A model that reads the evidence says by itself that it holds nothing, and knows better.
+    least = 0.0 if request.least_support is None and writer is not None else request.least_support
+    if is_missing(request.question, evidence, least=least):
+        return Answer(request.question, NOT_FOUND, (), is_supported=False)
+    bounds = ReportBounds(batch_tokens=request.context_tokens, report_tokens=request.context_tokens)
+    if writer is not None and request.mode == "report":
+        return (yield from telling_report(request.question, evidence, writer=writer, bounds=bounds))
+    if writer is not None:
+        return (
+            yield from telling_answer(request.question, evidence, writer=writer, context_tokens=request.context_tokens)
+        )
+    if request.mode == "report":
+        answer = extractive_report(request.question, evidence, bounds=bounds)
+    else:
+        fit = fitted(evidence, request.context_tokens)
+        answer = extractive_answer(request.question, [evidence[at] for at in fit.places])
+        answer = replace(answer, left_out=fit.left_out)
+    return answer
+
+
+def _chosen(request: AnswerRequest, evidence: tuple[Evidence, ...], *, find: Find, writer: Writer | None) -> Answer:
+    choices = request.choices or ()
+    if writer is not None:
+        return chosen_by_model(
+            request.question, choices, evidence=evidence, writer=writer, context_tokens=request.context_tokens
+        )
+    found = [(*evidence, *find(f"{request.question} {choice}").evidence) for choice in choices]
+    return chosen_by_words(request.question, choices, evidence=found)
+
+
+def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
+    """Raise InputError where a chat model is to verify the answer and there is none."""
+    if chat is None and request.verify == "chat":
+        raise InputError(
+            "the check of an answer by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as "
+            "openai:gpt-4o-mini), or leave verify at 'lexical'"
+        )

@@ -1,0 +1,176 @@
+"""hlgraph answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hlgraph.cli.output import answer_tree, piece, place, print_json, say
+from hlgraph.cli.search import Mode, PresetName, Question, StrategyName
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.answer import AnswerEvent
+    from hlgraph.answer.request import AnswerOptions
+    from hlgraph.records import Answer
+
+_K = Annotated[
+    int | None,
+    typer.Option(
+        "--k",
+        "-k",
+        metavar="N",
+        help="How many pieces of evidence are looked at (default: 20; 200 for a report).",
+        show_default=False,
+    ),
+]
+_AnswerMode = Annotated[
+    Literal["short", "report"],
+    typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
+]
+_ContextTokens = Annotated[
+    int, typer.Option(metavar="N", help="Tokens of evidence that the chat model reads in one call.")
+]
+_Unsupported = Annotated[
+    Literal["flag", "drop"],
+    typer.Option(help="Name the sentences that their evidence does not support, or take them out."),
+]
+_Verify = Annotated[
+    Literal["lexical", "chat"],
+    typer.Option(help="Find these sentences by their words, or ask the chat model (one call more)."),
+]
+_LeastSupport = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="Refuse to answer when the evidence speaks less of the question, from 0 to 1 (default: 0.5 without a chat "
+        "model, 0 with one, which says so itself).",
+        show_default=False,
+    ),
+]
+_Choices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--choice", metavar="TEXT", help="A possible answer; repeat it, and one is chosen.", show_default=False
+    ),
+]
+_Stream = Annotated[bool, typer.Option("--stream", help="Print the text while it is written; not with --json.")]
+
+
+def answer(
+    context: typer.Context,
+    question: Question,
+    corpus: Corpus = None,
+    strategy: StrategyName = "statement",
+    preset: PresetName = "paper",
+    k: _K = None,
+    where: Where = None,
+    mode: _AnswerMode = "short",
+    search_mode: Mode = "vector",
+    context_tokens: _ContextTokens = 8_000,
+    unsupported: _Unsupported = "flag",
+    verify: _Verify = "lexical",
+    least_support: _LeastSupport = None,
+    choice: _Choices = None,
+    stream: _Stream = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    json: Json = False,
+) -> None:
+    """Answer a question with citations [n].
+
+    With a chat model (HLGRAPH_CHAT, such as openai:gpt-4o-mini) it answers from the evidence, and its citations are
+    checked. Without one the answer is the best evidence itself, sentence by sentence. Each sentence is verified against the
+    evidence that it cites.
+
+    \b
+    Examples:
+      hlgraph answer "Who designed the bridge, and where was she born?"
+      hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
+      hlgraph answer "How did the floods change the towns?" --strategy global --mode report --stream
+      hlgraph answer "Who designed the bridge?" --choice "Jonas Querl" --choice "Mara Quill"
+    """
+    from hlgraph.records import Answer
+    from hlgraph.retrieve.presets import retriever
+
+    if stream and json:
+        raise InputError("--stream prints text while it comes, --json one object at the end; choose one of both")
+    state: State = context.obj
+    options: AnswerOptions = {
+        "search_mode": search_mode,
+        "context_tokens": context_tokens,
+        "unsupported": unsupported,
+        "verify": verify,
+        "least_support": least_support,
+        "choices": choice or None,
+    }
+    with state.open(corpus) as graph:
+        asked = partial(
+            graph.answer_stream if stream else graph.answer,
+            question,
+            strategy=strategy if preset == "paper" else retriever(strategy, preset),
+            k=k,
+            where=where,
+            mode=mode,
+            budget=budget_of(max_tokens, max_usd),
+        )
+        result = asked(**options)
+        found = result if isinstance(result, Answer) else told(result)
+    if json:
+        print_json(answer_tree(found))
+        return
+    say(*answer_lines(found, is_told=stream))
+
+
+def told(events: Iterator[AnswerEvent]) -> Answer:
+    """The answer at the end of its events, its text printed while it comes."""
+    from hlgraph.answer import AnswerPiece
+    from hlgraph.answer.events import last
+
+    text = ""
+
+    def shown() -> Iterator[AnswerEvent]:
+        nonlocal text
+        for event in events:
+            if isinstance(event, AnswerPiece):
+                text += event.text
+                piece(event.text)
+            yield event
+
+    found = last(shown())
+    piece("\n")
+    if text != found.text:
+        say("after the check:", found.text)
+    return found
+
+
+def answer_lines(found: Answer, *, is_told: bool) -> Iterator[str]:
+    """The text, unless it was told already, then citations, what is not supported, and what was left out."""
+    if not is_told:
+        yield found.text
+    if found.choice is not None:
+        margin = "" if found.choice.margin is None else f", ahead by {found.choice.margin:.2f}"
+        yield f"  choice {found.choice.index + 1}{margin}"
+    yield from (f"  [{citation.number}] {place(citation.evidence)}" for citation in found.citations)
+    if found.uncited:
+        yield f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}"
+    for item in found.sentences:
+        if not item.is_supported and item.citations:
+            yield f"  not supported by what it cites ({item.reason}): {' '.join(item.text.split())}"
+    for item in found.dropped:
+        yield f"  taken out ({item.reason}): {' '.join(item.text.split())}"
+    if found.dropped_citations:
+        yield f"  left out: {found.dropped_citations} citations of evidence that there is not"
+    if found.left_out:
+        yield f"  no room in the context: {found.left_out} pieces of evidence"
+    if found.cut:
+        yield f"  cut in the context: {found.cut} pieces of evidence"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("answer")(answer)

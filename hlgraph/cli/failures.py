@@ -1,0 +1,203 @@
+"""hlgraph failures: the chunks that a chat model could not extract."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.output import print_json, say, usage_tree
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.extract.quarantine import Quarantined
+    from hlgraph.failures import Mending
+
+app = typer.Typer(
+    help="List, retry and mend what a chat model could not extract.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+Id = Annotated[str, typer.Argument(metavar="ID", help="The failure, or the first letters of its id (4 or more).")]
+
+
+@app.callback()
+def _failures(context: typer.Context) -> None:
+    show_help(context)
+
+
+@app.command("list")
+def list_failures(context: typer.Context, corpus: Corpus = None, json: Json = False) -> None:
+    """List the chunks whose replies could not be used, and why.
+
+    Their text is found by chunk, but has no statements. An ingest of the same sources tries each up to three times, then
+    reports it without a call.
+
+    \b
+    Examples:
+      hlgraph failures list
+      hlgraph failures list --corpus news --json
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        found = graph.failures.find()
+    if json:
+        print_json({"failures": [_tree(item) for item in found]})
+        return
+    if not found:
+        say("no chunk failed")
+        return
+    for item in found:
+        say(
+            f"{item.id}  chunk {item.chunk.position} of {item.chunk.uri}",
+            f"    {item.at or '-'}  {item.model}  {item.call or '-'}  tried {item.tries} times  {_short(item.reason)}",
+        )
+    say(f"{len(found)} chunks failed; next: hlgraph failures show ID, or hlgraph failures retry --all")
+
+
+@app.command("show")
+def show(context: typer.Context, name: Id, corpus: Corpus = None, json: Json = False) -> None:
+    """Print the text of a failed chunk, the reason, and every raw reply.
+
+    \b
+    Examples:
+      hlgraph failures show 1f0c2a9b
+      hlgraph failures show 1f0c2a9b --json
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        (item,) = graph.failures.find([name])
+    if json:
+        more = {"title": item.chunk.title, "headings": list(item.chunk.headings), "extractor": item.extractor}
+        print_json({**_tree(item), **more, "text": item.chunk.text, "replies": list(item.replies)})
+        return
+    say(
+        f"{item.id}  chunk {item.chunk.position} of {item.chunk.uri}",
+        f"model: {item.model}, {item.call or 'call unknown'}, tried {item.tries} times, {item.at or 'time unknown'}",
+        f"reason: {item.reason}",
+    )
+    for number, reply in enumerate(item.replies, 1):
+        say(f"--- reply {number} of {len(item.replies)}", *reply.splitlines())
+    say("--- text", *item.chunk.text.splitlines())
+
+
+@app.command("retry")
+def retry(
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Failures, by id.", show_default=False)
+    ] = None,
+    corpus: Corpus = None,
+    all_: Annotated[bool, typer.Option("--all", help="All failures of the corpus.")] = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    json: Json = False,
+) -> None:
+    """Extract failed chunks again, by the chat model of the settings.
+
+    What succeeds is in the graph as if its ingest had succeeded, by whatever model; what fails again stays, with the new
+    reason, and the exit code is 1.
+
+    \b
+    Examples:
+      hlgraph failures retry 1f0c2a9b
+      hlgraph failures retry --all --max-usd 0.5
+    """
+    if all_ == bool(names):
+        raise InputError("say which failures to try again in one way: ids, or --all")
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        done = graph.failures.retry(names or None, budget=budget_of(max_tokens, max_usd))
+    _finish(done, is_json=json)
+
+
+@app.command("accept")
+def accept(
+    context: typer.Context,
+    name: Id,
+    corpus: Corpus = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The mended reply; - is standard input.", show_default=False)
+    ] = None,
+    drop: Annotated[bool, typer.Option("--drop", help="Take the chunk as one without statements, on purpose.")] = False,
+    json: Json = False,
+) -> None:
+    """Put a reply that you mended by hand into the graph, or say that a chunk is to have none.
+
+    The reply is {"propositions": [...]}, and "entities": [...] beside it where the model's own list will not do, in the form
+    of the prompts; it is held to the same rules as the model's.
+
+    \b
+    Examples:
+      hlgraph failures accept 1f0c2a9b --file reply.json
+      hlgraph failures accept 1f0c2a9b --drop
+    """
+    if drop == (file is not None):
+        raise InputError("say what to accept in one way: --file with the mended reply, or --drop")
+    reply = "" if file is None else _read(file)
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        done = graph.failures.drop(name) if drop else graph.failures.accept(name, reply)
+    _finish(done, is_json=json)
+
+
+def _read(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise InputError(f"{file}: the reply cannot be read ({reason}); name a file of JSON") from error
+
+
+def _finish(done: Mending, *, is_json: bool) -> None:
+    added = done.report.added
+    counts = {
+        "statements": added.get("statement", 0),
+        "facts": added.get("fact", 0),
+        "entities": added.get("entity", 0),
+    }
+    if is_json:
+        cost = {"usage": usage_tree(done.report.usage)} if done.report.usage else {}
+        lists = {"mended": done.mended, "failed": [_tree(item) for item in done.failed]}
+        waiting = [item.id for item in done.waiting]
+        print_json({**lists, "waiting": waiting, "left_out": list(done.left_out), "added": counts, **cost})
+    else:
+        say(f"{len(done.mended)} mended, {len(done.failed)} failed again")
+        say("added: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+        say(*(f"failed: {item.id}  {item.chunk.uri}: {_short(item.reason)}" for item in done.failed))
+        if done.waiting:
+            say(f"{len(done.waiting)} are not in the graph, since their ingest was killed; the next one tries them")
+        if done.left_out:
+            say(f"left out, as no list and no sentence has them: {', '.join(done.left_out)}")
+        if done.report.usage:
+            usage = done.report.usage
+            say(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
+    if done.failed:
+        raise typer.Exit(1)
+
+
+def _short(reason: str, most: int = 200) -> str:
+    text = " ".join(reason.split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _tree(item: Quarantined) -> dict[str, object]:
+    chunk = item.chunk
+    return {
+        "id": item.id,
+        "uri": chunk.uri,
+        "position": chunk.position,
+        "model": item.model,
+        "call": item.call or None,
+        "reason": item.reason,
+        "tries": item.tries,
+        "at": item.at or None,
+    }
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app, name="failures")

@@ -1,0 +1,153 @@
+"""hlgraph quality: how well the statements stand for the text that they were taken from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.output import print_json, say, usage_tree
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+
+if TYPE_CHECKING:
+    from hlgraph.quality import Coverage, Faithfulness, Offender, SourceCoverage
+
+app = typer.Typer(
+    help="Measure how well the statements stand for the text.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+_SHOWN = 20
+
+
+@app.callback()
+def _quality(context: typer.Context) -> None:
+    show_help(context)
+
+
+@app.command("coverage")
+def coverage(
+    context: typer.Context,
+    corpus: Corpus = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URI", help="This source alone, by uri or path; may be repeated.", show_default=False),
+    ] = None,
+    share: Annotated[float, typer.Option(metavar="X", help="The share of words from which it is covered.")] = 0.5,
+    show: Annotated[bool, typer.Option("--show", help="Print the sentences that are not covered.")] = False,
+    json: Json = False,
+) -> None:
+    """Say which share of the sentences of each source its statements stand for, the least covered sources first.
+
+    A sentence is covered when half of its words (without function words) stand in the statements that were made from it, or
+    three quarters in another one of its chunk, or all in one of its source.
+
+    \b
+    Examples:
+      hlgraph quality coverage
+      hlgraph quality coverage --source docs/plan.md --show
+      hlgraph quality coverage --json
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        found = graph.quality.coverage(source or (), share=share)
+    if json:
+        totals = {"sentences": found.sentences, "covered": found.covered, "share": found.share}
+        sources = [_coverage_tree(item, is_shown=show) for item in found.sources]
+        print_json({**totals, "threshold": found.threshold, "sources": sources})
+    else:
+        _say_coverage(found, is_shown=show, is_chosen=bool(source))
+
+
+@app.command("faithfulness")
+def faithfulness(
+    context: typer.Context,
+    corpus: Corpus = None,
+    sample: Annotated[int, typer.Option(metavar="N", help="Statements in the sample.")] = 200,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same sample.")] = 0,
+    by: Annotated[
+        str, typer.Option(metavar="JUDGE", help="model (the chat model), words, or auto: the model where there is one.")
+    ] = "auto",
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    json: Json = False,
+) -> None:
+    """Say which share of a random sample of statements says what its chunk says, with a 95 % interval, and name the others.
+
+    words looks for numbers, names and words that the chunk, its title and its headings lack, and for turned denials: it
+    finds what to look at, and is no judge of meaning. The calls of the model stand in the ledger.
+
+    \b
+    Examples:
+      hlgraph quality faithfulness
+      hlgraph quality faithfulness --sample 1000 --by words --json
+      hlgraph quality faithfulness --by model --max-usd 0.5
+    """
+    state: State = context.obj
+    with state.open(corpus) as graph:
+        found = graph.quality.faithfulness(sample=sample, seed=seed, by=by, budget=budget_of(max_tokens, max_usd))
+    if json:
+        print_json(_faithfulness_tree(found))
+    else:
+        _say_faithfulness(found)
+
+
+def _coverage_tree(item: SourceCoverage, *, is_shown: bool) -> dict[str, object]:
+    counts = {"sentences": item.sentences, "covered": item.covered, "share": item.share}
+    tree = {"uri": item.uri, "title": item.title, **counts, "failed_chunks": item.failed_chunks}
+    if is_shown:
+        names = ("text", "chunk_id", "start", "end", "share")
+        tree["uncovered"] = [{name: getattr(one, name) for name in names} for one in item.uncovered]
+    return tree
+
+
+def _say_coverage(found: Coverage, *, is_shown: bool, is_chosen: bool) -> None:
+    say(f"{found.covered:,} of {found.sentences:,} sentences are covered ({100 * found.share:.1f} %)")
+    lacking = [item for item in found.sources if item.covered < item.sentences or item.failed_chunks]
+    named = found.sources if is_chosen else lacking if is_shown else lacking[:_SHOWN]
+    for item in named:
+        failed = f"; {item.failed_chunks} chunks were not extracted" if item.failed_chunks else ""
+        say(f"{100 * item.share:5.1f} %  {item.covered} of {item.sentences}  {item.uri}{failed}")
+        if is_shown:
+            say(*(f"    {one.start}-{one.end}: {' '.join(one.text.split())}" for one in item.uncovered))
+    if len(lacking) > len(named):
+        say(f"... and {len(lacking) - len(named)} more sources that lack something (--show or --json lists all)")
+
+
+def _offender_tree(item: Offender) -> dict[str, object]:
+    names = ("statement_id", "chunk_id", "uri", "text", "start", "end")
+    return {**{name: getattr(item, name) for name in names}, "reasons": list(item.reasons)}
+
+
+def _faithfulness_tree(found: Faithfulness) -> dict[str, object]:
+    return {
+        "by": found.by,
+        "seed": found.seed,
+        "statements": found.statements,
+        "sampled": found.sampled,
+        "accurate": found.accurate._asdict(),
+        "offenders": [_offender_tree(item) for item in found.offenders],
+        "unjudged": [_offender_tree(item) for item in found.unjudged],
+        **({"usage": usage_tree(found.usage)} if found.usage else {}),
+    }
+
+
+def _say_faithfulness(found: Faithfulness) -> None:
+    share, low, high = (100 * each for each in found.accurate)
+    say(
+        f"{found.sampled - len(found.offenders)} of {found.sampled} sampled statements are accurate: {share:.1f} % "
+        f"(95 %: {low:.1f} to {high:.1f}), by {found.by}; the corpus has {found.statements:,}"
+    )
+    for item in found.offenders:
+        say(f"{item.uri}, characters {item.start}-{item.end}: {' '.join(item.text.split())}")
+        say(*(f"    {' '.join(reason.split())}" for reason in item.reasons))
+    for item in found.unjudged:
+        say(f"not judged: {' '.join(item.text.split())} ({'; '.join(item.reasons)})")
+    if found.usage:
+        usage = found.usage
+        say(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app, name="quality")

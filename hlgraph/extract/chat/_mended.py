@@ -1,0 +1,70 @@
+"""A reply that a person mended: held to the same form as a model's, and turned into the same extraction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hlgraph.extract.chat._convert import to_extraction
+from hlgraph.extract.chat._messages import Messages, ask_entities, ask_propositions, prompt
+from hlgraph.extract.chat._schema import (
+    FoundEntities,
+    FoundEntity,
+    FoundPropositions,
+    MendedReply,
+    is_readable,
+    parse,
+)
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.records import Extraction
+
+
+class MendedCall(NamedTuple):
+    """A call, by the version of its prompt and its messages, with the reply that stands for it now."""
+
+    prompt: str
+    messages: Messages
+    reply: str
+
+
+class Mended(NamedTuple):
+    """What a mended reply says, the names that were left out of it, and the calls that it answers."""
+
+    extraction: Extraction
+    left_out: tuple[str, ...]
+    calls: tuple[MendedCall, MendedCall]
+
+
+def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str]) -> Mended:
+    """The extraction that a mended reply says of a chunk.
+
+    The entities are those of the reply; else those of the last of the model's own ``replies`` that lists any; else the names
+    that the propositions list.
+
+    Raises ReplyError for a reply that has another form.
+    """
+    found = parse(reply, MendedReply)
+    entities = _entities(found, replies)
+    extraction, left_out = to_extraction(chunk, entities, found.propositions)
+    first = MendedCall(prompt("entities").version, ask_entities(chunk), _text(FoundEntities(entities=list(entities))))
+    second = MendedCall(
+        prompt("propositions").version,
+        ask_propositions(chunk, entities),
+        _text(FoundPropositions(propositions=found.propositions)),
+    )
+    return Mended(extraction, left_out, (first, second))
+
+
+def _entities(found: MendedReply, replies: Sequence[str]) -> Sequence[FoundEntity]:
+    if found.entities is not None:
+        return found.entities
+    own = next((text for text in reversed(replies) if is_readable(text, FoundEntities)), None)
+    if own is not None:
+        return parse(own, FoundEntities).entities
+    names = dict.fromkeys(name for item in found.propositions for name in item.entities)
+    return [FoundEntity(name=name) for name in names]
+
+
+def _text(form: FoundEntities | FoundPropositions) -> str:
+    return json.dumps(form.model_dump(), ensure_ascii=False)

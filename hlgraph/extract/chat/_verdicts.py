@@ -1,0 +1,113 @@
+"""Statements judged by a chat model against the text that they were taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hlgraph.errors import ModelAnswerError
+from hlgraph.extract.chat._messages import Messages, ask_again, context, prompt
+from hlgraph.extract.chat._schema import FoundVerdicts, ReplyError, parse, schema
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import checksum
+from hlgraph.models.executor import Asking, Executor
+from hlgraph.models.ledger import Purpose
+from hlgraph.models.prompts import delimited
+from hlgraph.models.seams import Completion
+from hlgraph.models.usage import Usage
+
+
+class Verdict(NamedTuple):
+    """Whether a statement says what its text says, and why not."""
+
+    is_accurate: bool
+    reason: str = ""
+
+
+def ask_verdicts(chunk: ChunkInput, statements: Sequence[str]) -> Messages:
+    """The call about some statements of one chunk, numbered from 1."""
+    chosen = prompt("verdicts")
+    listed = "\n".join(f"[{number}]\n{delimited('statement', text)}" for number, text in enumerate(statements, 1))
+    values = {"context": context(chunk), "text": delimited("text", chunk.text), "statements": listed}
+    return Messages(chosen.system, chosen.filled(values))
+
+
+def read_verdicts(reply: str, count: int) -> list[Verdict]:
+    """The verdicts of a reply in the order of the statements.
+
+    Raises ReplyError for another form, and where a number is missing, comes twice, or belongs to no statement.
+    """
+    found = parse(reply, FoundVerdicts).verdicts
+    if sorted(item.number for item in found) != list(range(1, count + 1)):
+        raise ReplyError(f"there must be one verdict for each of the numbers from 1 to {count}")
+    ordered = sorted(found, key=lambda item: item.number)
+    return [Verdict(item.is_accurate, "" if item.is_accurate else " ".join(item.reason.split())) for item in ordered]
+
+
+class ChatJudge:
+    """Judges statements by a chat model: one call for the statements of a chunk, a second one when its reply has no form.
+
+    Parameters
+    ----------
+    model : brings the ledger, the kept replies and the budget
+    max_tokens : of one reply
+
+    References
+    ----------
+    HLG, appendix A: a statement is accurate if it preserves the intended meaning of the original chunk without introducing
+    errors such as hallucinations.
+    """
+
+    def __init__(self, model: Executor, *, max_tokens: int) -> None:
+        self._model = model
+        self._max_tokens = max_tokens
+        self.usage = Usage()
+
+    @property
+    def fingerprint(self) -> str:
+        """Prompt and model."""
+        return f"{prompt('verdicts').version}+{self._model.fingerprint}"
+
+    def judge(self, groups: Sequence[tuple[ChunkInput, Sequence[str]]]) -> list[list[Verdict] | str]:
+        """The verdicts on the statements of each chunk; a text instead where there are none, which says why.
+
+        Raises ModelUnavailableError, ModelAccessError or BudgetError when no call gets through.
+        """
+        return self._model.run(self._judge, groups)
+
+    def _judge(self, group: tuple[ChunkInput, Sequence[str]]) -> list[Verdict] | str:
+        chunk, statements = group
+        messages = ask_verdicts(chunk, statements)
+        try:
+            first = self._complete("verdicts", messages, group)
+            try:
+                return read_verdicts(first.text, len(statements))
+            except ReplyError as error:
+                again = ask_again(messages, first.text, reason=str(error))
+            second = self._complete("repair", again, group)
+            found = read_verdicts(second.text, len(statements))
+        except (ReplyError, ModelAnswerError) as error:
+            return str(error)
+        # Asked the first time again, nobody should pay for the way there again.
+        self._asking("verdicts", group).settle(*messages, max_tokens=self._max_tokens, completion=second)
+        return found
+
+    def _complete(self, name: str, messages: Messages, group: tuple[ChunkInput, Sequence[str]]) -> Completion:
+        completion = self._asking(name, group).complete(messages.system, messages.user, max_tokens=self._max_tokens)
+        self.usage.add(completion)
+        return completion
+
+    def _asking(self, name: str, group: tuple[ChunkInput, Sequence[str]]) -> Asking:
+        chunk, statements = group
+        purpose = Purpose(stage="quality", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt(name).version)
+        return self._model.about(
+            purpose, accept=lambda text: _is_read(text, len(statements)), form=schema(FoundVerdicts)
+        )
+
+
+def _is_read(reply: str, count: int) -> bool:
+    try:
+        read_verdicts(reply, count)
+    except ReplyError:
+        return False
+    return True

@@ -1,0 +1,98 @@
+"""What speaks against a statement by its words alone: rules one by one, and how much of what is changed is seen."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import hlgraph
+from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.quality.words import SourceText
+
+SAMPLES = Path(hlgraph.__file__).parent / "samples"
+TEXT = SourceText(
+    "She designed the Aldane Bridge, which opened in 1931 and cost 3.5 million crowns. The U.S. lent a third of it. "
+    "It was not painted, but the lamps were. Only the toll house, no. 5, did not burn in the flood.\n\n"
+    "# What was not read\n\nThe letter lay there. Chicago Cubs fans paid 5 percent.",
+    ("Mara Quill", "Cost (in millions)"),
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Mara Quill designed the Aldane Bridge.",
+        "The Aldane Bridge opened in 1931.",
+        "The designer of the Aldane Bridge was Mara Quill.",
+        "The Aldane Bridge cost 3,500,000 crowns.",
+        "The bridge cost 3.5 million crowns.",
+        "Fans of the Chicago Cubs paid 5%.",
+        "The U.S. lent a third of it.",
+        "The bridge was not painted.",
+        "The toll house did not burn.",
+        "Mara Quill, What was not read: The letter lay there.",
+        "She designed not only the bridge.",
+        "",
+    ],
+)
+def test_what_the_text_says_in_other_words_is_accurate(statement: str) -> None:
+    assert TEXT.faults(statement) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("The Aldane Bridge opened in 1913.", "number: 1913"),
+        ("The Aldane Bridge cost 35 crowns.", "number: 35"),
+        ("The Aldane Bridge opened with twelve lamps.", "number: 12"),
+        ("Ivo Brandt designed the Aldane Bridge.", "name: Ivo"),
+        ("She designed the Halfmoon Bridge.", "name: Halfmoon"),
+        ("The bridge was praised by critics across several countries.", "words: across, "),
+        ("She did not design the Aldane Bridge.", "negation: She designed the Aldane Bridge"),
+        ("It was painted.", "negation: It was not painted"),
+        ("The toll house did burn in the flood.", "negation: Only the toll house"),
+    ],
+)
+def test_what_it_does_not_say_is_seen(statement: str, fault: str) -> None:
+    assert [item for item in TEXT.faults(statement) if item.startswith(fault)], TEXT.faults(statement)
+
+
+def _samples() -> list[tuple[SourceText, str]]:
+    """Every sentence of the sample documents, with its text: what the rules propose is accurate by construction."""
+    found = []
+    for path in sorted(SAMPLES.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        title = text.partition("\n")[0].lstrip("# ")
+        (extraction,) = LocalExtractor().extract([ChunkInput(text, title)])
+        held = SourceText(text, (title,))
+        found += [(held, item.text) for item in extraction.propositions]
+    return found
+
+
+def test_nothing_speaks_against_the_sentences_themselves() -> None:
+    offenders = [(statement, faults) for text, statement in _samples() if (faults := text.faults(statement))]
+    assert offenders == []
+
+
+def test_most_of_what_is_changed_is_seen() -> None:
+    chance = random.Random(0)
+    seen: dict[str, list[bool]] = {"number": [], "name": [], "not": []}
+    for text, statement in _samples():
+        for kind, changed in (
+            (
+                "number",
+                re.sub(r"\b\d{2,}\b", lambda at: str(int(at[0]) + chance.choice((1, 7, 30))), statement, count=1),
+            ),
+            ("name", re.sub(r"(?<=[a-z] )[A-Z][a-z]+ [A-Z][a-z]+", "Odile Farrow", statement, count=1)),
+            ("not", re.sub(r"(: .*?)\b(was|were|is|has|had)\b(?! not)", r"\1\2 not", statement, count=1)),
+        ):
+            if changed != statement and not (kind == "not" and re.search(r"\b(no|not|never|nothing)\b", statement)):
+                seen[kind].append(bool(text.faults(changed)))
+    shares = {kind: sum(found) / len(found) for kind, found in seen.items()}
+    assert min(len(found) for found in seen.values()) > 50
+    assert shares["number"] > 0.85
+    assert shares["name"] > 0.95
+    assert shares["not"] > 0.9
