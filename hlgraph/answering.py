@@ -60,9 +60,9 @@ class Answering(ABC):
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
 
         ``mode``: ``short`` (default) answers from the best ``k`` pieces of evidence (default 20); ``report`` brings together
-        what many pieces say (default 200), community by community with the strategy ``global``. Options as for
-        :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular`` beside the
-        evidence. ``budget`` is for the calls of the search and of the answer together.
+        what many pieces say (default 200), community by community with the strategy ``global``, which ``auto`` then picks.
+        Options as for :meth:`search`, whose ``mode`` is ``search_mode`` here; the chat model reads the labels of ``tabular``
+        beside the evidence. ``budget`` is for the calls of the search and of the answer together.
 
         ``context_tokens``: of the evidence that the model reads in one call (default 8,000). ``unsupported``: sentences that
         their evidence does not support are named (``flag``, default) or taken out (``drop``); ``verify``: that is found by
@@ -108,8 +108,10 @@ class Answering(ABC):
         from hlgraph.answer.events import answering, check_has_chat
         from hlgraph.answer.request import search_options
         from hlgraph.retrieve import SearchRequest
+        from hlgraph.retrieve.auto import for_report
 
         request = asked.request
+        strategy = for_report(asked.strategy) if request.mode == "report" else asked.strategy
         by, rest = search_options(asked.options)
         count = request.evidence_count
         first = SearchRequest(request.question, self.corpus, count, "statement", by, asked.where, **rest)
@@ -117,7 +119,7 @@ class Answering(ABC):
         check_has_chat(request, calls)
 
         def find(text: str) -> SearchResult:
-            return self._search(replace(first, question=text), asked.strategy, calls)
+            return self._search(replace(first, question=text), strategy, calls)
 
         max_tokens = self.settings.models.max_tokens
         return answering(request, find=find, chat=calls, max_tokens=max_tokens, is_streamed=is_streamed)

@@ -19,7 +19,7 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: chunk, chunk_rerank, chunk_entity, diameter, fused, global, hierarchy, local, path, statement, "
+        help="One of: auto, chunk, chunk_rerank, chunk_entity, diameter, fused, global, hierarchy, local, path, statement, "
         "statement_graph, topic, topic_graph.",
     ),
 ]

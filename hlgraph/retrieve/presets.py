@@ -11,8 +11,9 @@ from hlgraph.retrieve.overview import GlobalRetriever
 from hlgraph.retrieve.path import TUNED_PATH
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever_named
+from hlgraph.retrieve.statement import StatementRetriever
 from hlgraph.retrieve.statement_graph import StatementGraphRetriever
-from hlgraph.retrieve.strategies import StatementRetriever, TopicRetriever
+from hlgraph.retrieve.strategies import TopicRetriever
 from hlgraph.retrieve.subqueries import NameSplitter
 from hlgraph.retrieve.topic_graph import TUNED_TOPIC_GRAPH
 

@@ -37,7 +37,7 @@ class SearchRequest:
     where : filter over the metadata of sources; it holds on every hop
     diversity : evidence that says the same as better evidence goes, and other evidence takes its place: a TF-IDF cosine
         above 1 - diversity (0 to 1; 0 keeps all). None (default): 0.005 for ``statement``, ``statement_graph`` and
-        ``topic_graph``, 0 for the others (HLG 4.3.1)
+        ``topic_graph``, 0 for the others (HLG 4.3.1); for ``auto`` that of the strategy that it picks
     tabular : statements with numbers get the labels of the tables that they are from (default False; HLG 4.3.2)
     explain : note down seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
     """

@@ -16,6 +16,8 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.session import Session
 
 Why = dict[str, dict[str, float | str]]
+FOLDED = 5
+"""So many statements are ranked for each chunk that is wanted: several are often of one chunk."""
 
 
 class Ranked(NamedTuple):

@@ -21,14 +21,13 @@ from hlgraph.retrieve.explain import costs, explained
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever, Why
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
-_WIDER = 5
 P = ParamSpec("P")
 
 
@@ -85,12 +84,11 @@ def search(
     asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
     is_folded = unit == "chunk" and retriever.unit == "statement"
-    wanted = request.k * _WIDER if is_folded else request.k
-    tau = tau_of(session, name)
+    wanted = request.k * FOLDED if is_folded else request.k
     while True:
         session.forget_notes()
         ranked = retriever.rank(session, wanted)
-        evidence = _evidence(session, ranked, unit, tau=tau)
+        evidence = _evidence(session, ranked, unit, tau=tau_of(session, session.route or name))
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
         if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break

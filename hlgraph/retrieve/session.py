@@ -57,6 +57,7 @@ class Session:
         self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
         self.subqueries: tuple[str, ...] = ()  # likewise
+        self.route = ""  # the strategy that a router chose: likewise
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
@@ -283,6 +284,7 @@ class Session:
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
         other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, ()
+        other.route = ""
         try:
             yield other
         finally:

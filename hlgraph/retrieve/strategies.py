@@ -10,6 +10,7 @@ import numpy as np
 
 from hlgraph.algorithms.topk import top_k
 from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.auto import AutoRetriever
 from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.explain_notes import Hop
 from hlgraph.retrieve.fused import FusedRetriever
@@ -20,6 +21,7 @@ from hlgraph.retrieve.path import PathRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.statement import StatementRetriever
 from hlgraph.retrieve.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.topic_graph import TopicGraphRetriever
 from hlgraph.stores.protocols import PullShape
@@ -111,26 +113,6 @@ class ChunkEntityRetriever:
 
 
 @dataclass(frozen=True, slots=True)
-class StatementRetriever:
-    """Search over statements, then a reranker (HLG SRAG: 100; without the reranker ToPG's Naive mode)."""
-
-    unit: ClassVar[Unit] = "statement"
-    candidates: int = 100
-    has_rerank: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        check_counts(self)
-
-    def rank(self, session: Session, k: int) -> Ranked:
-        """See :class:`Retriever`."""
-        hits = session.seeds(Kind.STATEMENT, max(self.candidates, k))
-        if not self.has_rerank:
-            return as_searched(Kind.STATEMENT, hits, session=session)
-        return rerank(session, Kind.STATEMENT, ids=[hit.id for hit in hits])
-
-
-@dataclass(frozen=True, slots=True)
 class TopicRetriever:
     """Topics, all their statements, then a reranker (HLG TRAG: 50 topics).
 
@@ -165,6 +147,7 @@ class TopicRetriever:
 
 
 STRATEGIES: Mapping[str, type[Retriever]] = {
+    "auto": AutoRetriever,
     "chunk": ChunkRetriever,
     "chunk_entity": ChunkEntityRetriever,
     "chunk_rerank": ChunkRerankRetriever,

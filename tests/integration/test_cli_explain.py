@@ -84,6 +84,21 @@ def test_the_explanation_has_every_part() -> None:
     assert not any(re.search(r"\d\.\d{5,}, -?\d\.\d{5,}", line) for line in queries)
 
 
+def test_the_router_says_what_it_chose_and_why() -> None:
+    text = call("search", QUESTION, "--strategy", "auto", "--explain").out
+    (line,) = [item for item in _section(text, "steps") if item.startswith("  choose: ")]
+    assert "(strategy=fused, because=it names one thing by way of another ('at which')," in line
+    question = "When did the Candlemas Flood begin?"
+    told = json.loads(call("search", question, "--strategy", "auto", "--explain", "--json").out)["explain"]
+    (step,) = [item for item in told["steps"] if item["name"] == "choose"]
+    said = step["details"]
+    assert (said["chain"], said["comparison"], said["broad"], said["names"]) == ("no", "no", "no", 1)
+    assert (said["one_source_at_least"], said["covered_at_least"]) == (0.4, 0.95)
+    is_one = said["one_source"] >= 0.4 and said["covered"] >= 0.95
+    assert said["strategy"] == ("statement" if is_one else "fused")
+    assert {item["part"] for item in told["seeds"]} >= {"first search"}
+
+
 def test_the_picture_is_written_and_named_beside_the_result(tmp_path: Path) -> None:
     file = tmp_path / "picture.html"
     done = call("search", QUESTION, "--picture", file)

@@ -41,6 +41,7 @@ from hlgraph.records import (
     Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.auto import AutoRetriever
 from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
@@ -124,6 +125,9 @@ _COMPLETE = ("chunk", "chunk_entity", "chunk_rerank", "statement", "topic")
 _VARIANTS = (
     DiameterRetriever(search="post_filter", distance=Distance.GRAPH, max_diameter=3),
     DiameterRetriever(entities=2, entries=1, candidates=3, linked=1, splitter=NameSplitter()),
+    # The two ways that the names of the question keep the router from.
+    AutoRetriever(names=9, one_source=0, covered=0),
+    AutoRetriever(is_report=True),
 )
 
 # Which summaries there are depends on the whole corpus: test_hierarchy_properties.py says what a filter hides of them.

@@ -1,10 +1,12 @@
-"""AsyncHLGraph is HLGraph, awaited: the same methods, the same results, and the loop goes on meanwhile."""
+"""AsyncHLGraph is HLGraph, awaited: the same results and errors, and the loop goes on meanwhile.
+
+That it has the same methods: test_async_surface.py.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -16,16 +18,14 @@ from numpy.typing import NDArray
 
 import hlgraph
 from hlgraph import AsyncHLGraph, HLGraph
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import InputError, StoreLockedError, UnknownNameError
 from hlgraph.models import choose
 from hlgraph.models.choose import ChosenModels
-from hlgraph.records import Document
+from hlgraph.records import Document, Kind
 from hlgraph.settings import ModelSettings
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
-# What has no waiting in it, or no meaning here: a property, and what wraps the stores of measurements.
-_OTHERS = {"in_corpus", "watched"}
 _DOCUMENTS = [
     Document("a", "Mara Quill designed the Aldane Bridge in 1931."),
     Document("b", "Ivo Brandt was born in Tessing."),
@@ -62,15 +62,6 @@ def graph(tmp_path: Path) -> Iterator[HLGraph]:
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(32)) as opened:
         opened.ingest(_DOCUMENTS)
         yield opened
-
-
-def test_every_method_is_there_with_its_own_signature_and_documentation() -> None:
-    public = {name for name, _ in inspect.getmembers(HLGraph, inspect.isfunction) if not name.startswith("_")}
-    for name in sorted(public - _OTHERS):
-        theirs, ours = getattr(HLGraph, name), getattr(AsyncHLGraph, name)
-        assert inspect.iscoroutinefunction(ours) or inspect.isasyncgenfunction(ours), name
-        assert inspect.signature(ours) == inspect.signature(theirs)
-        assert ours.__doc__ == theirs.__doc__
 
 
 async def test_results_are_those_of_the_graph(graph: HLGraph) -> None:
@@ -116,6 +107,103 @@ async def test_no_more_calls_than_allowed_are_under_way(tmp_path: Path) -> None:
         graph = AsyncHLGraph(opened, concurrency=1)
         results = await asyncio.gather(graph.search("Who?"), graph.search("Where?"), return_exceptions=True)
         assert [type(item) for item in results] == [threading.BrokenBarrierError] * 2  # nobody met anybody
+
+
+async def test_many_calls_of_all_kinds_at_once_give_what_they_give_alone(graph: HLGraph) -> None:
+    found = AsyncHLGraph(graph, concurrency=4)
+    questions = [f"Who designed the Aldane Bridge, {at}?" for at in range(20)]
+    alone = [graph.search(question).evidence for question in questions]
+    results = await asyncio.gather(
+        *(found.search(question) for question in questions),
+        *(found.stats() for _ in range(5)),
+        *(found.communities.find() for _ in range(5)),
+        *(found.hierarchy.find() for _ in range(5)),
+        *(found.in_corpus("other").search("Who?") for _ in range(5)),
+        return_exceptions=True,
+    )
+    assert [item.evidence for item in results[:20]] == alone  # type: ignore[union-attr]
+    assert results[20:25] == [graph.stats()] * 5
+    assert results[25:35] == [graph.communities.find()] * 5 + [graph.hierarchy.find()] * 5
+    assert [type(item) for item in results[35:]] == [UnknownNameError] * 5
+
+
+async def test_what_is_an_attribute_is_awaited_too(graph: HLGraph) -> None:
+    found = AsyncHLGraph(graph)
+    built = await found.communities.build()
+    assert (await found.communities.find(k=1)).communities == graph.communities.find(k=1).communities
+    assert built.run == graph.communities.find().run
+    with pytest.raises(InputError, match="level is -1"):
+        await found.hierarchy.find(level=-1)
+    with pytest.raises(UnknownNameError, match="'other'"):
+        await found.in_corpus("other").communities.find()
+
+
+async def test_another_corpus_shares_the_threads(tmp_path: Path) -> None:
+    """Each of two searches would wait for the other one, and there is one thread."""
+    meeting = _Meeting(2)
+    meeting.barrier = threading.Barrier(2, timeout=1)
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=meeting) as opened:
+        for name in ("one", "two"):
+            opened.in_corpus(name).ingest(_DOCUMENTS)
+        meeting.is_open = False
+        graph = AsyncHLGraph(opened, concurrency=1)
+        calls = [graph.in_corpus(name).search("Who?") for name in ("one", "two")]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(item) for item in results] == [threading.BrokenBarrierError] * 2
+
+
+async def test_a_call_that_is_cancelled_goes_on_and_the_graph_is_whole(tmp_path: Path) -> None:
+    meeting = _Meeting(2)
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=meeting) as opened:
+        graph = AsyncHLGraph(opened)
+        call = asyncio.create_task(graph.ingest(_DOCUMENTS))
+        meeting.is_open = False
+        while not meeting.barrier.n_waiting:  # the ingest is at its vectors
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        meeting.is_open = True
+        await asyncio.to_thread(meeting.barrier.wait)  # now it can go on, and nobody waits for it
+        while True:
+            with contextlib.suppress(StoreLockedError):
+                assert (await graph.ingest(_DOCUMENTS)).sources_unchanged == 2
+                break
+            await asyncio.sleep(0.01)
+        assert all(item.is_fine for item in await graph.check())
+
+
+async def test_a_call_that_is_cancelled_before_its_turn_is_not_made(tmp_path: Path) -> None:
+    meeting = _Meeting(2)
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=meeting) as opened:
+        graph = AsyncHLGraph(opened, concurrency=1)
+        opened.ingest(_DOCUMENTS)
+        meeting.is_open = False
+        first = asyncio.create_task(graph.search("Who?"))
+        second = asyncio.create_task(graph.delete(is_all=True))
+        while not meeting.barrier.n_waiting:
+            await asyncio.sleep(0.01)
+        second.cancel()
+        meeting.is_open = True
+        await asyncio.to_thread(meeting.barrier.wait)
+        assert (await first).evidence
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        assert (await graph.stats())[0].records[Kind.SOURCE] == 2
+
+
+def test_one_graph_serves_one_loop_after_another(graph: HLGraph) -> None:
+    found = AsyncHLGraph(graph, concurrency=1)
+
+    async def ask() -> int:
+        return sum(len(item.evidence) for item in await asyncio.gather(found.search("Who?"), found.search("Where?")))
+
+    assert asyncio.run(ask()) == asyncio.run(ask()) > 0
+
+
+def test_no_call_at_a_time(graph: HLGraph) -> None:
+    with pytest.raises(InputError, match="concurrency is 0; it must be at least 1"):
+        AsyncHLGraph(graph, concurrency=0)
 
 
 async def test_what_many_ask_for_first_at_once_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

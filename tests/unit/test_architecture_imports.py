@@ -48,7 +48,7 @@ LAYERS = (
     ("tiers",),
     ("answering",),
     ("client",),
-    ("aio",),
+    ("awaited", "_async_surface", "aio"),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
 )
 STAGES = tuple(

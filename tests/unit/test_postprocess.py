@@ -143,7 +143,8 @@ def test_zero_keeps_all(stores: Stores, unit: Unit) -> None:
 def test_the_default_is_that_of_the_strategy(stores: Stores, strategy: str) -> None:
     result = _ask(stores, strategy, k=20)
     taus = {step.details["tau"] for step in result.explain.steps if step.name == "diversity"}
-    assert taus == ({DIVERSITY[strategy]} if strategy in DIVERSITY else set())
+    chosen = next((step.details["strategy"] for step in result.explain.steps if step.name == "choose"), strategy)
+    assert taus == ({DIVERSITY[str(chosen)]} if chosen in DIVERSITY else set())
 
 
 @pytest.mark.parametrize("unit", ["statement", "chunk"])
