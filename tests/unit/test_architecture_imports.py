@@ -36,7 +36,7 @@ LAYERS = (
     ("answer",),
     ("pipeline",),
     ("reconcile",),
-    ("analyst", "communities", "hierarchy"),
+    ("analyst", "communities", "hierarchy", "merges"),
     ("planning",),
     ("batches",),
     ("spending",),
@@ -55,6 +55,7 @@ PROTOCOLS = {
     "hlgraph.stores.protocols",
     "hlgraph.stores.ranking",
     "hlgraph.stores.derived",
+    "hlgraph.stores.merges",
     "hlgraph.stores.clustering",
 }
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")
