@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.answer.request import AnswerMode, AnswerOptions
     from hlgraph.communities import CommunityTier
     from hlgraph.hierarchy import HierarchyTier
+    from hlgraph.merges import MergeTier
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
@@ -288,6 +289,13 @@ class HLGraph:
         from hlgraph.hierarchy import HierarchyTier
 
         return HierarchyTier(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
+
+    @property
+    def merges(self) -> MergeTier:
+        """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
+        from hlgraph.merges import MergeTier
+
+        return MergeTier(self.corpus, self._opened.stores, chat=self._executor)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

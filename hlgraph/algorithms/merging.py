@@ -112,7 +112,10 @@ def settle(pairs: Sequence[Pair], *, same: Iterable[Pair] = (), apart: Iterable[
         if one == other:
             known.append((a, b))
             continue
-        hit = min((item for item in foes.get(one, ()) if {groups.root(name) for name in item[1]} == {one, other}), default=None)
+        hit = min(
+            (item for item in foes.get(one, ()) if {groups.root(name) for name in item[1]} == {one, other}),
+            default=None,
+        )
         if hit is not None:
             conflicts.append(Conflict((a, b), hit[1]))
             continue

@@ -35,7 +35,7 @@ def merges(stores: Stores) -> MergeStore:
 
 def decision(alias: str, canonical: str, verdict: Verdict = Verdict.SAME, *, corpus: str = CORPUS) -> Decision:
     """A decision of a person about two entities, by their names."""
-    pair = (ids.entity_id(corpus, name) for name in (alias, canonical))
+    pair = ids.entity_id(corpus, alias), ids.entity_id(corpus, canonical)
     return Decision(corpus, *pair, verdict, Decider.PERSON, "Ada", "by hand", 0.75, "2026-01-02T03:04:05+00:00")
 
 
@@ -195,7 +195,9 @@ class MergeStoreContract:
     def test_deleting_everything_leaves_no_decision(self, stores: Stores) -> None:
         fill(stores)
         save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Tessing", "Orne", Verdict.OPEN))
-        remove(stores, *(item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)))
+        remove(
+            stores, *(item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source))
+        )
         assert merges(stores).decisions(CORPUS) == ()
         assert not any(snapshot(stores, CORPUS).values())
         assert not any(stores.graph.stats(CORPUS)[0].relationships.values())
@@ -209,7 +211,9 @@ class MergeStoreContract:
         for shape in ProjectionShape:
             query = RankQuery(shape, {_id("Aldane Bridge"): 1.0}, k=100, tolerance=1e-8)
             found = {hit.id: hit.score for hit in stores.ranker.rank(query, scope=Scope(CORPUS))}
-            expected = {hit.id: hit.score for hit in PulledRanker(stores.graph, hops=20).rank(query, scope=Scope(CORPUS))}
+            expected = {
+                hit.id: hit.score for hit in PulledRanker(stores.graph, hops=20).rank(query, scope=Scope(CORPUS))
+            }
             assert found.keys() == expected.keys()
             np.testing.assert_allclose([found[key] for key in expected], list(expected.values()), atol=1e-6)
         drop(stores, decision("Aldane Bridge", "Ivo Brandt"))

@@ -88,7 +88,7 @@ HOME_OF_EXTRA = {
     "graphdatascience": ("hlgraph.integrations.gds",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
-    "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),
+    "pydantic": ("hlgraph.extract.chat", "hlgraph.resolve.judge", "hlgraph.integrations.langchain"),
     "py2neo": ("hlgraph.integrations.py2neo",),
     "pytest": ("hlgraph.testing",),
 }

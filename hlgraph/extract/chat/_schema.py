@@ -87,7 +87,7 @@ class FoundPropositions(_Part):
     propositions: list[FoundProposition]
 
 
-Reply = TypeVar("Reply", FoundEntities, FoundPropositions)
+Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def parse(reply: str, form: type[Reply]) -> Reply:

@@ -69,9 +69,7 @@ class EmbeddedMergeStore:
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See the protocol."""
         with self._database.transaction() as connection:
-            gone = [
-                connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions
-            ]
+            gone = [connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions]
             _raise_version(connection, corpus, any(gone))
 
 
