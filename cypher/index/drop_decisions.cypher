@@ -2,6 +2,9 @@
 // params: rows
 // columns: -
 UNWIND $rows AS row
-MATCH (a:Entity {id: row.a})-[r:SAME_AS|JUDGED]-(b:Entity)
-WHERE b.id = row.b
-DELETE r
+MATCH (a:Entity {id: row.a})
+CALL (a, row) {
+  MATCH (a)-[r:SAME_AS|JUDGED]-(b)
+  WHERE b.id = row.b
+  DELETE r
+}

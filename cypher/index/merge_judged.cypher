@@ -6,10 +6,10 @@ MATCH (a:Entity {id: row.a})
 WHERE a.corpus = $corpus
 CALL (row) {
   MATCH (b:Entity {id: row.b})
+  WHERE b.corpus = $corpus
   RETURN b
 }
-WITH a, b, row
-WHERE b.corpus = $corpus
 MERGE (a)-[r:JUDGED]->(b)
-SET r += row.properties
-RETURN r.id AS id
+SET r.id = row.id, r.corpus = $corpus, r.verdict = row.verdict, r.by = row.by, r.made_by = row.made_by, r.why = row.why,
+  r.score = row.score, r.at = row.at
+RETURN row.id AS id

@@ -30,6 +30,7 @@ from hlgraph.cli import (
     journal,
     ledger,
     manage,
+    merges,
     models,
     plan,
     reconcile,
@@ -111,7 +112,7 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, communities, hierarchy, manage, reconcile, journal, plan, extract, ledger),
+    *(ingest, search, communities, hierarchy, merges, manage, reconcile, journal, plan, extract, ledger),
     *(models, evaluate, bench, cypher),
 ):
     module.register(app)

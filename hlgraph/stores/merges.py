@@ -63,23 +63,12 @@ class Decision:
     @property
     def id(self) -> str:
         """One for the pair, whichever way round: a later decision about it takes the place of the earlier one."""
-        return decision_id(self.corpus, self.alias, self.canonical)
+        return content_id("merge", self.corpus, *self.pair)
 
     @property
     def pair(self) -> tuple[str, str]:
         """Both ids, ascending."""
         return min(self.alias, self.canonical), max(self.alias, self.canonical)
-
-
-def decision_id(corpus: str, a: str, b: str) -> str:
-    """The id of what is decided about a pair.
-
-    Examples
-    --------
-    >>> decision_id("c", "x", "y") == decision_id("c", "y", "x")
-    True
-    """
-    return content_id("merge", corpus, *sorted((a, b)))
 
 
 class MergeStore(Protocol):

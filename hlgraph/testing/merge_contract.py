@@ -33,7 +33,7 @@ def merges(stores: Stores) -> MergeStore:
     return stores.merges
 
 
-def decision(alias: str, canonical: str, verdict: Verdict = Verdict.SAME, *, corpus: str = CORPUS) -> Decision:
+def decision(alias: str, canonical: str, *, verdict: Verdict = Verdict.SAME, corpus: str = CORPUS) -> Decision:
     """A decision of a person about two entities, by their names."""
     pair = ids.entity_id(corpus, alias), ids.entity_id(corpus, canonical)
     return Decision(corpus, *pair, verdict, Decider.PERSON, "Ada", "by hand", 0.75, "2026-01-02T03:04:05+00:00")
@@ -78,19 +78,21 @@ class MergeStoreContract:
         fill(stores)
         made = (
             decision("Mara Quill", "Ivo Brandt"),
-            decision("Tessing", "Orne", Verdict.DIFFERENT),
-            decision("Aldane Bridge", "Orne", Verdict.OPEN),
+            decision("Tessing", "Orne", verdict=Verdict.DIFFERENT),
+            decision("Aldane Bridge", "Orne", verdict=Verdict.OPEN),
         )
         save(stores, *made)
         assert merges(stores).decisions(CORPUS) == tuple(sorted(made, key=lambda item: item.id))
 
     def test_a_later_decision_takes_the_place_of_an_earlier_one(self, stores: Stores) -> None:
         fill(stores)
-        save(stores, decision("Mara Quill", "Ivo Brandt", Verdict.DIFFERENT))
+        save(stores, decision("Mara Quill", "Ivo Brandt", verdict=Verdict.DIFFERENT))
         for later in (
             decision("Ivo Brandt", "Mara Quill"),
             decision("Mara Quill", "Ivo Brandt"),
-            replace(decision("Mara Quill", "Ivo Brandt", Verdict.OPEN), by=Decider.MODEL, made_by="p/1+m", score=0.5),
+            replace(
+                decision("Mara Quill", "Ivo Brandt", verdict=Verdict.OPEN), by=Decider.MODEL, made_by="p/1+m", score=0.5
+            ),
         ):
             save(stores, later)
             assert merges(stores).decisions(CORPUS) == (later,)
@@ -98,7 +100,7 @@ class MergeStoreContract:
     def test_aliases_are_the_groups_that_merges_make(self, stores: Stores) -> None:
         fill(stores)
         save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Ivo Brandt", "Orne"))
-        save(stores, decision("Tessing", "Orne", Verdict.DIFFERENT))
+        save(stores, decision("Tessing", "Orne", verdict=Verdict.DIFFERENT))
         group = tuple(sorted(map(_id, ("Mara Quill", "Ivo Brandt", "Orne"))))
         assert merges(stores).aliases(CORPUS, version=_version(stores)) == dict.fromkeys(group, group)
         drop(stores, decision("Ivo Brandt", "Orne"))
@@ -146,7 +148,7 @@ class MergeStoreContract:
 
     def test_a_pull_follows_merges_both_ways_and_nothing_else_that_was_decided(self, stores: Stores) -> None:
         fill(stores)
-        save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Tessing", "Orne", Verdict.DIFFERENT))
+        save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Tessing", "Orne", verdict=Verdict.DIFFERENT))
         for seed in ("Mara Quill", "Ivo Brandt"):
             graph = stores.graph.pull([_id(seed)], _SAME_AS, scope=Scope(CORPUS))
             assert graph.ids.tolist() == sorted([_id("Mara Quill"), _id("Ivo Brandt")])
@@ -165,8 +167,13 @@ class MergeStoreContract:
 
     def test_a_merge_leaves_with_the_first_of_its_entities_and_stays_gone(self, stores: Stores) -> None:
         fill(stores)
-        kept = decision("Aldane Bridge", "Tessing", Verdict.DIFFERENT)
-        save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Ivo Brandt", "Orne", Verdict.DIFFERENT), kept)
+        kept = decision("Aldane Bridge", "Tessing", verdict=Verdict.DIFFERENT)
+        save(
+            stores,
+            decision("Mara Quill", "Ivo Brandt"),
+            decision("Ivo Brandt", "Orne", verdict=Verdict.DIFFERENT),
+            kept,
+        )
         remove(stores, "doc:poet")
         assert merges(stores).decisions(CORPUS) == (kept,)
         assert stores.graph.stats(CORPUS)[0].relationships[Relationship.SAME_AS] == 0
@@ -194,7 +201,7 @@ class MergeStoreContract:
 
     def test_deleting_everything_leaves_no_decision(self, stores: Stores) -> None:
         fill(stores)
-        save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Tessing", "Orne", Verdict.OPEN))
+        save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Tessing", "Orne", verdict=Verdict.OPEN))
         remove(
             stores, *(item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source))
         )

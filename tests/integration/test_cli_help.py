@@ -93,7 +93,7 @@ def test_there_is_a_snapshot_of_every_command_and_no_other() -> None:
 def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
     promised = (
-        "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
+        "init ingest search answer communities hierarchy merges delete stats migrate doctor reconcile journal config models eval"
         " bench cypher extract ledger plan"
     )
     assert first == set(promised.split())
@@ -104,7 +104,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     [
         path
         for path in COMMANDS
-        if path not in {("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)}
+        if path not in {("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",), ("merges",)}
     ],
     ids="-".join,
 )
@@ -156,7 +156,7 @@ def test_help_takes_less_than_400_ms() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [(), ("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",)],
+    [(), ("models",), ("cypher",), ("communities",), ("extract",), ("hierarchy",), ("merges",)],
     ids=lambda path: "-".join(("hlgraph", *path)),
 )
 def test_no_command_is_told_what_there_is(path: tuple[str, ...]) -> None:

@@ -67,9 +67,10 @@ def _pairs(decisions: Sequence[Decision]) -> list[Row]:
 
 
 def _row(item: Decision) -> Row:
-    properties: Row = {
+    return {
         "id": item.id,
-        "corpus": item.corpus,
+        "a": item.alias,
+        "b": item.canonical,
         "verdict": item.verdict.value,
         "by": item.by.value,
         "made_by": item.made_by,
@@ -77,7 +78,6 @@ def _row(item: Decision) -> Row:
         "score": item.score,
         "at": item.at,
     }
-    return {"a": item.alias, "b": item.canonical, "properties": properties}
 
 
 def _decision(corpus: str, row: Row) -> Decision:
