@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from hlgraph.algorithms.merging import Pair
 from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.ids import entity_id
 from hlgraph.index.candidates import Candidate, CandidateQuery, Candidates, find_candidates
@@ -182,8 +183,8 @@ class MergeTier:
         The decisions that were written.
 
         Raises UnknownNameError for an entity that the corpus has not, InputError for an entity of another corpus, a pair of
-        one and the same, a pair that is one already by other merges (a circle), and a pair that would join two that are kept
-        apart; StoreLockedError while another process writes.
+        one and the same, a pair that is one already by other merges or the other way round (a circle), and a pair that
+        contradicts decisions about others; StoreLockedError while another process writes.
         """
         self._check_corpus()
         wanted = list(pairs)
@@ -200,7 +201,7 @@ class MergeTier:
                 decisions[item.id] = item
             every = {item.id: item for item in store.decisions(self._corpus)}
             new = [item for key, item in decisions.items() if not _says_the_same(every.get(key), item)]
-            self._check(new, {key: item for key, item in every.items() if key not in {each.id for each in new}})
+            self._check(new, every, names={item.id: item.name for item in ends.values()})
             if new:
                 store.save(self._corpus, new)
         return tuple(new)
@@ -298,18 +299,38 @@ class MergeTier:
             found[name] = entity
         return found
 
-    def _check(self, new: Sequence[Decision], every: Mapping[str, Decision]) -> None:
-        """Raise InputError for the first of the new merges that closes a circle or joins what is kept apart."""
-        settled = check_merges(new, every.values())
-        names = {key: item.name for key, item in self._entities({n for item in new for n in item.pair}).items()}
+    def _check(self, new: Sequence[Decision], every: Mapping[str, Decision], *, names: Mapping[str, str]) -> None:
+        """Raise InputError for the first of the new decisions that closes a circle or contradicts one that stays."""
+        for item in new:
+            held = every.get(item.id)
+            if held is not None and held.verdict is item.verdict:
+                a, b = names[item.alias], names[item.canonical]
+                raise InputError(
+                    f"{b!r} is an alias of {a!r} already, which would make a circle; undo that merge first"
+                )
+        replaced = {item.id for item in new}
+        stays = [item for key, item in every.items() if key not in replaced]
+        settled = check_merges(new, stays)
         if settled.known:
-            a, b = (names[name] for name in settled.known[0])
+            a, b = _in_order(settled.known[0], new, names)
             raise InputError(f"{a!r} and {b!r} are one already by other merges; undo one of those to change them")
         if settled.conflicts:
             conflict = settled.conflicts[0]
-            apart = {key: item.name for key, item in self._entities(conflict.apart).items()}
-            a, b, c, d = (*(names[name] for name in conflict.pair), *(apart.get(name, name) for name in conflict.apart))
+            a, b = _in_order(conflict.pair, new, names)
+            found = self._entities(conflict.apart)
+            c, d = (found[name].name for name in conflict.apart)
             raise InputError(f"{a!r} and {b!r} cannot be one: {c!r} and {d!r} are kept apart; undo that decision first")
+        groups = grouped([*stays, *new])
+        for item in new:
+            if item.verdict is Verdict.DIFFERENT and groups.is_one(*item.pair):
+                a, b = names[item.alias], names[item.canonical]
+                raise InputError(f"{a!r} and {b!r} are one by other merges; undo one of those first")
+
+
+def _in_order(pair: Pair, new: Iterable[Decision], names: Mapping[str, str]) -> tuple[str, str]:
+    """The names of a pair as they were given."""
+    item = next(item for item in new if item.pair == pair)
+    return names[item.alias], names[item.canonical]
 
 
 def _says_the_same(held: Decision | None, item: Decision) -> bool:

@@ -1,6 +1,5 @@
-// Pairs of entities with more than one decision.
+// Merges of pairs of entities that have another decision beside.
 // params: -
 // columns: wrong
-MATCH (a:Entity)-[r:SAME_AS|JUDGED]-(b:Entity) WHERE a.id < b.id
-WITH a, b, count(r) AS number WHERE number > 1
-RETURN count(*) AS wrong
+MATCH (a:Entity)-[r:SAME_AS]->(b:Entity) WHERE EXISTS { (a)-[:JUDGED]-(b) } OR EXISTS { (b)-[:SAME_AS]->(a) }
+RETURN count(r) AS wrong

@@ -110,7 +110,9 @@ def find_candidates(
     for pair in sorted(cosines.keys() | spelled.keys()):
         evidence = spelled.get(pair, ())
         score = cosines.get(pair, 0.0)
-        is_weak = set(evidence) <= {CONTAINED, ONE_LETTER} and score < (query.lexical if evidence else query.lower)
+        is_weak = set(evidence) <= {CONTAINED, ONE_LETTER} and max(score, 0.0) < (
+            query.lexical if evidence else query.lower
+        )
         if pair in decided or is_weak or groups.is_one(*pair):
             continue
         is_certain = SAME_WORDS in evidence and score >= query.upper

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hlgraph.errors import StoreConflictError
 from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
 from hlgraph.stores.neo4j.lease import Lease
-from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
 
 class Neo4jMergeStore:
@@ -32,15 +32,16 @@ class Neo4jMergeStore:
 
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)
+            ends = sorted({name for item in decisions for name in item.pair})
+            there = transaction.collect("retrieve/read_entities", ends)
+            if sum(row["corpus"] == corpus for row in there) != len(ends):
+                raise StoreConflictError(
+                    f"corpus {corpus!r} has not all of the entities of these decisions any more; run the same command again"
+                )
             transaction.write("index/drop_decisions", _pairs(decisions))
             for name, is_merged in (("index/merge_same_as", True), ("index/merge_judged", False)):
                 rows = [_row(item) for item in decisions if (item.verdict is Verdict.SAME) is is_merged]
-                batches = (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
-                count = sum(len(transaction.rows(name, rows=part, corpus=corpus)) for part in batches)
-                if count != len(rows):
-                    raise StoreConflictError(
-                        f"corpus {corpus!r} has not all of the entities of these decisions any more; run the same command again"
-                    )
+                transaction.write(name, rows, corpus=corpus)
             if decisions:
                 transaction.rows("index/raise_version", name=corpus)
             self._lease.check(transaction)
