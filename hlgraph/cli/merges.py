@@ -107,8 +107,8 @@ def judge(
         for word, some in (("merged", found.merged), ("kept apart", found.apart), ("held back", found.held)):
             for item in some:
                 say(f"{would}{word}: {_line(item, found.names)}")
-        for item, reason in found.undecided:
-            say(f"undecided: {item.alias.name} and {item.canonical.name} ({item.why}); {reason}")
+        for pair, reason in found.undecided:
+            say(f"undecided: {pair.alias.name} and {pair.canonical.name} ({pair.why}); {reason}")
         say(
             f"{len(found.merged)} {would}merged, {len(found.apart)} kept apart, {len(found.held)} held back, "
             f"{len(found.undecided)} undecided; {found.calls} calls of the chat model"

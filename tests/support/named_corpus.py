@@ -33,7 +33,7 @@ SAYINGS: Mapping[str, Said] = {
 
 
 class NamedExtractor:
-    """The sentences of a document, one a line, with the names of ``sayings``."""
+    """The sentences of a document, one a line, with the names of ``sayings``; the title is the topic."""
 
     fingerprint = "named/1"
     problems: tuple[str, ...] = ()
@@ -43,19 +43,19 @@ class NamedExtractor:
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction a chunk."""
-        return [self._one(chunk.text) for chunk in chunks]
+        return [self._one(chunk.text, chunk.title) for chunk in chunks]
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """All that is looked at."""
         return f"{self.fingerprint}|{chunk.text}"
 
-    def _one(self, text: str) -> Extraction:
+    def _one(self, text: str, title: str) -> Extraction:
         found, start = [], 0
         for line in text.splitlines():
             mentions = tuple(Mention(name, "thing") for name in self._names[line])
-            found.append(Proposition(line, start, start + len(line), mentions=mentions))
+            found.append(Proposition(line, start, start + len(line), (title,), mentions))
             start += len(line) + 1
-        return Extraction(tuple(found))
+        return Extraction(tuple(found), (title,))
 
 
 def ingest(stores: Stores, sayings: Mapping[str, Said] = SAYINGS, *, corpus: str = CORPUS) -> None:
