@@ -12,7 +12,9 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.merged import pull_merged, spread_seeds
-from hlgraph.retrieve.strategies import STRATEGIES
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.strategies import STRATEGIES, ChunkEntityRetriever
 from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
@@ -20,16 +22,18 @@ from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
+_LETTER = "M. Quill grew up in Tessing."
 # M. Quill is the only way from the bridge to the town.
 _SAYINGS: Mapping[str, Said] = {
     "doc:bridge": {"The Aldane Bridge was drawn by Mara Quill.": ("Aldane Bridge", "Mara Quill")},
-    "doc:letter": {"M. Quill grew up in Tessing.": ("M. Quill", "Tessing")},
+    "doc:letter": {_LETTER: ("M. Quill", "Tessing")},
     "doc:town": {"Tessing has a harbour.": ("Tessing", "harbour")},
     "doc:other": {"Orne is a river.": ("Orne",)},
 }
+_BESIDE: Mapping[str, Said] = {f"doc:{n}": {f"Who is {n}?": (f"number {n}",)} for n in range(8)}
 _ONE_NAME: Mapping[str, Said] = {
     **_SAYINGS,
-    "doc:letter": {"M. Quill grew up in Tessing.": ("Mara Quill", "Tessing")},
+    "doc:letter": {_LETTER: ("Mara Quill", "Tessing")},
 }
 _MENTIONS = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
 
@@ -70,8 +74,8 @@ def names_in(graph: Subgraph, *names: str) -> list[str]:
     return [name for name in names if key(name) in graph.ids.tolist()]
 
 
-def texts(stores: Stores, strategy: str, *, where: str = "") -> list[str]:
-    request = SearchRequest("Who drew the Aldane Bridge?", CORPUS, 4, where=parse(where) if where else None)
+def texts(stores: Stores, strategy: str | Retriever, *, k: int = 4, where: str = "") -> list[str]:
+    request = SearchRequest("Who drew the Aldane Bridge?", CORPUS, k, where=parse(where) if where else None)
     found = search(request, strategy, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
     return [item.text for item in found.evidence]
 
@@ -120,14 +124,24 @@ def test_a_walk_begins_at_all_names_of_a_seed() -> None:
     assert spread_seeds({"x": 1.0}, groups) == {"x": 1.0}
 
 
-@pytest.mark.parametrize("strategy", ["statement_graph", "chunk_entity", "topic_graph"])
+_FEW = (
+    ChunkEntityRetriever(seeds=1),
+    StatementGraphRetriever(vector_seeds=2, keyword_seeds=2, must_improve=False, path_weight=1.0),
+)
+
+
+@pytest.mark.parametrize("strategy", _FEW, ids=lambda item: type(item).__name__)
 def test_strategies_that_pull_find_what_they_would_find_with_one_name(
-    stores: Stores, one_name: Stores, strategy: str
+    stores: Stores, one_name: Stores, strategy: Retriever
 ) -> None:
-    expected = texts(one_name, strategy)
-    assert texts(stores, strategy) != expected
+    """Of few seeds: the letter is reached over the two names alone."""
+    for each in (stores, one_name):
+        ingest(each, _BESIDE)
+    expected = texts(one_name, strategy, k=2)
+    assert expected == ["The Aldane Bridge was drawn by Mara Quill.", _LETTER]
+    assert _LETTER not in texts(stores, strategy, k=2)
     merge(stores, ("M. Quill", "Mara Quill"))
-    assert texts(stores, strategy) == expected
+    assert texts(stores, strategy, k=2) == expected
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
