@@ -1,5 +1,5 @@
-// What was decided about entities that may be one: merges (same), pairs that are kept apart (different), and pairs that were
-// judged to be one but contradict another decision (open). For an entity, or for all. The newest first.
+// What was decided about entities that may be one, the newest first. Merges are "same", pairs that are kept apart "different",
+// and pairs that were judged to be one but contradict another decision "open".
 // params: corpus, name, k
 // columns: verdict, alias, canonical, by, made_by, why, score, at, id
 // $corpus text = default: the corpus

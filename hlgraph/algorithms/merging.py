@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hlgraph.records import Kind, Relationship
-from hlgraph.subgraph import KINDS, Csr, Subgraph
+from hlgraph.subgraph import Csr, Subgraph
 
 Pair = tuple[str, str]
 
@@ -144,11 +144,12 @@ def share_edges(graph: Subgraph, groups: Mapping[str, Sequence[str]]) -> Subgrap
     -----
     O(edges of the graph), and of each group its size times its edges.
     """
-    place = {name: at for at, name in enumerate(graph.ids.tolist()) if graph.kinds[at] == KINDS.index(Kind.ENTITY)}
+    names = graph.ids[graph.nodes(Kind.ENTITY)].tolist()
+    place = dict(zip(names, graph.nodes(Kind.ENTITY).tolist(), strict=True))
     rows, columns = [], []
-    for name, at in place.items():
-        inside = [place[item] for item in groups.get(name, ()) if item in place]
-        rows += [at] * len(inside)
+    for name in groups.keys() & place.keys():
+        inside = [place[item] for item in groups[name] if item in place]
+        rows += [place[name]] * len(inside)
         columns += inside
     spread = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(graph), len(graph)))
     alone = np.ones(len(graph), dtype=np.float32)

@@ -30,8 +30,8 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
     found = graph.pull(seeds, shape, scope=scope)
     if not aliases or not shape.relationships or Kind.ENTITY not in shape.kinds:
         return Pulled(found, 1)
-    reached = found.ids.tolist()
-    if set(_with_aliases(reached, aliases)) <= set(reached):
+    reached = set(found.ids.tolist())
+    if all(reached.issuperset(aliases[name]) for name in reached & aliases.keys()):
         return Pulled(share_edges(found, aliases), 1)
     is_cut = found.is_cut
     frontier = _with_aliases(seeds, aliases)
