@@ -1,14 +1,14 @@
 """Names that may be of one thing by their letters alone: the same words, initials, a name in a longer one, one letter.
 
-Only names that share a block are compared, never all pairs: blocks are made of folded names, initials, rare words and
-halves of names.
+Only names that share a block are compared, never all pairs: blocks are made of letters, initials, rare words and halves of
+names.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
@@ -72,12 +72,12 @@ def lexical_pairs(names: Mapping[str, str], *, block: int = 50) -> dict[Pair, tu
     [(('1', '2'), ('initials',)), (('3', '4'), ('initials',))]
     """
     folded = {key: fold(name) for key, name in sorted(names.items()) if is_eligible(name)}
-    found: dict[Pair, set[str]] = defaultdict(set)
-    for held in _blocks(folded, most=block):
-        for a, b in combinations(held, 2):
-            if _DIGITS.findall(folded[a]) == _DIGITS.findall(folded[b]):
-                found[min(a, b), max(a, b)].update(evidence(folded[a], folded[b]))
-    return {pair: tuple(sorted(some)) for pair, some in sorted(found.items()) if some}
+    found: dict[Pair, tuple[str, ...]] = {}
+    for a, b in _near(folded, most=block):
+        pair = min(a, b), max(a, b)
+        if pair not in found and _DIGITS.findall(folded[a]) == _DIGITS.findall(folded[b]):
+            found[pair] = tuple(sorted(evidence(folded[a], folded[b])))
+    return {pair: some for pair, some in sorted(found.items()) if some}
 
 
 def evidence(one: str, other: str) -> Iterator[str]:
@@ -101,37 +101,68 @@ def evidence(one: str, other: str) -> Iterator[str]:
         yield ONE_LETTER
 
 
-def _blocks(folded: Mapping[str, str], *, most: int) -> Iterator[Sequence[str]]:
-    """Ids of names that share a key."""
-    counts = Counter(word for name in folded.values() for word in set(name.split()))
-    blocks: dict[tuple[str, str], list[str]] = defaultdict(list)
+def _near(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
+    """Pairs with some evidence, each kind looked for in blocks of its own; a pair may come more than once."""
+    words = {key: name.split() for key, name in folded.items()}
+    yield from _alike(folded, words, most=most)
+    yield from _shortened(words, most=most)
+    yield from _contained(words, most=most)
+    yield from _one_letter(folded, most=most)
+
+
+def _blocks(keyed: Iterable[tuple[object, str]], *, most: int) -> Iterator[Sequence[str]]:
+    """Ids of one key, ascending, where they are more than one and no more than ``most``."""
+    blocks: dict[object, list[str]] = defaultdict(list)
+    for key, name in keyed:
+        blocks[key].append(name)
+    return (held for held in blocks.values() if 1 < len(held) <= most)
+
+
+def _alike(folded: Mapping[str, str], words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
+    """The same letters, or one name the initials of the other."""
+    for held in _blocks(((name.replace(" ", ""), key) for key, name in folded.items()), most=most):
+        yield from combinations(held, 2)
+    initials = [(letters, key) for key, some in words.items() for letters in sorted(_initials(some))]
+    short = [(name, key) for key, name in folded.items() if " " not in name]
+    known = {key for _, key in short}
+    for held in _blocks(sorted(set(initials + short)), most=most):
+        yield from ((a, b) for a, b in combinations(held, 2) if (a in known) is not (b in known))
+
+
+def _shortened(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
+    """As many words, the last one the same, and an initial among the others of one."""
+    long = {key: some for key, some in words.items() if len(some) > 1}
+    has_initial = {key for key, some in long.items() if any(len(word) == 1 for word in some[:-1])}
+    for held in _blocks((((some[-1], some[0][0], len(some)), key) for key, some in long.items()), most=most):
+        if not has_initial.isdisjoint(held):
+            yield from ((a, b) for a, b in combinations(held, 2) if a in has_initial or b in has_initial)
+
+
+def _contained(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
+    """All words of one name in the other: so the rarest of them is there, too."""
+    sets = {key: frozenset(some) - _SMALL for key, some in words.items()}
     holders: dict[str, list[str]] = defaultdict(list)
-    for key, name in folded.items():
-        for each in set(_keys(name)):
-            blocks[each].append(key)
-        for word in set(name.split()) - _SMALL:
-            if counts[word] <= most:
-                holders[word].append(key)
-    yield from (held for held in blocks.values() if 1 < len(held) <= most)
-    for key, name in folded.items():
-        rare = min(set(name.split()) - _SMALL, key=lambda word: (counts[word], word), default="")
-        for other in holders.get(rare, ()):
-            if other != key:
-                yield key, other
+    for key, some in sets.items():
+        for word in some:
+            holders[word].append(key)
+    for key, some in sets.items():
+        rare = min((holders[word] for word in some), key=len, default=[])
+        if len(rare) <= most:
+            yield from ((key, other) for other in rare if some < sets[other])
 
 
-def _keys(name: str) -> Iterator[tuple[str, str]]:
-    words = name.split()
-    yield "words", name.replace(" ", "")
-    if len(words) == 1:
-        yield "initials", name
-    else:
-        yield from (("initials", letters) for letters in _initials(words))
-        yield "last", f"{words[-1]} {words[0][0]}"
-    for size in {len(name) // 2, (len(name) - 1) // 2}:
-        if len(name) >= _LEAST:
-            yield "beginning", name[:size]
-            yield "end", name[-size:]
+def _one_letter(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
+    """Names of ``size`` and at most one more letters that differ in one have the first or the last half of ``size`` in common."""
+    long = [(key, name) for key, name in folded.items() if len(name) >= _LEAST]
+    for is_end in (False, True):
+        keyed = (
+            ((size, name[-(size // 2) :] if is_end else name[: size // 2]), key)
+            for key, name in long
+            for size in (len(name), len(name) - 1)
+            if size >= _LEAST
+        )
+        for held in _blocks(keyed, most=most):
+            yield from ((a, b) for a, b in combinations(held, 2) if _differ_in_one(folded[a], folded[b]))
 
 
 def _initials(words: Sequence[str]) -> set[str]:
