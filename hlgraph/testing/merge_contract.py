@@ -16,6 +16,7 @@ from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.persist import persist
 from hlgraph.records import Document, Kind, Relationship, Source
 from hlgraph.resolve import removal
+from hlgraph.retrieve.merged import pull_merged
 from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.stores.ranking import PulledRanker
@@ -226,6 +227,20 @@ class MergeStoreContract:
         drop(stores, decision("Aldane Bridge", "Ivo Brandt"))
         again = {hit.id: hit.score for hit in stores.ranker.rank(query, scope=Scope(CORPUS))}
         assert again[_id("Ivo Brandt")] < found[_id("Ivo Brandt")]
+
+    def test_reading_as_merges_say_steps_from_name_to_name_without_a_hop(self, stores: Stores) -> None:
+        fill(stores)
+        save(stores, decision("Aldane Bridge", "Ivo Brandt"))
+        shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
+        aliases = merges(stores).aliases(CORPUS, version=_version(stores))
+        seeds = [_id("Aldane Bridge")]
+        found = pull_merged(seeds, shape, scope=Scope(CORPUS), graph=stores.graph, aliases=aliases).graph
+        names = ("Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne")
+        assert set(map(_id, names)) == set(found.ids[found.nodes(Kind.ENTITY)].tolist())
+        mentions = found.edges[Relationship.MENTIONS].toarray()
+        one, other = (mentions[:, found.ids.tolist().index(_id(name))] for name in names[:2])
+        assert one.tolist() == other.tolist()
+        assert one.sum() == 3
 
     def test_a_merge_alone_makes_a_node_of_a_ranked_graph(self, stores: Stores) -> None:
         fill(stores, Document("doc:one", "Aldane Bridge.", "One"), Document("doc:two", "Ivo Brandt.", "Two"))

@@ -126,6 +126,45 @@ def test_weights_of_facts_add_up_those_of_synonyms_do_not_and_inside_a_group_the
     assert edges_of(found, Relationship.SAME_AS) == {("e1", "e2"): 1}
 
 
+_ENTITIES = st.sampled_from(("e1", "e2", "e3", "e4", "e5", "e9"))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(("s1", "s2", "s3")), _ENTITIES), max_size=10),
+    st.lists(st.tuples(_ENTITIES, _ENTITIES, st.integers(1, 3)), max_size=10),
+    st.lists(st.tuples(_ENTITIES, _ENTITIES), max_size=4),
+)
+def test_shared_edges_are_those_of_a_plain_reference(
+    mentions: list[Pair], facts: list[tuple[str, str, int]], merges: list[Pair]
+) -> None:
+    """An edge of one is an edge of all, counted edge by edge."""
+    groups = {name: some for some in Groups(merges).all() if len(some) > 1 for name in some}
+    weights = {(a, b): float(weight) for a, b, weight in facts}
+    graph = graph_of(
+        {
+            Relationship.MENTIONS: [(*pair, 1.0) for pair in set(mentions)],
+            Relationship.RELATES: [(*pair, weight) for pair, weight in weights.items()],
+        }
+    )
+    there = set(graph.ids.tolist())
+
+    def others(name: str) -> list[str]:
+        return [item for item in groups.get(name, (name,)) if item in there]
+
+    related: dict[Pair, float] = {}
+    for (a, b), weight in weights.items():
+        for start, stop in itertools.product(others(a), others(b)):
+            is_inside = start in groups and stop in groups[start]
+            if not is_inside or len(others(a)) == 1:
+                related[start, stop] = related.get((start, stop), 0.0) + weight
+    found = share_edges(graph, groups)
+    assert edges_of(found, Relationship.MENTIONS) == {
+        (statement, name): 1.0 for statement, entity in mentions for name in others(entity)
+    }
+    assert edges_of(found, Relationship.RELATES) == related
+    assert found.ids.tolist() == graph.ids.tolist()
+
+
 def test_a_group_of_which_one_is_there_changes_nothing() -> None:
     graph = graph_of({Relationship.MENTIONS: [("s1", "e1", 1), ("s2", "e3", 1)]})
     assert share_edges(graph, _GROUPS) is graph
