@@ -170,3 +170,14 @@ def test_undoing_a_merge_is_seen_at_once(stores: Stores) -> None:
     with stores.graph.lock():
         stores.merges.drop(CORPUS, stores.merges.decisions(CORPUS))
     assert texts(stores, "statement_graph") == before
+
+
+def test_an_explanation_draws_the_merge(stores: Stores) -> None:
+    merge(stores, ("M. Quill", "Mara Quill"))
+    request = SearchRequest("Who drew the Aldane Bridge?", CORPUS, 4, explain=True)
+    found = search(request, "statement", stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+    graph = found.explain.graph
+    assert graph is not None
+    assert ("same_as", key("M. Quill"), key("Mara Quill")) in {
+        (edge.relationship, edge.start, edge.end) for edge in graph.edges
+    }
