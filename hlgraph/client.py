@@ -18,6 +18,7 @@ from hlgraph.wiring import Forecast, IngestOptions
 if TYPE_CHECKING:
     from hlgraph.communities import CommunityTier
     from hlgraph.hierarchy import HierarchyTier
+    from hlgraph.merges import MergeTier
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
@@ -256,6 +257,13 @@ class HLGraph(Tiers, Answering):
         from hlgraph.hierarchy import HierarchyTier
 
         return HierarchyTier(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
+
+    @property
+    def merges(self) -> MergeTier:
+        """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
+        from hlgraph.merges import MergeTier
+
+        return MergeTier(self.corpus, self._opened.stores, chat=self._executor)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""
