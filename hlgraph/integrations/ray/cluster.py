@@ -1,0 +1,97 @@
+"""The cluster that an ingest runs on: one of this machine alone, made for it, or one that is there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+from hlgraph.errors import ClusterError, InputError, MissingExtraError
+from hlgraph.settings import variables
+
+_MIB = 1 << 20
+_STORE_BYTES = 256 * _MIB
+_SPARE = 4
+# Ray reads the last one when it is imported: off, its servers listen on the loopback interface alone, on Linux too.
+_ALONE = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_LOOPBACK = "127."
+
+
+def loaded() -> ModuleType:
+    """The package ``ray`` with its data pipelines. Raises MissingExtraError where it is not installed."""
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise MissingExtraError("ray", "an ingest on Ray") from error
+    return ray
+
+
+@contextmanager
+def local_cluster(workers: int = 2, *, store_bytes: int = _STORE_BYTES) -> Iterator[None]:
+    """A cluster of processes on this machine, reached by this machine alone, ended with the block; for several ingests.
+
+    It has no dashboard and tells nobody that it is used. What is in flight between its processes is held in ``store_bytes``
+    of shared memory, and beyond it on disk.
+
+    Parameters
+    ----------
+    workers : processes that extract, in one ingest
+
+    Raises
+    ------
+    MissingExtraError : Ray is not installed
+    InputError : a cluster is in use by this process already, or Ray was imported before and would listen on the network
+    ClusterError : it does not start
+    """
+    with variables(_ALONE):
+        ray = loaded()
+        if ray.is_initialized():
+            raise InputError("this process has a Ray cluster already; ingest on it, without local_cluster()")
+        try:
+            ray.init(
+                address="local",
+                num_cpus=2 * workers + _SPARE,
+                include_dashboard=False,
+                object_store_memory=store_bytes,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except (OSError, RuntimeError, TimeoutError, ValueError) as error:
+            ray.shutdown()
+            raise ClusterError(f"a local cluster of Ray does not start ({error}); try again") from error
+        try:
+            if not ray.util.get_node_ip_address().startswith(_LOOPBACK):
+                raise InputError(
+                    "Ray was imported before hlgraph could tell it to stay on this machine; import ray after "
+                    "local_cluster(), or start a cluster by ray.init() yourself"
+                )
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def joined(address: str | None, workers: int) -> Iterator[ModuleType]:
+    """The package ``ray`` in a cluster: that of this process, or of an address, or a local one for the block.
+
+    Raises what :func:`local_cluster` raises; ClusterError where there is none at the address.
+    """
+    ray = loaded()
+    if ray.is_initialized():
+        yield ray
+        return
+    if address is None:
+        with local_cluster(workers):
+            yield ray
+        return
+    try:
+        with variables({"RAY_USAGE_STATS_ENABLED": "0"}):
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, RuntimeError, TimeoutError, ValueError) as error:
+        raise ClusterError(f"no cluster of Ray can be joined at {address!r} ({error}); check the address") from error
+    try:
+        yield ray
+    finally:
+        ray.shutdown()

@@ -1,0 +1,72 @@
+"""Sources in parts, one a task: what is read is found out here, and read there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hlgraph import pipeline
+from hlgraph.errors import InputError, ReadError
+from hlgraph.ingestion import Job
+from hlgraph.integrations.ray.parcels import Part
+from hlgraph.pipeline import Failure, Report
+from hlgraph.read import ReadFailure
+from hlgraph.read.discover import STDIN, Found, discover
+
+_MOST_PARTS = 2_000
+_UNKNOWN_SIZE = 50_000
+
+
+def parts(job: Job, report: Report) -> list[Part]:
+    """The sources of a job, in order, each part about as large as one change; failures go to the report.
+
+    Raises InputError for standard input.
+    """
+    if STDIN in job.paths:
+        raise InputError("other processes cannot read standard input; write it to a file, and name that")
+    job.seen.update(document.uri for document in job.documents)
+    taken: set[str] = set()
+    given = [
+        Part(documents=tuple(batch))
+        for batch in pipeline.batches(iter(job.documents), report, seen=taken, steps=job.steps)
+    ]
+    # Documents of the caller may have uris of files, or of rows of files.
+    shared = frozenset(uri for uri in taken if uri.startswith(("file:", "s3:")))
+    found = list(_found(discover(job.paths, job.options.format), report, taken=shared))
+    size = max(job.steps.batch_characters, sum(length for _, length in found) // _MOST_PARTS)
+    return [*given, *(Part(paths=names, taken=shared) for names in _joined(found, size))]
+
+
+def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """Paths with their sizes."""
+    for item in items:
+        if isinstance(item, ReadFailure):
+            report.failed.append(Failure(item.uri, str(item.error)))
+        elif item.origin.uri in taken:
+            error = ReadError(item.origin.uri, "it was read before in this run", "give each source one uri")
+            report.failed.append(Failure(item.origin.uri, str(error)))
+        elif item.path is not None:
+            yield str(item.path), _size(item)
+        elif item.item is not None:
+            place = item.item.place
+            yield f"s3://{place.bucket}/{place.key}", _UNKNOWN_SIZE
+
+
+def _size(item: Found) -> int:
+    try:
+        return item.path.stat().st_size if item.path is not None else 0
+    except OSError:  # it is gone since; the task that reads it says so
+        return 0
+
+
+def _joined(found: Iterable[tuple[str, int]], size: int) -> Iterator[tuple[str, ...]]:
+    """Paths in groups of so many bytes, in order."""
+    names: list[str] = []
+    total = 0
+    for name, length in found:
+        names.append(name)
+        total += length
+        if total >= size:
+            yield tuple(names)
+            names, total = [], 0
+    if names:
+        yield tuple(names)

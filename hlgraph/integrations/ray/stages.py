@@ -1,0 +1,256 @@
+"""The stages: what a process of the cluster does with a parcel, by the steps of the pipeline."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlgraph import pipeline
+from hlgraph.errors import HLGraphError
+from hlgraph.extract import Metered, Quarantine
+from hlgraph.index import MadeVectors, texts_of
+from hlgraph.integrations.ray.books import FarBooks, FarLedger, FarPurse, FarQuarantine, FarReplies
+from hlgraph.integrations.ray.parcels import Parcel, Part, packed, unpacked
+from hlgraph.models.choose import chosen_chat, chosen_embedder
+from hlgraph.pipeline import Report
+from hlgraph.settings import Neo4jSettings, OpenSearchSettings
+from hlgraph.wiring import chunker_of, extractor_of, noted, read_sources
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from hlgraph.chunk import Chunker
+    from hlgraph.extract import Extractor
+    from hlgraph.models.choose import AnyChat, AnyEmbedder
+    from hlgraph.models.executor import Executor
+    from hlgraph.models.seams import Embedder
+    from hlgraph.settings import Settings
+    from hlgraph.wiring import IngestOptions
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the processes of one ingest have to know.
+
+    Attributes
+    ----------
+    settings : with absolute paths; the passwords of the stores reach the stage that reads them, and no other
+    chat, embedder : by name, or as objects that can be pickled
+    chat_name : fingerprint of the chat model; empty: none extracts
+    run : tells this ingest from others
+    """
+
+    settings: Settings
+    corpus: str
+    options: IngestOptions
+    chat: AnyChat | None
+    embedder: AnyEmbedder
+    chat_name: str
+    batch_characters: int
+    batch_sources: int
+    run: str
+
+    def without_stores(self) -> Work:
+        """The same for a stage that opens no store."""
+        bare = replace(self.settings, neo4j=Neo4jSettings(), opensearch=OpenSearchSettings())
+        return replace(self, settings=bare)
+
+    def __repr__(self) -> str:
+        """Nothing of the settings: what a process is made with may be logged."""
+        return f"Work({self.corpus!r})"
+
+
+class _Look:
+    """The parts of the pipeline that find out what there is to do; the extractor gives its fingerprints, and asks nobody."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self.batch_characters = work.batch_characters
+        self.batch_sources = work.batch_sources
+
+    @functools.cached_property
+    def chunker(self) -> Chunker:
+        """What cuts documents."""
+        return chunker_of(self._work.options, self._work.settings)
+
+    @functools.cached_property
+    def extractor(self) -> Extractor:
+        """For its fingerprints."""
+        return _named_extractor(self._work)
+
+
+def _named_extractor(work: Work) -> Extractor:
+    """The extractor for its fingerprints."""
+    if not work.chat_name:
+        return extractor_of(work.options, work.settings, calls=lambda: None, corpus=work.corpus)
+    from hlgraph.extract.chat import ChatExtractor
+    from hlgraph.planning import NamedChat
+
+    return ChatExtractor(NamedChat(work.chat_name), quarantine=Quarantine(Path(), store="", corpus=""))
+
+
+class Stage:
+    """One parcel in, one parcel out; an error of hlgraph goes along in the parcel, and ends the ingest in its turn."""
+
+    def __call__(self, table: pyarrow.Table) -> Iterator[pyarrow.Table]:
+        """Do it with each parcel of a table."""
+        for parcel in unpacked(table, Parcel):
+            if parcel.error is None:
+                try:
+                    self.do(parcel)
+                except HLGraphError as error:
+                    _log.info("%s ends the ingest: %s", type(self).__name__, error)
+                    parcel.error = error
+            yield packed(parcel)
+
+    def do(self, parcel: Parcel) -> None:
+        """Put into the parcel what this stage makes."""
+        raise NotImplementedError
+
+
+class Read:
+    """Parts in, parcels with documents out: at least one a part, with what could not be read."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def __call__(self, table: pyarrow.Table) -> Iterator[pyarrow.Table]:
+        """Read the parts of a table."""
+        for part in unpacked(table, Part):
+            for parcel in self._parcels(part):
+                yield packed(parcel)
+
+    def _parcels(self, part: Part) -> Iterator[Parcel]:
+        options, report, uris = self._work.options, Report(), set[str]()
+        items = noted(read_sources(list(part.paths), list(part.documents), options=options), uris)
+        for batch in pipeline.batches(items, report, seen=set(part.taken), steps=_Look(self._work)):
+            yield Parcel(_taken(report), tuple(uris), batch)
+            uris.clear()
+        yield Parcel(_taken(report), tuple(uris))
+
+
+def _taken(report: Report) -> Report:
+    """What a report of reading says so far, taken out of it."""
+    found = Report(failed=list(report.failed), seconds=dict(report.seconds))
+    report.failed.clear()
+    report.seconds.clear()
+    return found
+
+
+class Compare(Stage):
+    """Documents in, the changed ones out, with the chunks that the store holds of them; it reads the graph store."""
+
+    def __init__(self, work: Work) -> None:
+        from hlgraph.stores.open import open_stores
+
+        self._opened = open_stores(work.settings)
+        self._steps = _Look(work)
+        self._corpus = work.corpus
+
+    def do(self, parcel: Parcel) -> None:
+        """Compare."""
+        stores, report = self._opened.stores, parcel.report
+        parcel.changed = pipeline.compared(
+            parcel.documents, self._corpus, report=report, stores=stores, steps=self._steps
+        )
+        parcel.stored = pipeline.stored_chunks(parcel.changed, self._corpus, report=report, stores=stores)
+        parcel.documents = []
+
+
+class Cut(Stage):
+    """Changed documents in, their chunks out, with those that are to be extracted; it needs no store."""
+
+    def __init__(self, work: Work) -> None:
+        self._steps = _Look(work)
+
+    def do(self, parcel: Parcel) -> None:
+        """Cut."""
+        parcel.extracted = pipeline.planned(parcel.changed, parcel.stored, report=parcel.report, steps=self._steps)
+        parcel.changed, parcel.stored = [], {}
+
+
+class Extract(Stage):
+    """Chunks in, extractions out; where a chat model makes them, by the books that all processes share."""
+
+    def __init__(self, work: Work, books: object) -> None:
+        if work.chat_name:
+            import ray
+
+            far = FarBooks(books, ray.get_runtime_context().get_actor_id() or "")
+            far.ask("join", far.worker)
+            self._extractor: Extractor = _chat_extractor(work, far)
+        else:
+            self._extractor = _named_extractor(work)
+
+    def do(self, parcel: Parcel) -> None:
+        """Extract."""
+        usage = self._extractor.usage if isinstance(self._extractor, Metered) else None
+        before = (usage.kept, usage.left_out) if usage else (0, 0)
+        parcel.extracted = pipeline.extract(parcel.extracted, parcel.report, extractor=self._extractor)
+        if usage:
+            parcel.kept, parcel.left_out = usage.kept - before[0], usage.left_out - before[1]
+
+
+def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
+    from hlgraph.extract.chat import ChatExtractor
+    from hlgraph.spending import executor_of
+
+    if work.chat is None:
+        raise TypeError("an ingest by a chat model was begun without one")
+    executor = executor_of(chosen_chat(work.chat, work.settings.models), work.settings, corpus=work.corpus)
+    return ChatExtractor(
+        _with_far_books(executor, far),
+        quarantine=FarQuarantine(far),
+        max_tokens=work.settings.models.max_tokens,
+    )
+
+
+def _with_far_books(executor: Executor, far: FarBooks) -> Executor:
+    accounts = executor.accounts
+    executor.accounts = replace(
+        accounts, ledger=FarLedger(far), replies=FarReplies(far) if accounts.replies is not None else None
+    )
+    return executor.begin(purse=FarPurse(far))
+
+
+class Embed(Stage):
+    """Extractions in, the change that they are out, with the vectors of its texts."""
+
+    def __init__(self, work: Work) -> None:
+        self._corpus = work.corpus
+        self._embedder: Embedder = chosen_embedder(work.embedder, work.settings.models)[0]
+
+    def do(self, parcel: Parcel) -> None:
+        """Embed."""
+        if not parcel.extracted:
+            return
+        ready = pipeline.ready(self._corpus, parcel.extracted, report=parcel.report)
+        with parcel.report.timed("embed"):
+            texts = texts_of(ready.change)
+            matrix = self._embedder.embed(texts)
+        vectors = MadeVectors(texts, matrix, fingerprint=self._embedder.fingerprint)
+        parcel.ready, parcel.extracted = ready._replace(embedder=vectors), []
+
+
+_made: dict[str, Callable[[pyarrow.Table], Iterator[pyarrow.Table]]] = {}
+
+
+def once(kind: type[Read | Cut], work: Work) -> Callable[[pyarrow.Table], Iterator[pyarrow.Table]]:
+    """A stage as a function for tasks: each process makes it at its first parcel, and keeps it for this ingest."""
+
+    def do(table: pyarrow.Table) -> Iterator[pyarrow.Table]:
+        name = f"{kind.__name__} {work.run}"
+        if name not in _made:
+            for other in [key for key in _made if not key.endswith(work.run)]:
+                del _made[other]
+            _made[name] = kind(work)
+        yield from _made[name](table)
+
+    do.__name__ = kind.__name__
+    return do
