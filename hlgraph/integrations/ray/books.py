@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.2
 _LOST = "the process that keeps the books of this ingest is gone; what was done is kept, run the same again to go on"
+_ELSEWHERE = Path("elsewhere")  # nothing is read or written there
 Book = Literal["ledger", "replies", "quarantine"]
 
 
@@ -106,11 +107,11 @@ class FarBooks:
     worker : this process, by a name that it keeps when it is made anew
     """
 
-    def __init__(self, actor: Any, worker: str = "") -> None:  # noqa: ANN401 - a handle of Ray has no type
+    def __init__(self, actor: Any, worker: str = "") -> None:
         self.actor = actor
         self.worker = worker
 
-    def ask(self, name: str, *args: object) -> Any:  # noqa: ANN401 - as the method gives it
+    def ask(self, name: str, *args: object) -> Any:
         """What a method of :class:`Books` gives. Raises ClusterError when they are gone."""
         import ray
 
@@ -146,7 +147,7 @@ class FarLedger(Ledger):
     """The ledger, written from another process; it is not read there."""
 
     def __init__(self, books: FarBooks) -> None:
-        super().__init__(Path())
+        super().__init__(_ELSEWHERE)
         self._write_far = {name: books.writer("ledger", name) for name in ("begin", "keep", "finish", "end", "drop")}
 
     def begin(self, entry: Entry) -> int | None:
@@ -175,7 +176,7 @@ class FarReplies(Replies):
     """The kept replies, asked for and added to from another process; nothing is dropped from there."""
 
     def __init__(self, books: FarBooks) -> None:
-        super().__init__(Path())
+        super().__init__(_ELSEWHERE)
         self._held_far, self._keep_far = books.writer("replies", "held"), books.writer("replies", "keep")
 
     def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
@@ -192,7 +193,7 @@ class FarQuarantine(Quarantine):
     """The quarantine, written from another process."""
 
     def __init__(self, books: FarBooks) -> None:
-        super().__init__(Path(), store="", corpus="")
+        super().__init__(_ELSEWHERE, store="", corpus="")
         self._keep_far, self._release_far = books.writer("quarantine", "keep"), books.writer("quarantine", "release")
 
     def keep(self, chunk: ChunkInput, *, model: str, reason: str, replies: Sequence[str]) -> Path | None:

@@ -6,15 +6,17 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import cast
 
 from hlgraph.errors import ClusterError, InputError, MissingExtraError
 from hlgraph.settings import variables
 
 _MIB = 1 << 20
 _STORE_BYTES = 256 * _MIB
-_SPARE = 4
+_SPARE = 2
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_LOG_LEVEL": "ERROR"}
 # Ray reads the last one when it is imported: off, its servers listen on the loopback interface alone, on Linux too.
-_ALONE = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_ALONE = {**_QUIET, "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 _LOOPBACK = "127."
 
 
@@ -25,7 +27,7 @@ def loaded() -> ModuleType:
         import ray.data
     except ImportError as error:
         raise MissingExtraError("ray", "an ingest on Ray") from error
-    return ray
+    return cast("ModuleType", ray)
 
 
 @contextmanager
@@ -52,7 +54,7 @@ def local_cluster(workers: int = 2, *, store_bytes: int = _STORE_BYTES) -> Itera
         try:
             ray.init(
                 address="local",
-                num_cpus=2 * workers + _SPARE,
+                num_cpus=workers + _SPARE,
                 include_dashboard=False,
                 object_store_memory=store_bytes,
                 log_to_driver=False,
@@ -78,7 +80,8 @@ def joined(address: str | None, workers: int) -> Iterator[ModuleType]:
 
     Raises what :func:`local_cluster` raises; ClusterError where there is none at the address.
     """
-    ray = loaded()
+    with variables(_ALONE if address is None else _QUIET):
+        ray = loaded()
     if ray.is_initialized():
         yield ray
         return
@@ -87,7 +90,7 @@ def joined(address: str | None, workers: int) -> Iterator[ModuleType]:
             yield ray
         return
     try:
-        with variables({"RAY_USAGE_STATS_ENABLED": "0"}):
+        with variables(_QUIET):
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(f"no cluster of Ray can be joined at {address!r} ({error}); check the address") from error

@@ -12,15 +12,22 @@ from hlgraph.records import Document
 from hlgraph.resolve import Comparison, Extracted
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow as pa
 
 _COLUMN = "parcel"
 _Item = TypeVar("_Item")
 
 
 class Part(NamedTuple):
-    """Sources that one task reads: paths, or documents. ``taken``: uris that are read elsewhere in this ingest."""
+    """Sources that one task reads: paths, or documents.
 
+    Attributes
+    ----------
+    characters : of the documents of one parcel, about
+    taken : uris that are read elsewhere in this ingest
+    """
+
+    characters: int
     paths: tuple[str, ...] = ()
     documents: tuple[Document, ...] = ()
     taken: frozenset[str] = frozenset()
@@ -50,14 +57,14 @@ class Parcel:
     error: HLGraphError | None = None
 
 
-def packed(item: object) -> pyarrow.Table:
+def packed(item: object) -> pa.Table:
     """A table of one row, shape ``(1, 1)``."""
     import pyarrow as pa
 
     return pa.table({_COLUMN: pa.array([pickle.dumps(item)], pa.large_binary())})
 
 
-def unpacked(table: pyarrow.Table, kind: type[_Item]) -> list[_Item]:
+def unpacked(table: pa.Table, kind: type[_Item]) -> list[_Item]:
     """The items of the rows of a table."""
     found = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
     if not all(isinstance(item, kind) for item in found):

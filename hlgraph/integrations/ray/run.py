@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from hlgraph.records import Document
     from hlgraph.settings import Settings
 
-_SHARE = 0.25
-"""Of a processor, for stages that mostly wait."""
+_SHARE, _TASK_SHARE = 0.1, 0.5
+"""Of a processor, as Ray counts them: for a process that mostly waits, and for a task that reads or cuts."""
 _QUEUED = 2
 """Parcels that an actor is given at once: one to work on, one to go on with."""
 
@@ -89,7 +89,7 @@ class RayRun:
     end : the end of the budget, where it came so late that all sources were looked at
     """
 
-    def __init__(self, ray: ModuleType, ingestion: Ingestion, workers: int) -> None:  # noqa: D107
+    def __init__(self, ray: ModuleType, ingestion: Ingestion, workers: int) -> None:
         self._ray = ray
         self._ingestion = ingestion
         self._workers = workers
@@ -105,7 +105,10 @@ class RayRun:
         try:
             pipeline.write(prepared, job.corpus, report=report, stores=job.stores, steps=job.steps)
         except self._ray.exceptions.RayError as error:
-            raise ClusterError(f"the cluster lost the ingest ({error}); what was done is kept, run it again") from error
+            reason = str(error).partition("\n")[0]
+            raise ClusterError(
+                f"the cluster lost the ingest ({reason}); what was done is kept, run it again"
+            ) from error
         except BaseException as error:
             # The stages are still there: calls under way come to their end, since they are paid.
             end = books.settled(error, self._deadline) if books is not None else None
@@ -144,8 +147,6 @@ class RayRun:
             chat=models.chat_asked_for if is_chat else None,
             embedder=models.embedder_asked_for,
             chat_name=models.chat.fingerprint if is_chat and models.chat is not None else "",
-            batch_characters=min(job.steps.batch_characters, PAID_CHARACTERS),
-            batch_sources=job.steps.batch_sources,
             run=uuid.uuid4().hex,
         )
 
@@ -154,20 +155,20 @@ class RayRun:
             return None
         price = price_of(work.chat_name, work.settings.models.prices)
         limits = Limits(job.options.budget, price, work.chat_name)
-        made = self._ray.remote(Books).options(num_cpus=0, scheduling_strategy=self._here())
+        made = self._ray.remote(Books).options(num_cpus=0, label_selector=self._here)
         return FarBooks(made.remote(work.without_stores().settings, job.corpus, limits=limits))
 
-    def _here(self) -> object:
-        """The machine of this process: its paths mean there what they mean here."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        return NodeAffinitySchedulingStrategy(self._ray.get_runtime_context().get_node_id(), soft=False)
+    @property
+    def _here(self) -> dict[str, str]:
+        """Selects the machine of this process: its paths mean there what they mean here."""
+        return {"ray.io/node-id": self._ray.get_runtime_context().get_node_id()}
 
     def _prepared(
         self, job: Job, work: Work, *, books: FarBooks | None, report: Report, usage: Usage
     ) -> Generator[Ready, None, None]:
         """What comes out of the stages, in the order of the sources."""
-        given = [packed(part) for part in parts(job, report)]
+        most = min(job.steps.batch_characters, PAID_CHARACTERS)
+        given = [packed(part) for part in parts(job, report, workers=self._workers, most=most)]
         if not given:
             return
         for table in self._stages(given, work, books).iter_batches(
@@ -183,7 +184,7 @@ class RayRun:
                 if parcel.ready is not None:
                     yield parcel.ready
 
-    def _stages(self, given: list[Any], work: Work, books: FarBooks | None) -> Any:  # noqa: ANN401 - Ray's Dataset
+    def _stages(self, given: list[Any], work: Work, books: FarBooks | None) -> Any:
         """The pipeline. Reading and comparing stay on this machine, whose paths and stores they are; the rest goes anywhere."""
         data = self._ray.data
         context = data.DataContext.get_current().copy()
@@ -192,17 +193,17 @@ class RayRun:
         context.print_on_execution_start = False
         context.enable_auto_log_stats = False
         context.target_max_block_size = 1  # bytes: each parcel is a block, since it is as large as a block should be
-        here, bare = self._here(), work.without_stores()
+        here, bare = self._here, work.without_stores()
         each = {"batch_size": 1, "batch_format": "pyarrow"}
         one = data.ActorPoolStrategy(size=1, max_tasks_in_flight_per_actor=_QUEUED)
         all_ = data.ActorPoolStrategy(size=self._workers, max_tasks_in_flight_per_actor=_QUEUED)
         some = data.ActorPoolStrategy(min_size=1, max_size=self._workers, max_tasks_in_flight_per_actor=_QUEUED)
-        tasks = {**each, "num_cpus": _SHARE, "concurrency": self._workers}
+        tasks = {**each, "num_cpus": _TASK_SHARE}
         with data.DataContext.current(context):
             rows = data.from_blocks(given)
-            rows = rows.map_batches(once(Read, bare), scheduling_strategy=here, **tasks)
+            rows = rows.map_batches(once(Read, bare), label_selector=here, **tasks)
             rows = rows.map_batches(
-                Compare, fn_constructor_args=(work,), compute=one, scheduling_strategy=here, num_cpus=_SHARE, **each
+                Compare, fn_constructor_args=(work,), compute=one, label_selector=here, num_cpus=_SHARE, **each
             )
             rows = rows.map_batches(once(Cut, bare), **tasks)
             rows = rows.map_batches(
@@ -218,13 +219,17 @@ class RayRun:
 def _absolute(settings: Settings) -> Settings:
     """The same with paths that mean the same in any folder."""
     models = settings.models
-    paths = {
-        name: str(Path(value).expanduser().absolute())
-        for name in ("root", "cache", "ledger", "quarantine")
-        if (value := getattr(models, name))
-    }
-    embedder = Path(models.embedder)
-    if embedder.is_dir():
-        paths["embedder"] = str(embedder.absolute())
     store = f"hlgraph://{place_of(settings)}" if settings.store.startswith("hlgraph://") else settings.store
-    return replace(settings, store=store, models=replace(models, **paths))
+    placed = replace(
+        models,
+        root=_place(models.root),
+        cache=_place(models.cache),
+        ledger=_place(models.ledger),
+        quarantine=_place(models.quarantine),
+        embedder=str(Path(models.embedder).absolute()) if Path(models.embedder).is_dir() else models.embedder,
+    )
+    return replace(settings, store=store, models=placed)
+
+
+def _place(folder: str | None) -> str | None:
+    return str(Path(folder).expanduser().absolute()) if folder else folder

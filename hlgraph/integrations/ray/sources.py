@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from hlgraph import pipeline
 from hlgraph.errors import InputError, ReadError
@@ -13,27 +14,37 @@ from hlgraph.read import ReadFailure
 from hlgraph.read.discover import STDIN, Found, discover
 
 _MOST_PARTS = 2_000
+_PARTS_EACH = 4  # so that no worker waits long for the last part of another
+_LEAST = 10_000
 _UNKNOWN_SIZE = 50_000
 
 
-def parts(job: Job, report: Report) -> list[Part]:
-    """The sources of a job, in order, each part about as large as one change; failures go to the report.
+def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
+    """The sources of a job, in order, in parts for so many workers; failures go to the report.
 
-    Raises InputError for standard input.
+    Parameters
+    ----------
+    most : characters of documents in one parcel
+
+    Raises
+    ------
+    InputError : standard input is among them
     """
     if STDIN in job.paths:
         raise InputError("other processes cannot read standard input; write it to a file, and name that")
-    job.seen.update(document.uri for document in job.documents)
-    taken: set[str] = set()
-    given = [
-        Part(documents=tuple(batch))
-        for batch in pipeline.batches(iter(job.documents), report, seen=taken, steps=job.steps)
-    ]
+    given = {document.uri for document in job.documents}
+    job.seen.update(given)
     # Documents of the caller may have uris of files, or of rows of files.
-    shared = frozenset(uri for uri in taken if uri.startswith(("file:", "s3:")))
-    found = list(_found(discover(job.paths, job.options.format), report, taken=shared))
-    size = max(job.steps.batch_characters, sum(length for _, length in found) // _MOST_PARTS)
-    return [*given, *(Part(paths=names, taken=shared) for names in _joined(found, size))]
+    taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
+    found = list(_found(discover(job.paths, job.options.format), report, taken=taken))
+    total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
+    size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))
+    steps = replace(job.steps, batch_characters=size)
+    batches = pipeline.batches(job.documents, report, seen=set(), steps=steps)
+    return [
+        *(Part(size, documents=tuple(batch)) for batch in batches),
+        *(Part(size, paths=names, taken=taken) for names in _joined(found, max(size, total // _MOST_PARTS))),
+    ]
 
 
 def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: frozenset[str]) -> Iterator[tuple[str, int]]:

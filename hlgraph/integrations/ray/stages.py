@@ -16,12 +16,12 @@ from hlgraph.index import MadeVectors, texts_of
 from hlgraph.integrations.ray.books import FarBooks, FarLedger, FarPurse, FarQuarantine, FarReplies
 from hlgraph.integrations.ray.parcels import Parcel, Part, packed, unpacked
 from hlgraph.models.choose import chosen_chat, chosen_embedder
-from hlgraph.pipeline import Report
+from hlgraph.pipeline import BATCH_CHARACTERS, Report
 from hlgraph.settings import Neo4jSettings, OpenSearchSettings
 from hlgraph.wiring import chunker_of, extractor_of, noted, read_sources
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow as pa
 
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hlgraph.wiring import IngestOptions
 
 _log = logging.getLogger(__name__)
+_MOST_SOURCES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,6 @@ class Work:
     chat: AnyChat | None
     embedder: AnyEmbedder
     chat_name: str
-    batch_characters: int
-    batch_sources: int
     run: str
 
     def without_stores(self) -> Work:
@@ -69,10 +68,10 @@ class Work:
 class _Look:
     """The parts of the pipeline that find out what there is to do; the extractor gives its fingerprints, and asks nobody."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, batch_characters: int = BATCH_CHARACTERS) -> None:
         self._work = work
-        self.batch_characters = work.batch_characters
-        self.batch_sources = work.batch_sources
+        self.batch_characters = batch_characters
+        self.batch_sources = _MOST_SOURCES
 
     @functools.cached_property
     def chunker(self) -> Chunker:
@@ -96,18 +95,36 @@ def _named_extractor(work: Work) -> Extractor:
 
 
 class Stage:
-    """One parcel in, one parcel out; an error of hlgraph goes along in the parcel, and ends the ingest in its turn."""
+    """One parcel in, one parcel out; an error of hlgraph goes along in the parcel, and ends the ingest in its turn.
 
-    def __call__(self, table: pyarrow.Table) -> Iterator[pyarrow.Table]:
+    Parameters
+    ----------
+    work : what the ingest is about
+    books : the handle of their actor, where a chat model is asked
+    """
+
+    def __init__(self, work: Work, books: object = None) -> None:
+        self.work = work
+        self.books = books
+        self._is_begun = False
+
+    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
         """Do it with each parcel of a table."""
         for parcel in unpacked(table, Parcel):
             if parcel.error is None:
                 try:
+                    if not self._is_begun:
+                        self.begin()
+                        self._is_begun = True
                     self.do(parcel)
                 except HLGraphError as error:
                     _log.info("%s ends the ingest: %s", type(self).__name__, error)
                     parcel.error = error
             yield packed(parcel)
+
+    def begin(self) -> None:
+        """Make what the stage works with, at its first parcel."""
+        raise NotImplementedError
 
     def do(self, parcel: Parcel) -> None:
         """Put into the parcel what this stage makes."""
@@ -120,7 +137,7 @@ class Read:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    def __call__(self, table: pyarrow.Table) -> Iterator[pyarrow.Table]:
+    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
         """Read the parts of a table."""
         for part in unpacked(table, Part):
             for parcel in self._parcels(part):
@@ -129,7 +146,7 @@ class Read:
     def _parcels(self, part: Part) -> Iterator[Parcel]:
         options, report, uris = self._work.options, Report(), set[str]()
         items = noted(read_sources(list(part.paths), list(part.documents), options=options), uris)
-        for batch in pipeline.batches(items, report, seen=set(part.taken), steps=_Look(self._work)):
+        for batch in pipeline.batches(items, report, seen=set(part.taken), steps=_Look(self._work, part.characters)):
             yield Parcel(_taken(report), tuple(uris), batch)
             uris.clear()
         yield Parcel(_taken(report), tuple(uris))
@@ -146,28 +163,27 @@ def _taken(report: Report) -> Report:
 class Compare(Stage):
     """Documents in, the changed ones out, with the chunks that the store holds of them; it reads the graph store."""
 
-    def __init__(self, work: Work) -> None:
+    def begin(self) -> None:
+        """Open the stores."""
         from hlgraph.stores.open import open_stores
 
-        self._opened = open_stores(work.settings)
-        self._steps = _Look(work)
-        self._corpus = work.corpus
+        self._stores = open_stores(self.work.settings).stores
+        self._steps = _Look(self.work)
 
     def do(self, parcel: Parcel) -> None:
         """Compare."""
-        stores, report = self._opened.stores, parcel.report
-        parcel.changed = pipeline.compared(
-            parcel.documents, self._corpus, report=report, stores=stores, steps=self._steps
-        )
-        parcel.stored = pipeline.stored_chunks(parcel.changed, self._corpus, report=report, stores=stores)
+        corpus, stores, report = self.work.corpus, self._stores, parcel.report
+        parcel.changed = pipeline.compared(parcel.documents, corpus, report=report, stores=stores, steps=self._steps)
+        parcel.stored = pipeline.stored_chunks(parcel.changed, corpus, report=report, stores=stores)
         parcel.documents = []
 
 
 class Cut(Stage):
     """Changed documents in, their chunks out, with those that are to be extracted; it needs no store."""
 
-    def __init__(self, work: Work) -> None:
-        self._steps = _Look(work)
+    def begin(self) -> None:
+        """Make the chunker."""
+        self._steps = _Look(self.work)
 
     def do(self, parcel: Parcel) -> None:
         """Cut."""
@@ -178,15 +194,16 @@ class Cut(Stage):
 class Extract(Stage):
     """Chunks in, extractions out; where a chat model makes them, by the books that all processes share."""
 
-    def __init__(self, work: Work, books: object) -> None:
-        if work.chat_name:
+    def begin(self) -> None:
+        """Make the extractor."""
+        if self.work.chat_name:
             import ray
 
-            far = FarBooks(books, ray.get_runtime_context().get_actor_id() or "")
+            far = FarBooks(self.books, ray.get_runtime_context().get_actor_id() or "")
             far.ask("join", far.worker)
-            self._extractor: Extractor = _chat_extractor(work, far)
+            self._extractor: Extractor = _chat_extractor(self.work, far)
         else:
-            self._extractor = _named_extractor(work)
+            self._extractor = _named_extractor(self.work)
 
     def do(self, parcel: Parcel) -> None:
         """Extract."""
@@ -222,15 +239,15 @@ def _with_far_books(executor: Executor, far: FarBooks) -> Executor:
 class Embed(Stage):
     """Extractions in, the change that they are out, with the vectors of its texts."""
 
-    def __init__(self, work: Work) -> None:
-        self._corpus = work.corpus
-        self._embedder: Embedder = chosen_embedder(work.embedder, work.settings.models)[0]
+    def begin(self) -> None:
+        """Make the embedder."""
+        self._embedder: Embedder = chosen_embedder(self.work.embedder, self.work.settings.models)[0]
 
     def do(self, parcel: Parcel) -> None:
         """Embed."""
         if not parcel.extracted:
             return
-        ready = pipeline.ready(self._corpus, parcel.extracted, report=parcel.report)
+        ready = pipeline.ready(self.work.corpus, parcel.extracted, report=parcel.report)
         with parcel.report.timed("embed"):
             texts = texts_of(ready.change)
             matrix = self._embedder.embed(texts)
@@ -238,13 +255,13 @@ class Embed(Stage):
         parcel.ready, parcel.extracted = ready._replace(embedder=vectors), []
 
 
-_made: dict[str, Callable[[pyarrow.Table], Iterator[pyarrow.Table]]] = {}
+_made: dict[str, Callable[[pa.Table], Iterator[pa.Table]]] = {}
 
 
-def once(kind: type[Read | Cut], work: Work) -> Callable[[pyarrow.Table], Iterator[pyarrow.Table]]:
+def once(kind: type[Read | Cut], work: Work) -> Callable[[pa.Table], Iterator[pa.Table]]:
     """A stage as a function for tasks: each process makes it at its first parcel, and keeps it for this ingest."""
 
-    def do(table: pyarrow.Table) -> Iterator[pyarrow.Table]:
+    def do(table: pa.Table) -> Iterator[pa.Table]:
         name = f"{kind.__name__} {work.run}"
         if name not in _made:
             for other in [key for key in _made if not key.endswith(work.run)]:
