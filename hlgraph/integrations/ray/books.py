@@ -59,7 +59,7 @@ class Books:
         self._purse = Purse(limits.budget, price=limits.price, model=limits.model)
         self._admitted: dict[str, set[int]] = {}
 
-    def write(self, book: Book, name: str, args: tuple[object, ...], named: Mapping[str, object]) -> object:
+    def write(self, book: Book, name: str, *, args: tuple[object, ...], named: Mapping[str, object]) -> object:
         """What a method of a book gives."""
         return getattr(self._books[book], name)(*args, **named)
 
@@ -78,7 +78,7 @@ class Books:
             self._admitted.setdefault(worker, set()).add(admission)
         return admission
 
-    def settle(self, worker: str, admission: int, tokens: tuple[int, int] | None) -> None:
+    def settle(self, worker: str, admission: int, *, tokens: tuple[int, int] | None) -> None:
         """Note what an admitted call has cost; None: nothing."""
         self._admitted[worker].discard(admission)
         sent, replied = tokens or (0, 0)
@@ -111,12 +111,12 @@ class FarBooks:
         self.actor = actor
         self.worker = worker
 
-    def ask(self, name: str, *args: object) -> Any:
+    def ask(self, name: str, *args: object, **named: object) -> Any:
         """What a method of :class:`Books` gives. Raises ClusterError when they are gone."""
         import ray
 
         try:
-            return ray.get(getattr(self.actor, name).remote(*args))
+            return ray.get(getattr(self.actor, name).remote(*args, **named))
         except ray.exceptions.RayActorError as error:
             raise ClusterError(_LOST) from error
 
@@ -140,7 +140,7 @@ class FarBooks:
 
     def writer(self, book: Book, name: str) -> Callable[..., Any]:
         """A method of one of the books."""
-        return lambda *args, **named: self.ask("write", book, name, args, named)
+        return lambda *args, **named: self.ask("write", book, name, args=args, named=named)
 
 
 class FarLedger(Ledger):
@@ -227,7 +227,8 @@ class FarPurse(Purse):
 
     def settle(self, admission: int, input_tokens: int = 0, *, output_tokens: int = 0, is_paid: bool = True) -> None:
         """See :meth:`Purse.settle`."""
-        self._far.ask("settle", self._far.worker, admission, (input_tokens, output_tokens) if is_paid else None)
+        tokens = (input_tokens, output_tokens) if is_paid else None
+        self._far.ask("settle", self._far.worker, admission, tokens=tokens)
 
     def end(self, error: HLGraphError) -> None:
         """See :meth:`Purse.end`: for this process, and unless it is their own end for all others."""

@@ -74,7 +74,7 @@ def ingest(
             return ingest(opened, sources, options=options, workers=workers, address=address, on_progress=on_progress)
     ingestion = graph.ingestion
     with joined(address, workers) as ray:
-        run = RayRun(ray, ingestion, workers)
+        run = RayRun(ray, ingestion, workers=workers)
         report = ingestion.bring(sources, chosen, run=run, on_progress=on_progress)
     if run.end is not None:
         raise run.end
@@ -89,7 +89,7 @@ class RayRun:
     end : the end of the budget, where it came so late that all sources were looked at
     """
 
-    def __init__(self, ray: ModuleType, ingestion: Ingestion, workers: int) -> None:
+    def __init__(self, ray: ModuleType, ingestion: Ingestion, *, workers: int) -> None:
         self._ray = ray
         self._ingestion = ingestion
         self._workers = workers
