@@ -81,8 +81,8 @@ def run(folder: Path, url: str, bring: Callable[[HLGraph], Report], concurrency:
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--passages", type=int, default=400, metavar="N", help="one chunk, so two calls, each")
-    parser.add_argument("--seconds", type=float, default=1.5, metavar="S", help="time of a call of the model")
+    parser.add_argument("--passages", type=int, default=240, metavar="N", help="one chunk, so two calls, each")
+    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="time of a call of the model")
     parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="calls at once of one process")
     chosen = parser.parse_args()
     os.environ["OPENAI_API_KEY"] = "none is needed"

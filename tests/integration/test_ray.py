@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -36,6 +37,22 @@ KEY = "sk-of-the-ray-tests-alone"
 CONCURRENCY = 3
 WORKERS = 2
 CHAT = IngestOptions(extract="chat")
+
+
+_CALLER = """
+import sys
+from pathlib import Path
+import hlgraph
+from hlgraph.integrations.ray import ingest
+from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.embedder import WordEmbedder
+
+folder, url, address, *paths = sys.argv[1:]
+models = ModelSettings(chat="openai:m", chat_url=url, concurrency=3, cache=folder, quarantine=f"{folder}/quarantine")
+settings = Settings(store=f"hlgraph://{folder}/store", models=models)
+with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
+    ingest(graph, paths, options=hlgraph.IngestOptions(extract="chat"), address=address)
+"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -119,8 +136,6 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
             assert {**_figures(got), "failed": None} == {**_figures(want), "failed": None}
             assert state(many) == state(one)
         assert (got.sources_changed, got.sources_removed) == (1, 1)
-        again = ingest(many, sources, options=options)
-        assert (again.sources_added, again.sources_changed, again.sources_removed, again.added) == (0, 0, 0, {})
 
 
 def _figures(report: object) -> dict[str, object]:
@@ -157,6 +172,33 @@ def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under
     assert len(requests) == calls
     assert requests.total() - len(requests) <= len(killed) * CONCURRENCY
     assert set(Counter(paid(tmp_path / "many")).values()) == {1}
+
+
+def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(tmp_path: Path, server: ChatServer) -> None:
+    import ray
+
+    want = straight(tmp_path / "one", server)
+    calls, server.calls, server.paid = server.calls, 0, []
+    address = ray.get_runtime_context().gcs_address
+    callers: list[subprocess.Popen[bytes]] = []
+
+    def kill(number: int, asked: Asked) -> None:
+        if number == calls // 2:
+            callers[0].kill()
+
+    server.fault, server.seconds = kill, 0.05
+    command = [sys.executable, "-c", _CALLER, str(tmp_path / "many"), server.url, address, *map(str, MARKDOWN)]
+    callers.append(subprocess.Popen(command, env={**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}))
+    assert callers[0].wait() == -signal.SIGKILL
+    with opened(tmp_path / "many", server) as graph:
+        report = ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+        assert (report.failed, report.problems) == ([], [])
+        assert report.usage is not None
+        assert report.usage.kept > 0
+        assert state(graph) == want
+    requests = Counter(server.paid)
+    assert len(requests) == calls
+    assert requests.total() - calls <= WORKERS * CONCURRENCY
 
 
 def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alone(
@@ -201,6 +243,18 @@ def test_the_cluster_listens_on_this_machine_alone() -> None:
     socket.create_connection(("127.0.0.1", port)).close()
     with pytest.raises(ConnectionRefusedError):  # an address of every machine: who listens on all would answer
         socket.create_connection(("127.0.0.2", port))
+
+
+def test_a_model_that_cannot_be_sent_is_said_before_anything_is_begun(tmp_path: Path) -> None:
+    class Unsendable(WordEmbedder):
+        def __reduce__(self) -> str:
+            raise TypeError("it holds a connection")
+
+    settings = Settings(store=f"hlgraph://{tmp_path}/store")
+    with hlgraph.connect(settings, embedder=Unsendable()) as graph:
+        with pytest.raises(InputError, match=r"Unsendable cannot be given to other processes \(it holds a connection"):
+            ingest(graph, MARKDOWN)
+        assert graph.stats() == ()
 
 
 def test_what_cannot_be_done_is_said_before_anything_is_begun(tmp_path: Path) -> None:

@@ -122,14 +122,15 @@ class FarBooks:
 
     def settled(self, error: BaseException, deadline: float) -> HLGraphError | None:
         """Let no other call through, and wait for those under way, so many seconds at most; gives what ended them."""
-        if isinstance(error, ClusterError):
-            return error
         known = error if isinstance(error, HLGraphError) else None
-        self.ask("end", known or ModelUnavailableError("the run was interrupted; run the same again to go on"))
-        last = time.monotonic() + deadline
-        while self.ask("spending").under_way and time.monotonic() < last:
-            time.sleep(_LOOK_SECONDS)
-        end: HLGraphError | None = self.ask("ended")
+        try:
+            self.ask("end", known or ModelUnavailableError("the run was interrupted; run the same again to go on"))
+            last = time.monotonic() + deadline
+            while self.ask("spending").under_way and time.monotonic() < last:
+                time.sleep(_LOOK_SECONDS)
+            end: HLGraphError | None = self.ask("ended")
+        except ClusterError:  # the books are gone, and the first error says more
+            return None
         return end
 
     def close(self) -> None:

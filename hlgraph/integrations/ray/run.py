@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
@@ -138,6 +139,8 @@ class RayRun:
 
     def _work(self, job: Job) -> Work:
         models, is_chat = self._ingestion.models, job.options.extract == "chat"
+        for model in (models.embedder_asked_for, models.chat_asked_for if is_chat else None):
+            _check_sendable(self._ray, model)
         return Work(
             settings=_absolute(self._ingestion.settings),
             corpus=job.corpus,
@@ -214,6 +217,16 @@ class RayRun:
                 **each,
             )
             return rows.map_batches(Embed, fn_constructor_args=(bare,), compute=some, num_cpus=_SHARE, **each)
+
+
+def _check_sendable(ray: ModuleType, model: object) -> None:
+    """Raise InputError for an object that other processes cannot be given."""
+    try:
+        ray.cloudpickle.dumps(model)
+    except (AttributeError, TypeError, ValueError, pickle.PicklingError) as error:
+        raise InputError(
+            f"{type(model).__name__} cannot be given to other processes ({error}); name the model, as provider:model"
+        ) from error
 
 
 def _absolute(settings: Settings) -> Settings:
