@@ -15,8 +15,14 @@ _MIB = 1 << 20
 _STORE_BYTES = 256 * _MIB
 _SPARE = 2
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_LOG_LEVEL": "ERROR"}
-# Ray reads the last one when it is imported: off, its servers listen on the loopback interface alone, on Linux too.
-_ALONE = {**_QUIET, "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_ALONE = {
+    **_QUIET,
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    # The processes do what this one would do, so they do it with the priority that it has.
+    "RAY_worker_niceness": "0",
+    # Ray reads this when it is imported: off, its servers listen on the loopback interface alone, on Linux too.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
 _LOOPBACK = "127."
 
 
