@@ -15,10 +15,11 @@ from hlgraph.integrations.ray.books import Books, FarBooks, Limits, Spending
 from hlgraph.integrations.ray.cluster import joined
 from hlgraph.integrations.ray.parcels import Parcel, packed, unpacked
 from hlgraph.integrations.ray.sources import parts
-from hlgraph.integrations.ray.stages import Compare, Cut, Embed, Extract, Read, Work, once
+from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Work, cut, read
 from hlgraph.models.prices import price_of
 from hlgraph.models.usage import Usage
 from hlgraph.pipeline import Failure, Ready, Report
+from hlgraph.read.discover import STDIN
 from hlgraph.spending import place_of
 from hlgraph.wiring import PAID_CHARACTERS, IngestOptions
 
@@ -67,16 +68,18 @@ def ingest(
     """
     if workers < 1:
         raise InputError(f"workers is {workers}; choose at least 1")
-    chosen = options or IngestOptions()
     from hlgraph.client import HLGraph
 
+    given = [sources] if isinstance(sources, str | Path) else list(sources)
+    if STDIN in given:
+        raise InputError("other processes cannot read standard input; write it to a file, and name that")
     if not isinstance(graph, HLGraph):
         with HLGraph(graph) as opened:
-            return ingest(opened, sources, options=options, workers=workers, address=address, on_progress=on_progress)
+            return ingest(opened, given, options=options, workers=workers, address=address, on_progress=on_progress)
     ingestion = graph.ingestion
     with joined(address, workers) as ray:
         run = RayRun(ray, ingestion, workers=workers)
-        report = ingestion.bring(sources, chosen, run=run, on_progress=on_progress)
+        report = ingestion.bring(given, options or IngestOptions(), run=run, on_progress=on_progress)
     if run.end is not None:
         raise run.end
     return report
@@ -105,6 +108,8 @@ class RayRun:
         prepared = self._prepared(job, work, books=books, report=report, usage=usage)
         try:
             pipeline.write(prepared, job.corpus, report=report, stores=job.stores, steps=job.steps)
+        except self._ray.exceptions.RayTaskError:  # what no step may raise, as it was raised
+            raise
         except self._ray.exceptions.RayError as error:
             reason = str(error).partition("\n")[0]
             raise ClusterError(
@@ -204,11 +209,11 @@ class RayRun:
         tasks = {**each, "num_cpus": _TASK_SHARE}
         with data.DataContext.current(context):
             rows = data.from_blocks(given)
-            rows = rows.map_batches(once(Read, bare), label_selector=here, **tasks)
+            rows = rows.map_batches(read, fn_kwargs={"work": bare}, label_selector=here, **tasks)
             rows = rows.map_batches(
                 Compare, fn_constructor_args=(work,), compute=one, label_selector=here, num_cpus=_SHARE, **each
             )
-            rows = rows.map_batches(once(Cut, bare), **tasks)
+            rows = rows.map_batches(cut, fn_kwargs={"work": bare}, **tasks)
             rows = rows.map_batches(
                 Extract,
                 fn_constructor_args=(bare, books and books.actor),

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hlgraph import pipeline
-from hlgraph.errors import InputError, ReadError
+from hlgraph.errors import ReadError
 from hlgraph.ingestion import Job
 from hlgraph.integrations.ray.parcels import Part
 from hlgraph.pipeline import Failure, Report
 from hlgraph.read import ReadFailure
-from hlgraph.read.discover import STDIN, Found, discover
+from hlgraph.read.discover import Found, discover
 
 _MOST_PARTS = 2_000
 _PARTS_EACH = 4  # so that no worker waits long for the last part of another
@@ -25,13 +25,7 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     Parameters
     ----------
     most : characters of documents in one parcel
-
-    Raises
-    ------
-    InputError : standard input is among them
     """
-    if STDIN in job.paths:
-        raise InputError("other processes cannot read standard input; write it to a file, and name that")
     given = {document.uri for document in job.documents}
     job.seen.update(given)
     # Documents of the caller may have uris of files, or of rows of files.

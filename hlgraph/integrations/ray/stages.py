@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -255,19 +255,24 @@ class Embed(Stage):
         parcel.ready, parcel.extracted = ready._replace(embedder=vectors), []
 
 
-_made: dict[str, Callable[[pa.Table], Iterator[pa.Table]]] = {}
+_made: dict[str, Read | Cut] = {}
 
 
-def once(kind: type[Read | Cut], work: Work) -> Callable[[pa.Table], Iterator[pa.Table]]:
-    """A stage as a function for tasks: each process makes it at its first parcel, and keeps it for this ingest."""
+def read(table: pa.Table, work: Work) -> Iterator[pa.Table]:
+    """:class:`Read` as a function for tasks."""
+    return _kept(Read, work)(table)
 
-    def do(table: pa.Table) -> Iterator[pa.Table]:
-        name = f"{kind.__name__} {work.run}"
-        if name not in _made:
-            for other in [key for key in _made if not key.endswith(work.run)]:
-                del _made[other]
-            _made[name] = kind(work)
-        yield from _made[name](table)
 
-    do.__name__ = kind.__name__
-    return do
+def cut(table: pa.Table, work: Work) -> Iterator[pa.Table]:
+    """:class:`Cut` as a function for tasks."""
+    return _kept(Cut, work)(table)
+
+
+def _kept(kind: type[Read | Cut], work: Work) -> Read | Cut:
+    """The stage of this process: made at its first parcel, and kept for this ingest."""
+    name = f"{kind.__name__} {work.run}"
+    if name not in _made:
+        for other in [key for key in _made if not key.endswith(work.run)]:
+            del _made[other]
+        _made[name] = kind(work)
+    return _made[name]
