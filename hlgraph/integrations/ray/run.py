@@ -36,6 +36,8 @@ _SHARE, _TASK_SHARE = 0.1, 0.5
 """Of a processor, as Ray counts them: for a process that mostly waits, and for a task that reads or cuts."""
 _QUEUED = 2
 """Parcels that an actor is given at once: one to work on, one to go on with."""
+_AT_ONCE = 2
+"""Parcels that a process works on, where it mostly waits for a chat model."""
 
 
 def ingest(
@@ -204,7 +206,13 @@ class RayRun:
         here, bare = self._here, work.without_stores()
         each = {"batch_size": 1, "batch_format": "pyarrow"}
         one = data.ActorPoolStrategy(size=1, max_tasks_in_flight_per_actor=_QUEUED)
-        all_ = data.ActorPoolStrategy(size=self._workers, max_tasks_in_flight_per_actor=_QUEUED)
+        at_once = _AT_ONCE if books is not None else 1
+        all_ = data.ActorPoolStrategy(
+            size=self._workers,
+            max_tasks_in_flight_per_actor=at_once + 1,
+            max_concurrent_calls_per_actor=at_once,
+            enable_true_multi_threading=at_once > 1,
+        )
         some = data.ActorPoolStrategy(min_size=1, max_size=self._workers, max_tasks_in_flight_per_actor=_QUEUED)
         tasks = {**each, "num_cpus": _TASK_SHARE}
         with data.DataContext.current(context):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,15 +108,17 @@ class Stage:
         self.work = work
         self.books = books
         self._is_begun = False
+        self._lock = threading.Lock()
 
     def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
         """Do it with each parcel of a table."""
         for parcel in unpacked(table, Parcel):
             if parcel.error is None:
                 try:
-                    if not self._is_begun:
-                        self.begin()
-                        self._is_begun = True
+                    with self._lock:
+                        if not self._is_begun:
+                            self.begin()
+                            self._is_begun = True
                     self.do(parcel)
                 except HLGraphError as error:
                     _log.info("%s ends the ingest: %s", type(self).__name__, error)
@@ -192,7 +195,12 @@ class Cut(Stage):
 
 
 class Extract(Stage):
-    """Chunks in, extractions out; where a chat model makes them, by the books that all processes share."""
+    """Chunks in, extractions out; where a chat model makes them, by the books that all processes share.
+
+    Two parcels at once keep the calls of a worker at their bound while the last chunks of a parcel are waited for.
+    """
+
+    _told = 0, 0
 
     def begin(self) -> None:
         """Make the extractor."""
@@ -207,11 +215,13 @@ class Extract(Stage):
 
     def do(self, parcel: Parcel) -> None:
         """Extract."""
-        usage = self._extractor.usage if isinstance(self._extractor, Metered) else None
-        before = (usage.kept, usage.left_out) if usage else (0, 0)
         parcel.extracted = pipeline.extract(parcel.extracted, parcel.report, extractor=self._extractor)
-        if usage:
-            parcel.kept, parcel.left_out = usage.kept - before[0], usage.left_out - before[1]
+        if isinstance(self._extractor, Metered):
+            usage = self._extractor.usage
+            with self._lock:
+                kept, left_out = self._told
+                self._told = usage.kept, usage.left_out
+                parcel.kept, parcel.left_out = self._told[0] - kept, self._told[1] - left_out
 
 
 def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
