@@ -2,14 +2,15 @@
 
 The model is a local server of OpenAI's interface that answers after a fixed time, in a process of its own; every process
 makes the same number of calls at once. Required: two workers are at least 1.6 times as fast as one process, and write the
-identical graph. The time of the whole ingest counts the start and the end of the cluster, some ten seconds of two processors, too; that
-from the first call to the end of the last does not.
+identical graph. The time of the whole ingest counts the start and the end of the cluster, some ten seconds of two
+processors, too; that from the first call to the end of the last does not.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime as dt
 import os
 import sqlite3
 import subprocess
@@ -88,7 +89,8 @@ def run(folder: Path, url: str, bring: Callable[[HLGraph], Report], concurrency:
             raise SystemExit(f"the ingest failed: {[*report.failed, *report.problems][:3]}")
         made = snapshot(graph._opened.stores, "default")
     with contextlib.closing(sqlite3.connect(folder / "store" / "ledger-1.sqlite")) as ledger:
-        paid = ledger.execute("SELECT unixepoch(at, 'subsec'), seconds FROM calls WHERE state = 'paid'").fetchall()
+        rows = ledger.execute("SELECT at, seconds FROM calls WHERE state = 'paid'").fetchall()
+    paid = [(dt.datetime.fromisoformat(at).timestamp(), took) for at, took in rows]
     return Run(seconds, max(at + took for at, took in paid) - min(at for at, _ in paid), made, len(paid))
 
 
