@@ -11,9 +11,11 @@ from typing import cast
 from hlgraph.errors import ClusterError, InputError, MissingExtraError
 from hlgraph.settings import variables
 
+_log = logging.getLogger(__name__)
 _MIB = 1 << 20
 _STORE_BYTES = 256 * _MIB
 _SPARE = 2
+_TRIES = 3
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_LOG_LEVEL": "ERROR"}
 _ALONE = {
     **_QUIET,
@@ -57,18 +59,7 @@ def local_cluster(workers: int = 2, *, store_bytes: int = _STORE_BYTES) -> Itera
         ray = loaded()
         if ray.is_initialized():
             raise InputError("this process has a Ray cluster already; ingest on it, without local_cluster()")
-        try:
-            ray.init(
-                address="local",
-                num_cpus=workers + _SPARE,
-                include_dashboard=False,
-                object_store_memory=store_bytes,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        except (OSError, RuntimeError, TimeoutError, ValueError) as error:
-            ray.shutdown()
-            raise ClusterError(f"a local cluster of Ray does not start ({error}); try again") from error
+        _start(ray, workers, store_bytes=store_bytes)
         try:
             if not ray.util.get_node_ip_address().startswith(_LOOPBACK):
                 raise InputError(
@@ -78,6 +69,27 @@ def local_cluster(workers: int = 2, *, store_bytes: int = _STORE_BYTES) -> Itera
             yield
         finally:
             ray.shutdown()
+
+
+def _start(ray: ModuleType, workers: int, *, store_bytes: int) -> None:
+    """Ray gives a node half a minute to start, which a busy machine may not do at the first try."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=workers + _SPARE,
+                include_dashboard=False,
+                object_store_memory=store_bytes,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except Exception as error:  # Ray raises this very class for a node that is late
+            ray.shutdown()
+            if not isinstance(error, ValueError) and tries_left:
+                _log.info("a local cluster of Ray did not start, and is tried again: %s", error)
+                continue
+            raise ClusterError(f"a local cluster of Ray does not start ({error}); try again") from error
+        return
 
 
 @contextmanager
