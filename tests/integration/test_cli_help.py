@@ -58,7 +58,9 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [path, *(found for name, each in inner.items() for found in commands(each, (*path, name)))]
 
 
-GROUPS = [(name,) for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality", "merges")]
+GROUPS = [
+    (name,) for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality", "merges")
+]
 COMMANDS = commands(typer.main.get_command(app))
 
 
