@@ -24,8 +24,8 @@ class AsyncHLGraph(AsyncSurface):
     (StoreLockedError). What is passed to be called, such as ``on_progress``, is called in the thread. A call that is
     cancelled before its turn is not made. One that is under way is not waited for any more, but its thread goes on to the
     end: an ingest that was cancelled is complete, or is completed by the next one. A stream that is cancelled is closed
-    after the step that is under way, which ends the call of a model; one that a ``break`` leaves is closed when the event
-    loop comes to it, so use ``contextlib.aclosing`` where that matters.
+    after the step that is under way; one that a ``break`` leaves is closed when the event loop comes to it, so use
+    ``contextlib.aclosing`` where that matters.
 
     Parameters
     ----------

@@ -18,6 +18,8 @@ from hlgraph.wiring import Forecast, IngestOptions
 if TYPE_CHECKING:
     from hlgraph.communities import CommunityTier
     from hlgraph.hierarchy import HierarchyTier
+    from hlgraph.ingestion import Ingestion
+    from hlgraph.merges import MergeTier
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
@@ -122,45 +124,14 @@ class HLGraph(Tiers, Answering):
         Raises InputError for options that cannot be used, StoreLockedError while another process writes, BudgetError when
         the budget of the options did not reach.
         """
-        from hlgraph import pipeline
-        from hlgraph.spending import check_budget, forgetting
-        from hlgraph.wiring import PAID_CHARACTERS, chunker_of, extractor_of, noted, read_sources, split_sources
+        return self.ingestion.bring(sources, options or IngestOptions(), on_progress=on_progress)
 
-        chosen = options or IngestOptions()
-        paths, documents = split_sources(sources)
-        stores = self._opened.stores
-        seen: set[str] = set()
-        is_filled = chosen.extract == "chat"
-        with (
-            stores.graph.lock(),
-            forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_filled) as done,
-        ):
-            steps = pipeline.Steps(
-                chunker_of(chosen, self.settings),
-                extractor_of(chosen, self.settings, calls=lambda: self._executor(chosen.budget), corpus=self.corpus),
-                self._models.embedder,
-                batch_characters=min(
-                    self._opened.batch_characters,
-                    PAID_CHARACTERS if is_filled else pipeline.BATCH_CHARACTERS,
-                ),
-                on_progress=on_progress,
-            )
-            items = noted(read_sources(paths, documents, options=chosen), seen)
-            report = pipeline.ingest(items, self.corpus, stores=stores, steps=steps)
-            if chosen.has_delete_missing:
-                from hlgraph.read import covered
+    @property
+    def ingestion(self) -> Ingestion:
+        """What an ingest is made of, for those who run its steps elsewhere, such as :mod:`hlgraph.integrations.ray`."""
+        from hlgraph.ingestion import Ingestion
 
-                pipeline.delete_missing(
-                    report,
-                    covered(paths),
-                    corpus=self.corpus,
-                    keep=seen,
-                    stores=stores,
-                    batch_sources=self._opened.batch_removed,
-                )
-            done.append(report)
-        check_budget(steps.extractor)
-        return report
+        return Ingestion(self.settings, self.corpus, self._opened, self._models, self._executor)
 
     def plan(
         self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = None
@@ -256,6 +227,13 @@ class HLGraph(Tiers, Answering):
         from hlgraph.hierarchy import HierarchyTier
 
         return HierarchyTier(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
+
+    @property
+    def merges(self) -> MergeTier:
+        """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
+        from hlgraph.merges import MergeTier
+
+        return MergeTier(self.corpus, self._opened.stores, chat=self._executor)
 
     def stats(self) -> tuple[CorpusStats, ...]:
         """What every corpus of the store holds."""

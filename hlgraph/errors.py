@@ -22,6 +22,7 @@
     │   ├── StoreConflictError    the source changed since the change was planned (retryable)
     │   ├── StoreUnavailableError read-only, disk full, server away (retryable)
     │   └── StoreCorruptError     what is stored contradicts itself
+    ├── ClusterError              processes of an ingest on many of them cannot start, or are gone (retryable)
     └── MigrationError            a migration is pending, changed, or newer than this hlgraph
 
 Each message names the input, the reason and the mend.
@@ -39,6 +40,16 @@ class HLGraphError(Exception):
         super().__init__(message)
         if retryable is not None:
             self.retryable = retryable
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors go from process to process as they are: some are made of more than their message."""
+        return _remade, (type(self), self.args), dict(self.__dict__)
+
+
+def _remade(kind: type[HLGraphError], args: tuple[object, ...]) -> HLGraphError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class InputError(HLGraphError):
@@ -150,6 +161,12 @@ class StoreUnavailableError(StoreError):
 
 class StoreCorruptError(StoreError):
     """What is stored contradicts itself; ``hlgraph doctor`` says where."""
+
+
+class ClusterError(HLGraphError):
+    """The processes of an ingest that runs on many of them cannot be started, or one that it needs is gone."""
+
+    retryable = True
 
 
 class MigrationError(HLGraphError):

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
 
-from hlgraph.change import Pending
+from hlgraph.change import Change, Pending
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
 from hlgraph.index import check_model, embed_change
 from hlgraph.models.seams import Embedder
-from hlgraph.models.usage import Usage
 from hlgraph.persist import finish, persist
 from hlgraph.read import ReadFailure, inadmissible, is_covered
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
+from hlgraph.reports import Failure, Progress, Report
 from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
 from hlgraph.stores.protocols import Scope, Stores
 
+__all__ = [
+    "BATCH_CHARACTERS",
+    "REMOVED",
+    "Failure",
+    "Looking",
+    "Progress",
+    "Ready",
+    "Report",
+    "Steps",
+    "StoredChunks",
+    "batches",
+    "compared",
+    "delete",
+    "delete_missing",
+    "extract",
+    "ingest",
+    "look",
+    "planned",
+    "ready",
+    "resume",
+    "stored_chunks",
+    "write",
+]
 _LOG = logging.getLogger(__name__)
 BATCH_CHARACTERS = 1_000_000
 REMOVED = 500
 """Sources that one change removes, where the store does not ask for fewer."""
-
-
-class Progress(NamedTuple):
-    """Where an ingest stands: the step just done, and how many sources, chunks and statements so far."""
-
-    step: str
-    sources: int
-    chunks: int
-    statements: int
+StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
+"""Chunks by their id, by the id of their source."""
 
 
 class Looking(Protocol):
@@ -70,48 +84,21 @@ class Steps:
     on_progress: Callable[[Progress], None] | None = None
 
 
-class Failure(NamedTuple):
-    """A source that could not be ingested, or not completely."""
+class Ready(NamedTuple):
+    """Sources that are read, cut and extracted: what is left to do is to embed and to write their change.
 
-    uri: str
-    error: str
-
-
-@dataclass(slots=True)
-class Report:
-    """What an ingest did. ``kept``: records that were there before and were left as they are.
-
-    ``usage``: calls and tokens of the chat model, where one extracted.
+    Attributes
+    ----------
+    change : of all of them, without vectors
+    known : those of its chunks that are stored already
+    added : how many of its sources are new
+    embedder : has the vectors of its texts where they were made already; None: that of the steps makes them
     """
 
-    sources_added: int = 0
-    sources_changed: int = 0
-    sources_unchanged: int = 0
-    sources_removed: int = 0
-    failed: list[Failure] = field(default_factory=list)
-    problems: list[Failure] = field(default_factory=list)
-    added: dict[str, int] = field(default_factory=dict)
-    removed: dict[str, int] = field(default_factory=dict)
-    kept: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    resumed: int = 0
-    usage: Usage | None = None
-
-    @contextlib.contextmanager
-    def timed(self, step: str) -> Iterator[None]:
-        """Add the time of a block to a step."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
-
-    def count(self, added: dict[str, int], vanished: dict[str, tuple[str, ...]]) -> None:
-        """Add the outcome of one change."""
-        for kind, number in added.items():
-            self.added[kind] = self.added.get(kind, 0) + number
-        for kind, items in vanished.items():
-            self.removed[kind] = self.removed.get(kind, 0) + len(items)
+    change: Change
+    known: frozenset[str]
+    added: int
+    embedder: Embedder | None = None
 
 
 def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps) -> Report:
@@ -120,17 +107,30 @@ def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stor
     A failure of one source is reported and never stops the rest. Killed at any moment, the same call again completes it.
     """
     report = Report()
+    write(
+        _prepared(items, corpus, report=report, stores=stores, steps=steps),
+        corpus,
+        report=report,
+        stores=stores,
+        steps=steps,
+    )
+    report.problems.extend(Failure("extractions", problem) for problem in steps.extractor.problems)
+    report.usage = steps.extractor.usage if isinstance(steps.extractor, Metered) else None
+    return report
+
+
+def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
+    """Write what comes of sources, one change after the other, in order: the last steps of an ingest.
+
+    The right to write is held, and what interrupted runs left is finished, before the first is asked for.
+    """
     with stores.graph.lock() as pending:
         report.resumed = resume(pending, stores)
         check_model(stores.graph.stats(corpus, has_counts=False), steps.embedder)
         before = _counts(corpus, stores)
-        seen: set[str] = set()
-        for batch in _batches(items, report, seen=seen, steps=steps):
-            _ingest_batch(batch, corpus, report=report, stores=stores, steps=steps)
-        report.problems.extend(Failure("extractions", problem) for problem in steps.extractor.problems)
-        report.usage = steps.extractor.usage if isinstance(steps.extractor, Metered) else None
+        for item in prepared:
+            _write(item, report=report, stores=stores, steps=steps)
         _keep(report, before)
-    return report
 
 
 def delete(source_ids: Sequence[str], corpus: str, *, stores: Stores, batch_sources: int = REMOVED) -> Report:
@@ -196,7 +196,7 @@ def _keep(report: Report, before: dict[str, int]) -> None:
     report.kept = {kind: count - report.removed.get(kind, 0) for kind, count in before.items()}
 
 
-def _batches(
+def batches(
     items: Iterable[Document | ReadFailure], report: Report, *, seen: set[str], steps: Looking
 ) -> Iterator[list[Document]]:
     """Documents in batches of bounded size; failures, and a uri that comes twice, go to the report."""
@@ -229,26 +229,29 @@ def _batches(
         yield batch
 
 
-def _ingest_batch(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
-    with report.timed("resolve"):
-        changed = _compare(batch, corpus, report=report, stores=stores, steps=steps)
+def _prepared(
+    items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Steps
+) -> Iterator[Ready]:
+    """The first steps of an ingest, batch by batch."""
+    for batch in batches(items, report, seen=set(), steps=steps):
+        changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
         _say("compare", report, steps)
         if not changed:
-            return
-    planned = _planned(changed, corpus, report=report, stores=stores, steps=steps)
-    with report.timed("extract"):
-        extracted = _extract(planned, report, steps)
-    _say("extract", report, steps)
-    with report.timed("resolve"):
-        change = assemble(corpus, extracted)
+            continue
+        stored = stored_chunks(changed, corpus, report=report, stores=stores)
+        extracted = extract(planned(changed, stored, report=report, steps=steps), report, extractor=steps.extractor)
+        _say("extract", report, steps)
+        yield ready(corpus, extracted, report=report)
+
+
+def _write(item: Ready, *, report: Report, stores: Stores, steps: Steps) -> None:
     with report.timed("embed"):
-        known = frozenset(name for item in extracted for name in item.plan.known)
-        change = embed_change(change, known, embedder=steps.embedder, stores=stores)
+        change = embed_change(item.change, item.known, embedder=item.embedder or steps.embedder, stores=stores)
     _say("embed", report, steps)
     with report.timed("persist"):
         outcome = persist(change, stores)
-    report.sources_added += sum(item.is_new for item in changed)
-    report.sources_changed += sum(not item.is_new for item in changed)
+    report.sources_added += item.added
+    report.sources_changed += len(change.sources) - item.added
     report.count(outcome.added, outcome.vanished)
     _say("persist", report, steps)
 
@@ -262,18 +265,20 @@ def look(
     ----------
     report : is told of sources that did not change or failed
     """
-    for batch in _batches(items, report, seen=set(), steps=steps):
-        changed = _compare(batch, corpus, report=report, stores=stores, steps=steps)
-        yield from _planned(changed, corpus, report=report, stores=stores, steps=steps)
+    for batch in batches(items, report, seen=set(), steps=steps):
+        changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
+        stored = stored_chunks(changed, corpus, report=report, stores=stores)
+        yield from planned(changed, stored, report=report, steps=steps)
 
 
-def _planned(
-    changed: list[Comparison], corpus: str, *, report: Report, stores: Stores, steps: Looking
-) -> list[Extracted]:
-    """Which chunks of these sources are to be extracted."""
-    with report.timed("resolve"):
-        stored = _stored_chunks([item for item in changed if not item.is_new], corpus, stores)
-    planned: list[Extracted] = []
+def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Report, steps: Looking) -> list[Extracted]:
+    """Cut these sources, and say which chunks of them are to be extracted; no store is asked.
+
+    Parameters
+    ----------
+    stored : of those that are not new; see :func:`stored_chunks`
+    """
+    found: list[Extracted] = []
     for item in changed:
         with report.timed("chunk"):
             spans = steps.chunker.chunk(item.document) if item.has_new_text else []
@@ -283,8 +288,8 @@ def _planned(
                 if item.has_new_text
                 else None
             )
-        planned.append(Extracted(item, plan or ChunkPlan(), ()))
-    return planned
+        found.append(Extracted(item, plan or ChunkPlan(), ()))
+    return found
 
 
 def _say(step: str, report: Report, steps: Steps) -> None:
@@ -294,38 +299,58 @@ def _say(step: str, report: Report, steps: Steps) -> None:
         steps.on_progress(Progress(step, done, chunks, statements))
 
 
-def _compare(batch: list[Document], corpus: str, *, report: Report, stores: Stores, steps: Looking) -> list[Comparison]:
-    names = [source_id(corpus, document.uri) for document in batch]
-    stored = {record.id: record for record in stores.graph.records(Kind.SOURCE, names) if isinstance(record, Source)}
-    processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
-    compared = [
-        compare(document, corpus, stored=stored.get(name), processing=processing)
-        for document, name in zip(batch, names, strict=True)
-    ]
-    changed = [item for item in compared if item is not None]
+def compared(
+    batch: Sequence[Document], corpus: str, *, report: Report, stores: Stores, steps: Looking
+) -> list[Comparison]:
+    """The documents whose sources are new or changed; the others are counted."""
+    with report.timed("resolve"):
+        names = [source_id(corpus, document.uri) for document in batch]
+        found = stores.graph.records(Kind.SOURCE, names)
+        stored = {record.id: record for record in found if isinstance(record, Source)}
+        processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
+        pairs = [
+            compare(document, corpus, stored=stored.get(name), processing=processing)
+            for document, name in zip(batch, names, strict=True)
+        ]
+    changed = [item for item in pairs if item is not None]
     report.sources_unchanged += len(batch) - len(changed)
     return changed
 
 
-def _stored_chunks(changed: Sequence[Comparison], corpus: str, stores: Stores) -> dict[str, dict[str, Chunk]]:
-    found: dict[str, dict[str, Chunk]] = {}
-    if changed:
-        scope = Scope(corpus, sources=tuple(item.source.id for item in changed))
-        for record in stores.graph.find(Kind.CHUNK, scope):
-            if isinstance(record, Chunk):
-                found.setdefault(record.source_id, {})[record.id] = record
+def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report, stores: Stores) -> StoredChunks:
+    """The chunks that the store holds of changed sources."""
+    found: StoredChunks = {}
+    known = tuple(item.source.id for item in changed if not item.is_new)
+    if known:
+        with report.timed("resolve"):
+            for record in stores.graph.find(Kind.CHUNK, Scope(corpus, sources=known)):
+                if isinstance(record, Chunk):
+                    found.setdefault(record.source_id, {})[record.id] = record
     return found
 
 
-def _extract(planned: list[Extracted], report: Report, steps: Steps) -> list[Extracted]:
+def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extractor) -> list[Extracted]:
+    """The same with one extraction for each chunk to extract; what could not be extracted is a problem of the report.
+
+    Raises what ends an extraction by a chat model: see :class:`hlgraph.extract.chat.ChatExtractor`.
+    """
     inputs = [context for item in planned for _, context in item.plan.to_extract]
-    results = iter(steps.extractor.extract(inputs) if inputs else [])
     extracted: list[Extracted] = []
+    with report.timed("extract"):
+        results = iter(extractor.extract(inputs) if inputs else [])
     for item in planned:
         own: list[Extraction] = [next(results) for _ in item.plan.to_extract]
         extracted.append(Extracted(item.comparison, item.plan, tuple(own)))
         report.problems.extend(Failure(item.comparison.source.uri, found.problem) for found in own if found.problem)
     return extracted
+
+
+def ready(corpus: str, extracted: Sequence[Extracted], *, report: Report) -> Ready:
+    """The change that all of these are."""
+    with report.timed("resolve"):
+        change = assemble(corpus, extracted)
+    known = frozenset(name for item in extracted for name in item.plan.known)
+    return Ready(change, known, sum(item.comparison.is_new for item in extracted))
 
 
 def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: Stores, batch_sources: int) -> None:

@@ -42,6 +42,7 @@ class Relationship(StrEnum):
     RELATES = "relates"
     CO_OCCURS = "co_occurs"
     SYNONYM = "synonym"
+    SAME_AS = "same_as"
     SIMILAR = "similar"
     MEMBER_OF = "member_of"
     PART_OF = "part_of"

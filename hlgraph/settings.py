@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -303,6 +304,21 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
         unknown = sorted(str(key) for key in part if key not in known) if isinstance(part, dict) else []
         if unknown:
             raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; there are: {', '.join(known)}")
+
+
+@contextmanager
+def variables(given: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of the environment for a block, for software that can be told some things in no other way."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def at_store(settings: Settings, url: str) -> Settings:

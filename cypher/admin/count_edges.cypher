@@ -19,6 +19,6 @@ CALL () {
       WHEN 'entity_passage' THEN COUNT { (e)-[:SYNONYM]->() }
       WHEN 'entity_entity' THEN COUNT { (e)-[:RELATES]->() } + COUNT { (e)-[:CO_OCCURS]->() }
       ELSE 0
-    END AS joined
+    END + COUNT { (e)-[:SAME_AS]->() } AS joined
 }
 RETURN sum(node) AS nodes, sum(joined) AS edges

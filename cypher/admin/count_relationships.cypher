@@ -31,5 +31,8 @@ CALL () {
   UNION ALL
   MATCH (n:Entity)-[r:SYNONYM]->(:Entity) WHERE n.corpus = $corpus AND n.id >= ''
   RETURN 'synonym' AS relationship, count(r) AS number
+  UNION ALL
+  MATCH (n:Entity)-[r:SAME_AS]->(:Entity) WHERE n.corpus = $corpus AND n.id >= ''
+  RETURN 'same_as' AS relationship, count(r) AS number
 }
 RETURN relationship, number

@@ -81,6 +81,10 @@ CALL () {
   MATCH (n:Entity {id: id})-[r:SYNONYM]-(m:Entity)
   RETURN n, m, r.similarity AS weight
   UNION ALL
+  UNWIND CASE WHEN 'same_as' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (n:Entity {id: id})-[:SAME_AS]-(m:Entity)
+  RETURN n, m, 1.0 AS weight
+  UNION ALL
   UNWIND CASE WHEN 'relates' IN $counted THEN $nodes.entities ELSE [] END AS id
   MATCH (n:Entity {id: id})-[:SUBJECT]->(f:Fact)<-[:OBJECT]-(m:Entity)
   WITH n, m, COUNT { MATCH (f)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $listed) = $admits } AS statements

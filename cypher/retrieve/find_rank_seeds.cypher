@@ -23,10 +23,10 @@ CALL () {
   WHERE n.corpus = $corpus
   RETURN n.id AS found, 'entity' AS kind,
     CASE $shape
-      WHEN 'entity_passage' THEN EXISTS { (n)-[r:SYNONYM]-(m:Entity) WHERE m <> n }
+      WHEN 'entity_passage' THEN EXISTS { (n)-[r:SYNONYM|SAME_AS]-(m:Entity) WHERE m <> n }
         OR EXISTS { (n)<-[:MENTIONS]-(:Statement)-[:IN_CHUNK]->(:Chunk) }
-      WHEN 'statement_entity_chunk' THEN EXISTS { (n)<-[:MENTIONS]-(:Statement) }
-      ELSE EXISTS { (n)-[:RELATES|CO_OCCURS]-(m:Entity) WHERE m <> n }
+      WHEN 'statement_entity_chunk' THEN EXISTS { (n)<-[:MENTIONS]-(:Statement) } OR EXISTS { (n)-[:SAME_AS]-(:Entity) }
+      ELSE EXISTS { (n)-[:RELATES|CO_OCCURS|SAME_AS]-(m:Entity) WHERE m <> n }
     END AS is_joined
 }
 RETURN found AS id, kind, is_joined ORDER BY id

@@ -64,6 +64,11 @@ CALL () {
   WHERE $places[b.id] IS NOT NULL
   RETURN 'synonym' AS relationship, $places[id] AS start, $places[b.id] AS stop, r.similarity AS weight
   UNION ALL
+  UNWIND CASE WHEN 'same_as' IN $relationships THEN $nodes.entities ELSE [] END AS id
+  MATCH (a:Entity {id: id})-[r:SAME_AS]->(b:Entity)
+  WHERE $places[b.id] IS NOT NULL
+  RETURN 'same_as' AS relationship, $places[id] AS start, $places[b.id] AS stop, null AS weight
+  UNION ALL
   UNWIND CASE WHEN 'relates' IN $counted THEN $nodes.entities ELSE [] END AS id
   MATCH (a:Entity {id: id})-[:SUBJECT]->(f:Fact)<-[:OBJECT]-(b:Entity)
   WHERE $places[b.id] IS NOT NULL

@@ -1,5 +1,5 @@
-// Projects the graph of entities (GDS), undirected: joined by facts and by common chunks, weight the number of both. Parallel
-// relationships count by the sum of their weights.
+// Projects the graph of entities (GDS), undirected: joined by facts and by common chunks, weight the number of both; merged
+// entities by 1. Parallel relationships count by the sum of their weights.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {
@@ -10,6 +10,10 @@ CALL () {
   MATCH (a:Entity)-[r:CO_OCCURS]->(b:Entity)
   WHERE a.corpus = $corpus AND a.id >= '' AND a <> b
   RETURN a, b, toFloat(r.chunks) AS weight
+  UNION ALL
+  MATCH (a:Entity)-[:SAME_AS]->(b:Entity)
+  WHERE a.corpus = $corpus AND a.id >= ''
+  RETURN a, b, 1.0 AS weight
 }
 WITH gds.graph.project($name, a, b, {relationshipProperties: {weight: weight}}, {undirectedRelationshipTypes: ['*']}) AS made
 RETURN made.nodeCount AS nodes, made.relationshipCount AS relationships

@@ -1,5 +1,5 @@
 // Projects the graph of entities and chunks (GDS), undirected: each two entities of a statement, 2 a statement; a chunk and an
-// entity of one of its statements, 1; synonyms by their cosine. Parallel relationships count by the sum of their weights.
+// entity of one of its statements, 1; synonyms by their cosine, merged ones by 1. Parallel relationships count by the sum of their weights.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {
@@ -20,6 +20,10 @@ CALL () {
   MATCH (a:Entity)-[r:SYNONYM]->(b:Entity)
   WHERE a.corpus = $corpus AND a.id >= '' AND a <> b
   RETURN a, b, toFloat(r.similarity) AS weight
+  UNION ALL
+  MATCH (a:Entity)-[:SAME_AS]->(b:Entity)
+  WHERE a.corpus = $corpus AND a.id >= ''
+  RETURN a, b, 1.0 AS weight
 }
 WITH gds.graph.project($name, a, b, {relationshipProperties: {weight: weight}}, {undirectedRelationshipTypes: ['*']}) AS made
 RETURN made.nodeCount AS nodes, made.relationshipCount AS relationships

@@ -49,6 +49,10 @@ CALL () {
   MATCH (a:Entity)-[r:SYNONYM]->(b:Entity)
   WHERE 'synonym' IN $relationships AND a.corpus = $corpus AND a.id >= ''
   RETURN a, b, $weights.synonym * r.similarity AS weight
+  UNION ALL
+  MATCH (a:Entity)-[r:SAME_AS]->(b:Entity)
+  WHERE 'same_as' IN $relationships AND a.corpus = $corpus AND a.id >= ''
+  RETURN a, b, $weights.same_as * 1.0 AS weight
 }
 WITH gds.graph.project($name, a, b, {relationshipProperties: {weight: weight}}, {undirectedRelationshipTypes: ['*']}) AS made
 RETURN made.nodeCount AS nodes, made.relationshipCount AS relationships

@@ -1,4 +1,5 @@
-// Projects the graph of statements with their entities and their chunks (GDS), undirected, each relationship 1.
+// Projects the graph of statements with their entities and their chunks (GDS), and of merged entities,
+// undirected, each relationship 1.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {
@@ -7,6 +8,10 @@ CALL () {
   RETURN a, b, 1.0 AS weight
   UNION ALL
   MATCH (a:Statement)-[:IN_CHUNK]->(b:Chunk)
+  WHERE a.corpus = $corpus AND a.id >= ''
+  RETURN a, b, 1.0 AS weight
+  UNION ALL
+  MATCH (a:Entity)-[:SAME_AS]->(b:Entity)
   WHERE a.corpus = $corpus AND a.id >= ''
   RETURN a, b, 1.0 AS weight
 }

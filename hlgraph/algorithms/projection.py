@@ -25,6 +25,8 @@ class ProjectionShape(StrEnum):
     paper gives no weights. Its authors insert an edge of a pair in both directions, which counts twice undirected.)
     ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks, each edge 1.
     ``entity_entity`` (TopoRAG 3.4): entities joined by facts and by common chunks, weight the number of both.
+
+    In each of them two entities that were merged (SAME_AS) are joined by 1 more, which no paper has.
     """
 
     ENTITY_PASSAGE = "entity_passage"
@@ -41,15 +43,15 @@ class Ingredients(NamedTuple):
 
 INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
     ProjectionShape.ENTITY_PASSAGE: Ingredients(
-        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SYNONYM}),
+        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SYNONYM, Relationship.SAME_AS}),
         frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
     ),
     ProjectionShape.STATEMENT_ENTITY_CHUNK: Ingredients(
-        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
+        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SAME_AS}),
         frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
     ),
     ProjectionShape.ENTITY_ENTITY: Ingredients(
-        frozenset({Relationship.RELATES, Relationship.CO_OCCURS}), frozenset({Kind.ENTITY})
+        frozenset({Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SAME_AS}), frozenset({Kind.ENTITY})
     ),
 }
 
@@ -96,6 +98,14 @@ def incidence(graph: Subgraph) -> tuple[Csr, Csr]:
     return _as_binary(mentions), _as_binary(in_chunk)
 
 
+def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
+    """1 between two entities that were merged, both ways; shape (m, m) for m entities. Empty where no merge was pulled."""
+    if Relationship.SAME_AS not in graph.edges:
+        return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
+    pairs = block(graph.edges[Relationship.SAME_AS], entities, columns=entities)
+    return _as_binary(sp.csr_array(pairs + pairs.T))
+
+
 def _as_binary(matrix: Csr) -> Csr:
     found = sp.csr_array(matrix, dtype=np.float32, copy=True)
     found.sum_duplicates()
@@ -110,7 +120,7 @@ def _entity_passage(graph: Subgraph) -> Projected:
     cliques = _PER_STATEMENT * _without_loops(sp.csr_array(mentions.T @ mentions))
     synonyms = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
     contained = _as_binary(sp.csr_array(mentions.T @ in_chunk))
-    among = _without_loops(sp.csr_array(cliques + synonyms + synonyms.T))
+    among = _without_loops(sp.csr_array(cliques + synonyms + synonyms.T + merged(graph, entities)))
     return _ordered([entities, chunks], sp.block_array([[among, contained], [contained.T, None]], format="csr"))
 
 
@@ -118,7 +128,8 @@ def _statement_entity_chunk(graph: Subgraph) -> Projected:
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     mentions, in_chunk = incidence(graph)
     across = sp.csr_array(sp.hstack([mentions, in_chunk]))
-    return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, None]], format="csr"))
+    among = sp.block_diag([merged(graph, entities), sp.csr_array((len(chunks), len(chunks)))], format="csr")
+    return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, among]], format="csr"))
 
 
 def _entity_entity(graph: Subgraph) -> Projected:
@@ -128,7 +139,7 @@ def _entity_entity(graph: Subgraph) -> Projected:
         start=sp.csr_array((len(graph), len(graph)), dtype=np.float32),
     )
     inside = block(sp.csr_array(edges), entities, columns=entities)
-    return Projected(entities, _without_loops(sp.csr_array(inside + inside.T)))
+    return Projected(entities, _without_loops(sp.csr_array(inside + inside.T + merged(graph, entities))))
 
 
 def _without_loops(matrix: Csr) -> Csr:

@@ -32,6 +32,7 @@ from hlgraph.cli import (
     journal,
     ledger,
     manage,
+    merges,
     models,
     plan,
     quality,
@@ -114,8 +115,8 @@ def _globals(
 
 
 for module in (
-    *(ingest, search, answer, communities, hierarchy, manage, reconcile, journal, plan, extract, failures),
-    *(quality, ledger, models, evaluate, bench, cypher),
+    *(ingest, search, answer, communities, hierarchy, merges, manage, reconcile, journal, plan, extract),
+    *(failures, quality, ledger, models, evaluate, bench, cypher),
 ):
     module.register(app)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
@@ -13,6 +15,7 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, bud
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from hlgraph.client import HLGraph
     from hlgraph.pipeline import Progress, Report
 
 _EXTRACTORS = ("local", "precomputed", "chat")
@@ -55,6 +58,20 @@ Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Encoding of text, if not UTF-8.", show_default=False)
 ]
 Chunked = Annotated[bool, typer.Option("--chunked", help="Each document is one chunk already.")]
+OnRay = Annotated[
+    bool, typer.Option("--ray", help="Run the steps in many processes, on a cluster of Ray (the extra ray).")
+]
+Workers = Annotated[
+    int, typer.Option(metavar="N", help="With --ray: processes that extract, each with chat calls of its own.")
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="With --ray: the cluster, as auto or host:port (default: one on this machine, for this run).",
+        show_default=False,
+    ),
+]
 
 
 def pairs(values: list[str]) -> dict[str, str]:
@@ -89,6 +106,12 @@ def _finish(report: Report, *, is_json: bool) -> None:
         raise typer.Exit(1)
 
 
+def _on_ray(graph: HLGraph, workers: int, address: str | None) -> Callable[..., Report]:
+    from hlgraph.integrations.ray import ingest
+
+    return partial(ingest, graph, workers=workers, address=address)
+
+
 def ingest(
     context: typer.Context,
     paths: Paths,
@@ -110,6 +133,9 @@ def ingest(
     ] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    ray: OnRay = False,
+    workers: Workers = 2,
+    ray_address: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Read sources and bring the corpus to their state.
@@ -124,6 +150,7 @@ def ingest(
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
       hlgraph ingest docs/ --extract chat --max-usd 2
+      hlgraph ingest docs/ --extract chat --ray --workers 4
       hlgraph ingest s3://library/reports/
       curl -s https://example.org | hlgraph ingest - --format html
     """
@@ -141,8 +168,11 @@ def ingest(
         has_delete_missing=delete_missing,
         budget=budget_of(max_tokens, max_usd),
     )
+    if ray_address is not None and not ray:
+        raise InputError(f"--ray-address {ray_address} names a cluster that is not used; add --ray")
     with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
-        report = graph.ingest(list(paths), options=options, on_progress=lambda at: show(progress_text(at)))
+        bring = _on_ray(graph, workers, ray_address) if ray else graph.ingest
+        report = bring(list(paths), options=options, on_progress=lambda at: show(progress_text(at)))
     _finish(report, is_json=json)
 
 

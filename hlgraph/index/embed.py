@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,10 +51,6 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
     ----------
     known_chunks : those of ``change.chunks`` that are stored already: their rows are replaced, not added
     """
-    titles = {source.id: source.title for source in change.sources}
-    added = [chunk for chunk in change.chunks if chunk.id not in known_chunks]
-    again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
-    names = {link.entity_id: normalise_name(link.surface) for link in change.mentions}
     held = {
         kind: stores.vectors.ids(kind, change.corpus, among=among)
         for kind, among in (
@@ -63,16 +59,7 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
             (Kind.ENTITY, list(change.entities)),
         )
     }
-    rows: list[tuple[Kind, list[tuple[str, str, str]]]] = [
-        (Kind.CHUNK, _chunk_rows(added, titles)),
-        (Kind.CHUNK, _chunk_rows(again, titles)),
-        (Kind.STATEMENT, [(s.id, s.text, s.source_id) for s in change.statements if s.id not in held[Kind.STATEMENT]]),
-        (
-            Kind.TOPIC,
-            [(t.id, normalise_name(t.name), t.source_id) for t in change.topics if t.id not in held[Kind.TOPIC]],
-        ),
-        (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in held[Kind.ENTITY]]),
-    ]
+    rows = _rows(change, known_chunks, held)
     matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
     blocks: list[VectorBlock | None] = []
     start = 0
@@ -80,7 +67,9 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
         blocks.append(_block(kind, items, matrix[start : start + len(items)]) if items else None)
         start += len(items)
     entities = [item[0] for item in rows[4][1]]
-    found = synonyms(names, entities, matrix=matrix[start - len(entities) :], corpus=change.corpus, stores=stores)
+    found = synonyms(
+        _names(change), entities, matrix=matrix[start - len(entities) :], corpus=change.corpus, stores=stores
+    )
     return replace(
         change,
         embedding=embedder.fingerprint,
@@ -89,6 +78,46 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
         vectors=tuple(block for at, block in enumerate(blocks) if block is not None and at != 1),
         replacements=() if blocks[1] is None else (blocks[1],),
     )
+
+
+def texts_of(change: Change) -> list[str]:
+    """Every text that :func:`embed_change` may ask the vector of, once: more than it will where the store holds some."""
+    rows = _rows(change, frozenset(), {})
+    return list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
+
+
+class MadeVectors:
+    """The vectors of some texts, made before, as an embedder of no others.
+
+    Parameters
+    ----------
+    texts : once each
+    matrix : one unit row a text, shape ``(len(texts), dimensions)``, float32
+    fingerprint : of the embedder that made them
+    """
+
+    def __init__(self, texts: Sequence[str], matrix: NDArray[np.float32], *, fingerprint: str) -> None:
+        self._at = {text: at for at, text in enumerate(texts)}
+        self._matrix = matrix
+        self._fingerprint = fingerprint
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the embedder that made them."""
+        return self._fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return int(self._matrix.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Their rows, shape ``(len(texts), dimensions)``. Raises KeyError for a text that is not among them."""
+        rows: NDArray[np.float32] = self._matrix[np.array([self._at[text] for text in texts], dtype=np.intp)]
+        return rows
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Nothing is cached."""
 
 
 def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
@@ -111,6 +140,35 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     if len(kinds) != 1:
         raise InputError(f"records of {len(kinds)} kinds were given to embed; give records of one that has vectors")
     return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
+
+
+_Rows = list[tuple[Kind, list[tuple[str, str, str]]]]
+
+
+def _rows(change: Change, known_chunks: frozenset[str], held: Mapping[Kind, Collection[str]]) -> _Rows:
+    """Id, text and source of what gets a vector, by kind: chunks that are new, chunks that are known, and the others."""
+    titles = {source.id: source.title for source in change.sources}
+    added = [chunk for chunk in change.chunks if chunk.id not in known_chunks]
+    again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
+    names = _names(change)
+    without = {kind: held.get(kind, frozenset()) for kind in (Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)}
+    return [
+        (Kind.CHUNK, _chunk_rows(added, titles)),
+        (Kind.CHUNK, _chunk_rows(again, titles)),
+        (
+            Kind.STATEMENT,
+            [(s.id, s.text, s.source_id) for s in change.statements if s.id not in without[Kind.STATEMENT]],
+        ),
+        (
+            Kind.TOPIC,
+            [(t.id, normalise_name(t.name), t.source_id) for t in change.topics if t.id not in without[Kind.TOPIC]],
+        ),
+        (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in without[Kind.ENTITY]]),
+    ]
+
+
+def _names(change: Change) -> dict[str, str]:
+    return {link.entity_id: normalise_name(link.surface) for link in change.mentions}
 
 
 def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[str, str, str]]:

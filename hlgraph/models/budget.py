@@ -72,8 +72,9 @@ class Purse:
         self.usd = 0.0
         self.error: HLGraphError | None = None
         self.stopped = threading.Event()
-        self._under_way: dict[object, tuple[int, tuple[int, float]]] = {}
-        self._expected = self._refused = 0
+        self._under_way: dict[int, tuple[int, tuple[int, float]]] = {}
+        self._expected = self._refused = self._admitted = 0
+        self._abandoned: list[tuple[int, float]] = []
         self._change = threading.Condition()
 
     @property
@@ -97,31 +98,36 @@ class Purse:
         """The error that ended it; when that is the end of the budget, with all that has been spent by now."""
         return self._spent() if isinstance(self.error, BudgetError) else self.error
 
-    def admit(self, input_tokens: int) -> object:
-        """A token of admission for a call of probably so many input tokens; to be given to :meth:`settle`.
+    def admit(self, input_tokens: int) -> int:
+        """The number of the admission for a call of probably so many input tokens; to be given to :meth:`settle`.
 
         What it will cost is expected from that, and from what the calls before cost against what was expected of them.
 
         Raises BudgetError when the budget does not reach for it, or what ended everything before.
         """
         with self._change:
-            while True:
-                self.check()
-                cost = self._expect(input_tokens)
-                others = [expected for _, expected in self._under_way.values()]
-                if self._is_within(cost, *others):
-                    break
-                if not others or not self._is_within(cost):
-                    self._refused = cost[0]
-                    error = self._spent()
-                    self.end(error)
-                    raise error
+            while (admission := self.attempt(input_tokens)) is None:
                 self._change.wait(_LOOK_SECONDS)
-            admission = object()
-            self._under_way[admission] = input_tokens, cost
             return admission
 
-    def settle(self, admission: object, input_tokens: int = 0, *, output_tokens: int = 0, is_paid: bool = True) -> None:
+    def attempt(self, input_tokens: int) -> int | None:
+        """The same at once: None where a call under way has to end before it can be said."""
+        with self._change:
+            self.check()
+            cost = self._expect(input_tokens)
+            others = [expected for _, expected in self._under_way.values()]
+            if self._is_within(cost, *others):
+                self._admitted += 1
+                self._under_way[self._admitted] = input_tokens, cost
+                return self._admitted
+            if not others or not self._is_within(cost):
+                self._refused = cost[0]
+                error = self._spent()
+                self.end(error)
+                raise error
+            return None
+
+    def settle(self, admission: int, input_tokens: int = 0, *, output_tokens: int = 0, is_paid: bool = True) -> None:
         """Note what an admitted call has cost; nothing where ``is_paid`` is False."""
         with self._change:
             expected, _ = self._under_way.pop(admission)
@@ -133,6 +139,18 @@ class Purse:
                 self.usd += self._cost(input_tokens, output_tokens)
             self._change.notify_all()
 
+    def abandon(self, admission: int) -> None:
+        """Note that nobody will say what an admitted call has cost: from now on it counts as what was expected of it."""
+        with self._change:
+            _, cost = self._under_way.pop(admission)
+            self._abandoned.append(cost)
+            self._change.notify_all()
+
+    @property
+    def under_way(self) -> int:
+        """Calls that were admitted and have not ended."""
+        return len(self._under_way)
+
     def _expect(self, input_tokens: int) -> tuple[int, float]:
         if self._expected:
             input_tokens = -(-input_tokens * self.input_tokens // self._expected)
@@ -143,8 +161,8 @@ class Purse:
         return self._price.cost(input_tokens, output_tokens) if self._price else 0.0
 
     def _is_within(self, *costs: tuple[int, float]) -> bool:
-        tokens = self.tokens + sum(cost[0] for cost in costs)
-        usd = self.usd + sum(cost[1] for cost in costs)
+        tokens = self.tokens + sum(cost[0] for cost in (*costs, *self._abandoned))
+        usd = self.usd + sum(cost[1] for cost in (*costs, *self._abandoned))
         most_tokens, most_usd = self.budget.max_tokens, self.budget.max_usd
         return (most_tokens is None or tokens <= most_tokens) and (most_usd is None or usd <= most_usd)
 

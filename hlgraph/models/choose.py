@@ -214,6 +214,11 @@ class ChosenModels:
         """The chat model as it was given, by name or as an object; nothing is made."""
         return self._asked[2] or None
 
+    @property
+    def embedder_asked_for(self) -> AnyEmbedder:
+        """The embedder as it was given, by name or as an object; nothing is made."""
+        return self._asked[0]
+
 
 def _is_remote(name: str) -> bool:
     """Whether a name is ``provider:model``: a path may hold a colon too, after the letter of a drive or in a folder."""

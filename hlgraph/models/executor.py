@@ -110,14 +110,16 @@ class Executor:
         """That of the model."""
         return self.model.fingerprint
 
-    def begin(self, budget: Budget | None = None) -> Executor:
+    def begin(self, budget: Budget | None = None, *, purse: Purse | None = None) -> Executor:
         """The same for one command: with a budget, and with an end for all its calls when one fails for good.
+
+        ``purse``: one that calls made elsewhere share, in place of one for this budget.
 
         Raises InputError for a budget in dollars where the price of the model is not known.
         """
         other = object.__new__(Executor)
         other.__dict__.update(self.__dict__)
-        other.purse = Purse(budget, price=self.accounts.price, model=self.fingerprint)
+        other.purse = purse or Purse(budget, price=self.accounts.price, model=self.fingerprint)
         return other
 
     def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool, form: Form | None = None) -> Asking:

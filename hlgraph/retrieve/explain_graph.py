@@ -23,6 +23,7 @@ SHAPE = PullShape(
             Relationship.ABOUT,
             Relationship.RELATES,
             Relationship.SYNONYM,
+            Relationship.SAME_AS,
         }
     ),
     frozenset({Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK, Kind.TOPIC}),

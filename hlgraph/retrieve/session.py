@@ -17,8 +17,10 @@ from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain_notes import Hop, Notes
+from hlgraph.retrieve.merged import pull_merged, spread_seeds
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores.derived import Run, Summaries, run_named
+from hlgraph.stores.merges import Aliases
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker, ranked_by
 
@@ -221,6 +223,7 @@ class Session:
     def rank(self, query: RankQuery) -> list[Hit]:
         """Nodes by personalised PageRank over the graph of a shape, within the scope."""
         ranker = self._stores.ranker or PulledRanker(self._stores.graph)
+        query = replace(query, seed_weights=spread_seeds(query.seed_weights, self._aliases()))
         with self.step(f"rank {query.shape}") as step:
             hits = ranker.rank(query, scope=self.scope)
             self.round_trips += 1
@@ -253,13 +256,19 @@ class Session:
         return {name: tuple(item.id for item in some) for name, some in found.items()}
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
-        """The part of the graph around the seeds."""
+        """The part of the graph around the seeds; entities that are one by a merge have the edges of all of them."""
         with self.step("pull") as step:
-            graph = self._stores.graph.pull(seeds, shape, scope=self.scope)
-            self.round_trips += 1
+            found = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases())
+            graph = found.graph
+            self.round_trips += found.round_trips
             step.count = len(graph)
             step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
         return graph
+
+    def _aliases(self) -> Aliases:
+        """What is one by merges; the store reads it once a version of the corpus."""
+        store = self._stores.merges
+        return {} if store is None else store.aliases(self.request.corpus, version=self._corpus.version)
 
     def records(self, kind: Kind, ids: Sequence[str], *, made: type[_R]) -> dict[str, _R]:
         """The visible records of a kind by id; what was read once in this session is not read again."""

@@ -13,6 +13,7 @@ from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore
+from hlgraph.stores.merges import MergeStore
 from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 from hlgraph.stores.ranking import ServerRanker
 
@@ -50,6 +51,7 @@ class _Graph(NamedTuple):
     ranker: contextlib.AbstractContextManager[ServerRanker]
     clusterer: contextlib.AbstractContextManager[Clusterer]
     derived: DerivedStore
+    merges: MergeStore
     check: Callable[[], list[Finding]]
     target: MigrationTarget
     cypher: CypherReader
@@ -67,6 +69,7 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.derived import EmbeddedDerivedStore
     from hlgraph.stores.embedded.doctor import check
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
+    from hlgraph.stores.embedded.merges import EmbeddedMergeStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.ranker import EmbeddedRanker
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
@@ -80,6 +83,7 @@ def _embedded(settings: Settings) -> Opened:
         EmbeddedRanker(graph),
         ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
         EmbeddedDerivedStore(database),
+        EmbeddedMergeStore(database),
     )
     return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
 
@@ -94,6 +98,7 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
     from hlgraph.stores.neo4j.doctor import check
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+    from hlgraph.stores.neo4j.merges import Neo4jMergeStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
     from hlgraph.stores.neo4j.ranker import GdsRanker
     from hlgraph.stores.neo4j.reading import Neo4jReader
@@ -107,6 +112,7 @@ def _neo4j(settings: Settings) -> _Graph:
         GdsRanker(server, fallback=PulledRanker(graph)),
         GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
         Neo4jDerivedStore(server, graph.lease),
+        Neo4jMergeStore(server, graph.lease),
         lambda: [Finding(*item) for item in check(server)],
         Neo4jTarget(server),
         Neo4jReader(server),
@@ -168,7 +174,7 @@ def open_stores(target: str | Settings) -> Opened:
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
     ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
-    stores = Stores(*pair, ranker, clusterer, graph.derived)
+    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges)
     return Opened(
         stores,
         closing,

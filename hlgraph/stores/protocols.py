@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from hlgraph.stores.derived import Clusterer, DerivedStore
+    from hlgraph.stores.merges import MergeStore
     from hlgraph.subgraph import Subgraph
 
 
@@ -211,7 +212,7 @@ class Ranker(Protocol):
 
 class Stores(NamedTuple):
     """The pair that holds a corpus, what ranks its nodes (None: in process, around the seeds), what clusters them, and what
-    keeps the communities (None: nothing does).
+    keeps the communities and what was decided about entities (None: nothing does).
     """
 
     graph: GraphStore
@@ -219,3 +220,4 @@ class Stores(NamedTuple):
     ranker: Ranker | None = None
     clusterer: Clusterer | None = None
     derived: DerivedStore | None = None
+    merges: MergeStore | None = None

@@ -24,6 +24,7 @@ _EDGES = frozenset(
         Relationship.RELATES,
         Relationship.CO_OCCURS,
         Relationship.SYNONYM,
+        Relationship.SAME_AS,
     }
 )
 

@@ -10,6 +10,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
+from hlgraph.testing.merge_contract import MergeStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract
 
 
@@ -41,6 +42,18 @@ class TestEmbeddedVectorStore(VectorStoreContract):
 
 class TestEmbeddedDerivedStore(DerivedStoreContract):
     pass
+
+
+class TestEmbeddedMergeStore(MergeStoreContract):
+    pass
+
+
+class TestEmbeddedMergeStoreInFiles(MergeStoreContract):
+    """The same with the graph of every corpus in mapped files."""
+
+    @pytest.fixture(autouse=True)
+    def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
 
 
 class TestEmbeddedVectorStoreInFiles(VectorStoreContract):

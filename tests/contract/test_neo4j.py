@@ -11,6 +11,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
+from hlgraph.testing.merge_contract import MergeStoreContract
 
 
 @pytest.fixture
@@ -30,4 +31,8 @@ class TestNeo4jGraphStore(GraphStoreContract):
 
 
 class TestNeo4jDerivedStore(DerivedStoreContract):
+    pass
+
+
+class TestNeo4jMergeStore(MergeStoreContract):
     pass

@@ -354,6 +354,55 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     matches_snapshot("hierarchy-list", listed, stale)
 
 
+def test_merges(place: Path, tmp_path: Path) -> None:
+    store = ("--store", f"hlgraph://{tmp_path}/store")
+    names = ["Mara Quill", "M. Quill", "Quill", "Saint-Orne Abbey", "Saint Orne Abbey"]
+    row = {"passage_id": "r1", "entities": names, "triples": [[name, "is", "a name"] for name in names]}
+    (tmp_path / "rows.jsonl").write_text('{"id": "r1", "text": "Names are names."}\n')
+    (tmp_path / "extractions.jsonl").write_text(json.dumps(row) + "\n")
+    chosen = ("--extract", "precomputed", "--extractions", tmp_path / "extractions.jsonl")
+    silent(*store, "ingest", tmp_path / "rows.jsonl", *chosen)
+    assert silent(*store, "merges", "list") == {"decisions": [], "contradictions": [], "groups": []}
+    assert call(*store, "merges", "list").out == "nothing was decided; next: hlgraph merges propose\n"
+    proposed = silent(*store, "merges", "propose")
+    assert proposed["candidates"][0]["is_certain"]
+    assert call(*store, "merges", "propose").out.startswith("certain    Saint")
+    dry = silent(*store, "merges", "judge")
+    assert (dry["is_dry_run"], len(dry["merged"]), dry["calls"]) == (True, 1, 0)
+    assert call(*store, "merges", "judge").out.endswith("next: hlgraph merges judge --write\n")
+    assert silent(*store, "merges", "list")["decisions"] == []
+    judged = silent(*store, "merges", "judge", "--by", "rules", "--write")
+    assert [item["by"] for item in judged["merged"]] == ["rule"]
+    told = silent(*store, "merges", "apply", "Quill", "M. Quill", "--different", "--by", "Ada", "--why", "a sister")
+    applied = silent(*store, "merges", "apply", "M. Quill", "Mara Quill")
+    again = silent(*store, "merges", "apply", "M. Quill", "Mara Quill")
+    assert (applied["is_unchanged"], again) == (False, {"decisions": [], "is_unchanged": True})
+    assert call(*store, "merges", "apply", "M. Quill", "Mara Quill").out == "unchanged: it was decided so before\n"
+    refused = call(*store, "merges", "apply", "Quill", "Mara Quill", "--json")
+    assert (refused.code, refused.error["type"]) == (2, "InputError")
+    assert "'M. Quill' and 'Quill' are kept apart; undo that decision first" in refused.error["message"].replace(
+        "'Quill' and 'M. Quill' are", "'M. Quill' and 'Quill' are"
+    )
+    listed = silent(*store, "merges", "list")
+    assert {"canonical": "Mara Quill", "aliases": ["M. Quill"]} in listed["groups"]
+    assert "one: Mara Quill, also called M. Quill\n" in call(*store, "merges", "list").out
+    undone = silent(*store, "merges", "undo", *(item["id"] for item in applied["decisions"]))
+    assert [item["alias"] for item in undone["undone"]] == ["M. Quill"]
+    assert call(*store, "merges", "undo", told["decisions"][0]["id"]).out.startswith(
+        "undone: Quill  ->  M. Quill  (by person"
+    )
+    assert call(*store, "merges", "undo", "x", "--json").code == 2
+    assert silent(*store, "doctor")["is_fine"]
+    for name, trees in (
+        ("propose", (proposed,)),
+        ("judge", (dry, judged)),
+        ("list", (listed,)),
+        ("apply", (applied, told, again)),
+        ("undo", (undone,)),
+    ):
+        matches_snapshot(f"merges-{name}", *trees)
+
+
 def test_cypher(place: Path) -> None:
     listed = silent("cypher", "list")
     assert "what_connects" in [item["name"] for item in listed["queries"]]

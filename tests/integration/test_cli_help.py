@@ -58,7 +58,9 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [path, *(found for name, each in inner.items() for found in commands(each, (*path, name)))]
 
 
-GROUPS = [(name,) for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality")]
+GROUPS = [
+    (name,) for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality", "merges")
+]
 COMMANDS = commands(typer.main.get_command(app))
 
 
@@ -95,7 +97,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
     promised = (
         "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
-        " bench cypher extract ledger plan failures quality"
+        " bench cypher extract ledger plan failures quality merges"
     )
     assert first == set(promised.split())
 

@@ -15,6 +15,7 @@ from hlgraph import analyst
 from hlgraph.errors import UnknownNameError
 from hlgraph.ids import chunk_id, entity_id, fact_id, source_id, statement_id, topic_id
 from hlgraph.queries import Query
+from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import Row
 
@@ -361,6 +362,30 @@ def test_what_an_entity_is_called(mill: MillGraph) -> None:
         ("Lund", "alias, mentions", 1.0),
         ("Sorrel", "synonym, similarity", 0.875),
     ]
+
+
+def test_what_was_decided_about_entities_that_may_be_one(mill: MillGraph) -> None:
+    store, graph = mill.opened.stores.merges, mill.opened.stores.graph
+    assert store is not None
+    lund, sorrel, voss = (entity_id(mill.corpus, name) for name in ("Lund", "Sorrel", "Hanna Voss"))
+    made = (
+        Decision(mill.corpus, lund, sorrel, Verdict.SAME, Decider.PERSON, "Ada", "by hand", 0.875, "2026-02-01"),
+        Decision(mill.corpus, sorrel, voss, Verdict.DIFFERENT, Decider.MODEL, "p/1+m", "initials", 0.5, "2026-01-01"),
+    )
+    assert _rows(mill, "list_merges") == []
+    with graph.lock():
+        store.save(mill.corpus, made)
+    try:
+        found = _rows(mill, "list_merges")
+        assert _values(found, "verdict", "alias", "canonical", "by", "made_by", "why", "score", "at", "id") == [
+            ("same", "Lund", "Sorrel", "person", "Ada", "by hand", 0.875, "2026-02-01", made[0].id),
+            ("different", "Sorrel", "Hanna Voss", "model", "p/1+m", "initials", 0.5, "2026-01-01", made[1].id),
+        ]
+        assert _values(_rows(mill, "list_merges", name="Hanna Voss"), "id") == [(made[1].id,)]
+        assert _values(_rows(mill, "list_merges", k=1), "id") == [(made[0].id,)]
+    finally:
+        with graph.lock():
+            store.drop(mill.corpus, made)
 
 
 def test_where_an_entity_is_mentioned(mill: MillGraph) -> None:

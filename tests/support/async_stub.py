@@ -114,7 +114,7 @@ class _Stub:
             assert isinstance(node.returns, ast.Subscript), f"{node.name} does not say what it gives one after another"
             items = node.returns.slice
             item = items.elts[0] if isinstance(items, ast.Tuple) else items
-            begin, result = "def", f"AsyncGenerator[{ast.unparse(item)}, None]"
+            begin, result = "def", f"AsyncGenerator[{ast.unparse(item)}]"
             self.imports.setdefault("collections.abc", set()).add("AsyncGenerator")
             used.append(item)
         else:

@@ -34,9 +34,10 @@ LAYERS = (
     ("index",),
     ("retrieve",),
     ("answer",),
+    ("reports",),
     ("pipeline",),
     ("reconcile",),
-    ("analyst", "communities", "hierarchy"),
+    ("analyst", "communities", "hierarchy", "merges"),
     ("planning",),
     (
         "batch_formats",
@@ -47,6 +48,7 @@ LAYERS = (
     ("failures", "quality"),
     ("tiers",),
     ("answering",),
+    ("ingestion",),
     ("client",),
     ("awaited", "_async_surface", "aio"),
     ("cli", "integrations", "evaluate", "testing", "__main__"),
@@ -61,6 +63,7 @@ PROTOCOLS = {
     "hlgraph.stores.protocols",
     "hlgraph.stores.ranking",
     "hlgraph.stores.derived",
+    "hlgraph.stores.merges",
     "hlgraph.stores.clustering",
 }
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")
@@ -93,7 +96,7 @@ HOME_OF_EXTRA = {
     "graphdatascience": ("hlgraph.integrations.gds",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
-    "pydantic": ("hlgraph.extract.chat", "hlgraph.integrations.langchain"),
+    "pydantic": ("hlgraph.extract.chat", "hlgraph.resolve.judge", "hlgraph.integrations.langchain"),
     "py2neo": ("hlgraph.integrations.py2neo",),
     "pytest": ("hlgraph.testing",),
 }

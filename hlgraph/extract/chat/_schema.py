@@ -108,7 +108,7 @@ class FoundVerdicts(_Part):
     verdicts: list[FoundVerdict]
 
 
-Reply = TypeVar("Reply", FoundEntities, FoundPropositions, MendedReply, FoundVerdicts)
+Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def parse(reply: str, form: type[Reply]) -> Reply:

@@ -48,6 +48,7 @@ _EDGES = {
         SELECT subject, object, sum(facts) FROM relates JOIN node ON n = subject WHERE c = :c GROUP BY subject, object""",
     Relationship.CO_OCCURS: "SELECT a, b, chunks FROM co_occurs JOIN node ON n = a WHERE c = :c",
     Relationship.SYNONYM: "SELECT a, b, similarity FROM synonym JOIN node ON n = a WHERE c = :c",
+    Relationship.SAME_AS: "SELECT alias, canonical, 1 FROM decision JOIN node ON n = alias WHERE c = :c AND verdict = 'same'",
 }
 _EVEN = frozenset(_EDGES) - {Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM}  # every weight is 1
 # What each derived relationship is derived from, for a pull under a filter: only what visible sources assert may be seen,

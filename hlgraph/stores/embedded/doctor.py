@@ -21,6 +21,7 @@ _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("relates", {"subject": "entity", "object": "entity"}),
     ("co_occurs", {"a": "entity", "b": "entity"}),
     ("synonym", {"a": "entity", "b": "entity"}),
+    ("decision", {"alias": "entity", "canonical": "entity"}),
     ("fact", {"subject": "entity"}),
     ("member_of", {"node": "node"}),
     ("rests_on", {"node": "node"}),
@@ -55,6 +56,8 @@ _WRONG = {
       WITH counted AS (SELECT entity, surface, kind, count(*) FROM mentions GROUP BY 1, 2, 3)
       SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM alias))
            + (SELECT count(*) FROM (SELECT * FROM alias EXCEPT SELECT * FROM counted))""",
+    "merges of two corpora": """
+      SELECT count(*) FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical WHERE a.c <> b.c""",
     "communities without a member": "SELECT count(*) FROM community WHERE m NOT IN (SELECT community FROM member_of)",
     "communities without a run": "SELECT count(*) FROM community WHERE r NOT IN (SELECT r FROM run)",
     "members of no community": "SELECT count(*) FROM member_of WHERE community NOT IN (SELECT m FROM community)",

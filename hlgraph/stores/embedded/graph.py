@@ -46,6 +46,8 @@ _COUNTS = {
     Relationship.RELATES: "SELECT count(*) FROM relates AS l JOIN node ON node.n = l.subject AND c = :c",
     Relationship.CO_OCCURS: "SELECT count(*) FROM co_occurs AS l JOIN node ON node.n = l.a AND c = :c",
     Relationship.SYNONYM: "SELECT count(*) FROM synonym AS l JOIN node ON node.n = l.a AND c = :c",
+    Relationship.SAME_AS: """
+        SELECT count(*) FROM decision AS l JOIN node ON node.n = l.alias AND c = :c WHERE verdict = 'same'""",
 }
 
 

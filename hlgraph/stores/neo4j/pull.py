@@ -31,6 +31,7 @@ STORED = frozenset(
         Relationship.OBJECT,
         Relationship.MENTIONS,
         Relationship.SYNONYM,
+        Relationship.SAME_AS,
     }
     | _DERIVED
 )

@@ -154,6 +154,7 @@ DELETE FROM statement WHERE n IN (SELECT n FROM t_dead);
 DELETE FROM entity WHERE n IN (SELECT n FROM t_dead);
 DELETE FROM alias WHERE entity IN (SELECT n FROM t_dead);
 DELETE FROM synonym WHERE a IN (SELECT n FROM t_dead) OR b IN (SELECT n FROM t_dead);
+DELETE FROM decision WHERE alias IN (SELECT n FROM t_dead) OR canonical IN (SELECT n FROM t_dead);
 DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 
 -- 11b. Communities lose the members that went; those without members go, and runs without communities. Summaries go with the

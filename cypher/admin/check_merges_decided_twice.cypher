@@ -1,0 +1,5 @@
+// Merges of pairs of entities that have another decision beside.
+// params: -
+// columns: wrong
+MATCH (a:Entity)-[r:SAME_AS]->(b:Entity) WHERE EXISTS { (a)-[:JUDGED]-(b) } OR EXISTS { (b)-[:SAME_AS]->(a) }
+RETURN count(r) AS wrong

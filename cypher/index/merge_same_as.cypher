@@ -1,0 +1,12 @@
+// SAME_AS: merges, from the alias to the canonical entity.
+// params: rows, corpus
+// columns: -
+UNWIND $rows AS row
+MATCH (a:Entity {id: row.a})
+CALL (row) {
+  MATCH (b:Entity {id: row.b})
+  RETURN b
+}
+MERGE (a)-[r:SAME_AS]->(b)
+SET r.id = row.id, r.corpus = $corpus, r.verdict = row.verdict, r.by = row.by, r.made_by = row.made_by, r.why = row.why,
+  r.score = row.score, r.at = row.at

@@ -1,0 +1,191 @@
+"""Entities that are one: groups of them, decisions that contradict each other, and a graph in which a group shares its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.subgraph import Csr, Subgraph
+
+Pair = tuple[str, str]
+
+
+class Groups:
+    """What is one by some pairs: disjoint sets of ids, joined pair by pair (union by size, path halving).
+
+    Examples
+    --------
+    >>> groups = Groups([("a", "b"), ("b", "c")])
+    >>> groups.is_one("a", "c"), groups.is_one("a", "d"), groups.members("b")
+    (True, False, ('a', 'b', 'c'))
+    """
+
+    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
+        self._above: dict[str, str] = {}
+        self._held: dict[str, list[str]] = {}
+        for a, b in pairs:
+            self.join(a, b)
+
+    def root(self, name: str) -> str:
+        """The member that stands for the group of a name; the name itself where it is in none."""
+        above = self._above
+        while above.get(name, name) != name:
+            above[name] = above.get(above[name], above[name])
+            name = above[name]
+        return name
+
+    def is_one(self, a: str, b: str) -> bool:
+        """Whether both are in one group."""
+        return self.root(a) == self.root(b)
+
+    def join(self, a: str, b: str) -> None:
+        """Make one group of theirs."""
+        one, other = self.root(a), self.root(b)
+        if one == other:
+            return
+        size = len(self._held.get(one, ())), len(self._held.get(other, ()))
+        if size[0] < size[1]:
+            one, other = other, one
+        self._above[one] = self._above[other] = one
+        self._held.setdefault(one, [one]).extend(self._held.pop(other, [other]))
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """The group of a name, ascending; the name alone where it is in none."""
+        return tuple(sorted(self._held.get(self.root(name), [name])))
+
+    def all(self) -> tuple[tuple[str, ...], ...]:
+        """All groups of two and more, each ascending, by their first member."""
+        return tuple(sorted(tuple(sorted(some)) for some in self._held.values()))
+
+
+class Conflict(NamedTuple):
+    """A pair that would join two that are kept apart: the pair, and the two."""
+
+    pair: Pair
+    apart: Pair
+
+
+class Settled(NamedTuple):
+    """Pairs that can be joined, in the order in which they came; pairs that are one already; and the conflicts."""
+
+    joined: tuple[Pair, ...]
+    known: tuple[Pair, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+def settle(pairs: Sequence[Pair], *, same: Iterable[Pair] = (), apart: Iterable[Pair] = ()) -> Settled:
+    """Which of some pairs can be joined, one after the other, so that no two that are kept apart become one.
+
+    A pair that is refused is in ``conflicts`` with the first of ``apart``, in its order, that it would join. What is joined
+    never makes a circle: a pair that is one already, by what was joined before, is in ``known``.
+
+    Parameters
+    ----------
+    pairs : the surest first
+    same : what is one already
+    apart : what must not become one
+
+    Notes
+    -----
+    O((n + m) a(n)) for n pairs and m that are kept apart, times the pairs apart of the two groups that a pair joins.
+
+    Examples
+    --------
+    >>> found = settle([("a", "b"), ("b", "c"), ("b", "a")], apart=[("a", "c")])
+    >>> found.joined, found.known, found.conflicts
+    ((('a', 'b'),), (('b', 'a'),), (Conflict(pair=('b', 'c'), apart=('a', 'c')),))
+    """
+    groups = Groups(same)
+    foes: dict[str, list[tuple[int, Pair]]] = {}
+    for place, pair in enumerate(apart):
+        for name in {groups.root(name) for name in pair}:
+            foes.setdefault(name, []).append((place, pair))
+    joined: list[Pair] = []
+    known: list[Pair] = []
+    conflicts: list[Conflict] = []
+    for a, b in pairs:
+        one, other = groups.root(a), groups.root(b)
+        if one == other:
+            known.append((a, b))
+            continue
+        hit = min(
+            (item for item in foes.get(one, ()) if {groups.root(name) for name in item[1]} == {one, other}),
+            default=None,
+        )
+        if hit is not None:
+            conflicts.append(Conflict((a, b), hit[1]))
+            continue
+        groups.join(a, b)
+        joined.append((a, b))
+        held = [*foes.pop(one, ()), *foes.pop(other, ())]
+        if held:
+            foes[groups.root(a)] = held
+    return Settled(tuple(joined), tuple(known), tuple(conflicts))
+
+
+_SUMMED = (Relationship.RELATES, Relationship.CO_OCCURS)
+
+
+def share_edges(graph: Subgraph, groups: Mapping[str, Sequence[str]]) -> Subgraph:
+    """The same nodes, where the entities of a group have the edges of all of its members: they behave as one node.
+
+    What a statement mentions, it mentions under every name. Weights of RELATES and CO_OCCURS add up; of SYNONYM the largest
+    counts; others are 1. Between members of a group there is nothing but SAME_AS.
+
+    Parameters
+    ----------
+    groups : of each entity that is one with others, all of them; those that are not in the graph do not count
+
+    Notes
+    -----
+    O(edges of the graph), and of each group its size times its edges.
+    """
+    names = graph.ids[graph.nodes(Kind.ENTITY)].tolist()
+    place = dict(zip(names, graph.nodes(Kind.ENTITY).tolist(), strict=True))
+    rows, columns = [], []
+    for name in groups.keys() & place.keys():
+        inside = [place[item] for item in groups[name] if item in place]
+        rows += [place[name]] * len(inside)
+        columns += inside
+    spread = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(graph), len(graph)))
+    alone = np.ones(len(graph), dtype=np.float32)
+    alone[rows] = 0.0
+    if alone.all() or len(set(rows)) == len(rows):  # nobody of a group, or one of each
+        return graph
+    both = sp.csr_array(spread + sp.diags_array(alone, dtype=np.float32))
+    edges = {item: _shared(item, matrix, both, inside=spread) for item, matrix in graph.edges.items()}
+    return Subgraph(graph.ids, graph.kinds, edges, graph.version, graph.is_cut)
+
+
+def _shared(relationship: Relationship, matrix: Csr, both: Csr, *, inside: Csr) -> Csr:
+    if relationship is Relationship.SAME_AS:
+        return matrix
+    if relationship is Relationship.SYNONYM:
+        # As it is symmetric in meaning, the direction of an edge does not matter; the largest of several counts.
+        found = _largest(matrix, both)
+    else:
+        found = sp.csr_array(both @ matrix @ both)
+        if relationship not in _SUMMED:
+            found.data = np.minimum(found.data, 1.0)
+    found = sp.csr_array(found - found.multiply(inside))
+    found.eliminate_zeros()
+    return sp.csr_array(found, dtype=np.float32)
+
+
+def _largest(matrix: Csr, both: Csr) -> Csr:
+    edges = matrix.tocoo()
+    starts, stops = both[edges.row].tocoo(), both[edges.col].tocoo()
+    ends: dict[int, list[int]] = {}
+    for edge, node in zip(stops.row.tolist(), stops.col.tolist(), strict=True):
+        ends.setdefault(edge, []).append(node)
+    best: dict[tuple[int, int], float] = {}
+    for edge, start in zip(starts.row.tolist(), starts.col.tolist(), strict=True):
+        for stop in ends[edge]:
+            best[start, stop] = max(best.get((start, stop), 0.0), float(edges.data[edge]))
+    at = np.array(list(best), dtype=np.intp).reshape(-1, 2)
+    values = np.array(list(best.values()), dtype=np.float32)
+    return sp.csr_array((values, (at[:, 0], at[:, 1])), shape=matrix.shape)

@@ -1,0 +1,121 @@
+"""An ingest from paths and options to its report; the steps run in this process, or where a :class:`Run` has them run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from hlgraph import pipeline
+from hlgraph.spending import check_budget, forgetting
+from hlgraph.wiring import (
+    PAID_CHARACTERS,
+    IngestOptions,
+    chunker_of,
+    extractor_of,
+    noted,
+    read_sources,
+    split_sources,
+)
+
+if TYPE_CHECKING:
+    from hlgraph.models.budget import Budget
+    from hlgraph.models.choose import ChosenModels
+    from hlgraph.models.executor import Executor
+    from hlgraph.pipeline import Progress, Report, Steps
+    from hlgraph.records import Document
+    from hlgraph.settings import Settings
+    from hlgraph.stores.open import Opened
+    from hlgraph.stores.protocols import Stores
+
+
+class Job(NamedTuple):
+    """What one ingest is to do.
+
+    Attributes
+    ----------
+    paths, documents : what is read
+    seen : is to be told the uri of every document
+    """
+
+    paths: list[str]
+    documents: list[Document]
+    options: IngestOptions
+    corpus: str
+    stores: Stores
+    steps: Steps
+    seen: set[str]
+
+
+class Run(Protocol):
+    """Brings the corpus of a job to the state of its sources."""
+
+    def __call__(self, job: Job) -> Report:
+        """What was done. Raises what :meth:`hlgraph.client.HLGraph.ingest` raises."""
+
+
+def run_here(job: Job) -> Report:
+    """All steps in this process, batch by batch."""
+    items = noted(read_sources(job.paths, job.documents, options=job.options), job.seen)
+    return pipeline.ingest(items, job.corpus, stores=job.stores, steps=job.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """What an ingest into one corpus needs.
+
+    Attributes
+    ----------
+    calls : makes the executor of the chat model for one command; None where there is none
+    """
+
+    settings: Settings
+    corpus: str
+    opened: Opened
+    models: ChosenModels
+    calls: Callable[[Budget | None], Executor | None]
+
+    def bring(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        run: Run = run_here,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Report:
+        """Bring the corpus to the state of the sources; see :meth:`hlgraph.client.HLGraph.ingest`."""
+        paths, documents = split_sources(sources)
+        stores = self.opened.stores
+        seen: set[str] = set()
+        is_paid = options.extract == "chat"
+        with (
+            stores.graph.lock(),
+            forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
+        ):
+            steps = self._steps(options, on_progress)
+            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen))
+            if options.has_delete_missing:
+                from hlgraph.read import covered
+
+                pipeline.delete_missing(
+                    report,
+                    covered(paths),
+                    corpus=self.corpus,
+                    keep=seen,
+                    stores=stores,
+                    batch_sources=self.opened.batch_removed,
+                )
+            done.append(report)
+        check_budget(steps.extractor)
+        return report
+
+    def _steps(self, options: IngestOptions, on_progress: Callable[[Progress], None] | None) -> Steps:
+        most = PAID_CHARACTERS if options.extract == "chat" else pipeline.BATCH_CHARACTERS
+        return pipeline.Steps(
+            chunker_of(options, self.settings),
+            extractor_of(options, self.settings, calls=lambda: self.calls(options.budget), corpus=self.corpus),
+            self.models.embedder,
+            batch_characters=min(self.opened.batch_characters, most),
+            on_progress=on_progress,
+        )

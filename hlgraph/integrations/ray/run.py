@@ -1,0 +1,261 @@
+"""An ingest on a cluster: the sources in parts, the pipeline of the stages, and this process as the one writer."""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlgraph import pipeline
+from hlgraph.errors import BudgetError, ClusterError, InputError
+from hlgraph.integrations.ray.books import Books, FarBooks, Limits, Spending
+from hlgraph.integrations.ray.cluster import joined
+from hlgraph.integrations.ray.parcels import Parcel, packed, unpacked
+from hlgraph.integrations.ray.sources import parts
+from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Work, cut, read
+from hlgraph.models.prices import price_of
+from hlgraph.models.usage import Usage
+from hlgraph.pipeline import Failure, Ready, Report
+from hlgraph.read.discover import STDIN
+from hlgraph.spending import place_of
+from hlgraph.wiring import PAID_CHARACTERS, IngestOptions
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from hlgraph.client import HLGraph
+    from hlgraph.ingestion import Ingestion, Job
+    from hlgraph.pipeline import Progress
+    from hlgraph.records import Document
+    from hlgraph.settings import Settings
+
+_SHARE, _TASK_SHARE = 0.1, 0.5
+"""Of a processor, as Ray counts them: for a process that mostly waits, and for a task that reads or cuts."""
+_QUEUED = 2
+"""Parcels that an actor is given at once: one to work on, one to go on with."""
+_AT_ONCE = 2
+"""Parcels that a process works on, where it mostly waits for a chat model."""
+
+
+def ingest(
+    graph: HLGraph | Settings,
+    sources: str | Path | Iterable[str | Path | Document],
+    *,
+    options: IngestOptions | None = None,
+    workers: int = 2,
+    address: str | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """What :meth:`hlgraph.client.HLGraph.ingest` does, on a cluster of Ray.
+
+    The report, the errors and the graph are the same; ``seconds`` of steps are those of all processes together, and can be
+    more than have passed. Paths are read on the machine of the caller. A chat model is asked by ``models.concurrency`` calls
+    at once in each of the workers; its key is read from the environment of their machines.
+
+    Parameters
+    ----------
+    graph : open, or its settings; models that were given as objects must be such that can be pickled
+    workers : processes that extract; up to so many embed, too
+    address : of a cluster that is there (``auto``, ``host:port``); None: the one that this process has joined, else a local
+        one for this ingest
+
+    Raises
+    ------
+    MissingExtraError : Ray is not installed
+    InputError : standard input is among the sources, which other processes cannot read; ``workers`` is below 1
+    ClusterError : the cluster does not start, or lost a process that cannot be made anew; the same call goes on
+    """
+    if workers < 1:
+        raise InputError(f"workers is {workers}; choose at least 1")
+    from hlgraph.client import HLGraph
+
+    given = [sources] if isinstance(sources, str | Path) else list(sources)
+    if STDIN in given:
+        raise InputError("other processes cannot read standard input; write it to a file, and name that")
+    if not isinstance(graph, HLGraph):
+        with HLGraph(graph) as opened:
+            return ingest(opened, given, options=options, workers=workers, address=address, on_progress=on_progress)
+    ingestion = graph.ingestion
+    with joined(address, workers) as ray:
+        run = RayRun(ray, ingestion, workers=workers)
+        report = ingestion.bring(given, options or IngestOptions(), run=run, on_progress=on_progress)
+    if run.end is not None:
+        raise run.end
+    return report
+
+
+class RayRun:
+    """Runs the steps of one ingest on the cluster that this process has joined.
+
+    Attributes
+    ----------
+    end : the end of the budget, where it came so late that all sources were looked at
+    """
+
+    def __init__(self, ray: ModuleType, ingestion: Ingestion, *, workers: int) -> None:
+        self._ray = ray
+        self._ingestion = ingestion
+        self._workers = workers
+        self.end: BudgetError | None = None
+
+    def __call__(self, job: Job) -> Report:
+        """See :class:`hlgraph.ingestion.Run`."""
+        report = Report()
+        work = self._work(job)
+        books = self._books(work, job)
+        usage = Usage()
+        prepared = self._prepared(job, work, books=books, report=report, usage=usage)
+        try:
+            pipeline.write(prepared, job.corpus, report=report, stores=job.stores, steps=job.steps)
+        except self._ray.exceptions.RayTaskError:  # what no step may raise, as it was raised
+            raise
+        except self._ray.exceptions.RayError as error:
+            reason = str(error).partition("\n")[0]
+            raise ClusterError(
+                f"the cluster lost the ingest ({reason}); what was done is kept, run it again"
+            ) from error
+        except BaseException as error:
+            # The stages are still there: calls under way come to their end, since they are paid.
+            end = books.settled(error, self._deadline) if books is not None else None
+            if isinstance(error, BudgetError) and end is not None:
+                raise end from error
+            raise
+        else:
+            if books is not None:
+                self._account(books, usage)
+                report.usage = usage
+        finally:
+            prepared.close()
+            if books is not None:
+                books.close()
+        report.problems.extend(Failure("extractions", problem) for problem in job.steps.extractor.problems)
+        return report
+
+    @property
+    def _deadline(self) -> float:
+        return 2 * self._ingestion.settings.models.timeout
+
+    def _account(self, books: FarBooks, usage: Usage) -> None:
+        spending: Spending = books.ask("spending")
+        usage.calls, usage.input_tokens, usage.output_tokens, _ = spending
+        end = books.ask("ended")
+        self.end = end if isinstance(end, BudgetError) else None
+
+    def _work(self, job: Job) -> Work:
+        models, is_chat = self._ingestion.models, job.options.extract == "chat"
+        for model in (models.embedder_asked_for, models.chat_asked_for if is_chat else None):
+            _check_sendable(self._ray, model)
+        return Work(
+            settings=_absolute(self._ingestion.settings),
+            corpus=job.corpus,
+            options=replace(
+                job.options, extractions=tuple(str(Path(item).absolute()) for item in job.options.extractions)
+            ),
+            chat=models.chat_asked_for if is_chat else None,
+            embedder=models.embedder_asked_for,
+            chat_name=models.chat.fingerprint if is_chat and models.chat is not None else "",
+            run=uuid.uuid4().hex,
+        )
+
+    def _books(self, work: Work, job: Job) -> FarBooks | None:
+        if not work.chat_name:
+            return None
+        price = price_of(work.chat_name, work.settings.models.prices)
+        limits = Limits(job.options.budget, price, work.chat_name)
+        made = self._ray.remote(Books).options(num_cpus=0, label_selector=self._here)
+        return FarBooks(made.remote(work.without_stores().settings, job.corpus, limits=limits))
+
+    @property
+    def _here(self) -> dict[str, str]:
+        """Selects the machine of this process: its paths mean there what they mean here."""
+        return {"ray.io/node-id": self._ray.get_runtime_context().get_node_id()}
+
+    def _prepared(
+        self, job: Job, work: Work, *, books: FarBooks | None, report: Report, usage: Usage
+    ) -> Generator[Ready, None, None]:
+        """What comes out of the stages, in the order of the sources."""
+        most = min(job.steps.batch_characters, PAID_CHARACTERS)
+        given = [packed(part) for part in parts(job, report, workers=self._workers, most=most)]
+        if not given:
+            return
+        for table in self._stages(given, work, books).iter_batches(
+            batch_size=None, batch_format="pyarrow", prefetch_batches=0
+        ):
+            for parcel in unpacked(table, Parcel):
+                report.include(parcel.report)
+                job.seen.update(parcel.uris)
+                usage.kept += parcel.kept
+                usage.left_out += parcel.left_out
+                if parcel.error is not None:
+                    raise parcel.error
+                if parcel.ready is not None:
+                    yield parcel.ready
+
+    def _stages(self, given: list[Any], work: Work, books: FarBooks | None) -> Any:
+        """The pipeline. Reading and comparing stay on this machine, whose paths and stores they are; the rest goes anywhere."""
+        data = self._ray.data
+        context = data.DataContext.get_current().copy()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+        context.enable_auto_log_stats = False
+        context.target_max_block_size = 1  # bytes: each parcel is a block, since it is as large as a block should be
+        here, bare = self._here, work.without_stores()
+        each = {"batch_size": 1, "batch_format": "pyarrow"}
+        one = data.ActorPoolStrategy(size=1, max_tasks_in_flight_per_actor=_QUEUED)
+        at_once = _AT_ONCE if books is not None else 1
+        all_ = data.ActorPoolStrategy(
+            size=self._workers,
+            max_tasks_in_flight_per_actor=at_once + 1,
+            max_concurrent_calls_per_actor=at_once,
+            enable_true_multi_threading=at_once > 1,
+        )
+        some = data.ActorPoolStrategy(min_size=1, max_size=self._workers, max_tasks_in_flight_per_actor=_QUEUED)
+        tasks = {**each, "num_cpus": _TASK_SHARE}
+        with data.DataContext.current(context):
+            rows = data.from_blocks(given)
+            rows = rows.map_batches(read, fn_kwargs={"work": bare}, label_selector=here, **tasks)
+            rows = rows.map_batches(
+                Compare, fn_constructor_args=(work,), compute=one, label_selector=here, num_cpus=_SHARE, **each
+            )
+            rows = rows.map_batches(cut, fn_kwargs={"work": bare}, **tasks)
+            rows = rows.map_batches(
+                Extract,
+                fn_constructor_args=(bare, books and books.actor),
+                compute=all_,
+                num_cpus=_SHARE if books is not None else 1,
+                **each,
+            )
+            return rows.map_batches(Embed, fn_constructor_args=(bare,), compute=some, num_cpus=_SHARE, **each)
+
+
+def _check_sendable(ray: ModuleType, model: object) -> None:
+    """Raise InputError for an object that other processes cannot be given."""
+    try:
+        ray.cloudpickle.dumps(model)
+    except (AttributeError, TypeError, ValueError, pickle.PicklingError) as error:
+        raise InputError(
+            f"{type(model).__name__} cannot be given to other processes ({error}); name the model, as provider:model"
+        ) from error
+
+
+def _absolute(settings: Settings) -> Settings:
+    """The same with paths that mean the same in any folder."""
+    models = settings.models
+    store = f"hlgraph://{place_of(settings)}" if settings.store.startswith("hlgraph://") else settings.store
+    placed = replace(
+        models,
+        root=_place(models.root),
+        cache=_place(models.cache),
+        ledger=_place(models.ledger),
+        quarantine=_place(models.quarantine),
+        embedder=str(Path(models.embedder).absolute()) if Path(models.embedder).is_dir() else models.embedder,
+    )
+    return replace(settings, store=store, models=placed)
+
+
+def _place(folder: str | None) -> str | None:
+    return str(Path(folder).expanduser().absolute()) if folder else folder

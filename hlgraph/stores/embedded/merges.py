@@ -1,0 +1,79 @@
+"""MergeStore on SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from hlgraph.errors import StoreConflictError
+from hlgraph.stores.embedded import told
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
+
+_DECISIONS = """
+    SELECT a.id, b.id, d.verdict, d.decider, d.made_by, d.why, d.score, d.at
+    FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical
+    WHERE a.c = (SELECT c FROM corpus WHERE name = :corpus) ORDER BY d.id"""
+_SAVE = """
+    INSERT OR REPLACE INTO decision
+    SELECT :id, a.n, b.n, :verdict, :decider, :made_by, :why, :score, :at
+    FROM corpus JOIN node AS a ON a.id = :alias AND a.c = corpus.c AND a.kind = 5
+    JOIN node AS b ON b.id = :canonical AND b.c = corpus.c AND b.kind = 5 WHERE corpus.name = :corpus"""
+
+
+class EmbeddedMergeStore:
+    """The decisions of one directory; see :class:`hlgraph.stores.merges.MergeStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept = KeptAliases()
+
+    def decisions(self, corpus: str) -> tuple[Decision, ...]:
+        """See the protocol."""
+        if not self._database.exists():
+            return ()
+        values = {"corpus": corpus}
+        with mapped(self._database.path), told.sql("list decisions", _DECISIONS, values=values) as call:
+            rows = self._database.reader().execute(_DECISIONS, values).fetchall()
+            call.rows = len(rows)
+        return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
+
+    def aliases(self, corpus: str, *, version: int) -> Aliases:
+        """See the protocol."""
+        return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
+
+    def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See the protocol."""
+        with self._database.transaction() as connection:
+            for item in decisions:
+                values = {
+                    "corpus": corpus,
+                    "id": item.id,
+                    "alias": item.alias,
+                    "canonical": item.canonical,
+                    "verdict": item.verdict,
+                    "decider": item.by,
+                    "made_by": item.made_by,
+                    "why": item.why,
+                    "score": item.score,
+                    "at": item.at,
+                }
+                if not connection.execute(_SAVE, values).rowcount:
+                    raise StoreConflictError(
+                        f"corpus {corpus!r} has not both of the entities {item.alias} and {item.canonical} any more; "
+                        "run the same command again"
+                    )
+            _raise_version(connection, corpus, bool(decisions))
+
+    def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See the protocol."""
+        with self._database.transaction() as connection:
+            gone = [connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions]
+            _raise_version(connection, corpus, any(gone))
+
+
+def _raise_version(connection: sqlite3.Connection, corpus: str, is_changed: bool) -> None:
+    """What readers made of the corpus before is of an older version now."""
+    if is_changed:
+        connection.execute("UPDATE corpus SET version = version + 1 WHERE name = ?", (corpus,))

@@ -1,0 +1,96 @@
+"""MergeStore on Neo4j: decisions are relationships between entities, and go with either of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlgraph.errors import StoreConflictError
+from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import Row, Server, Transaction
+
+
+class Neo4jMergeStore:
+    """The decisions of one database; see :class:`hlgraph.stores.merges.MergeStore`."""
+
+    def __init__(self, server: Server, lease: Lease) -> None:
+        self._server = server
+        self._lease = lease
+        self._kept = KeptAliases()
+
+    def decisions(self, corpus: str) -> tuple[Decision, ...]:
+        """See the protocol."""
+        found = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
+        return tuple(sorted(found, key=lambda item: item.id))
+
+    def aliases(self, corpus: str, *, version: int) -> Aliases:
+        """See the protocol."""
+        return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
+
+    def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See the protocol."""
+
+        def work(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            ends = sorted({name for item in decisions for name in item.pair})
+            there = transaction.collect("retrieve/read_entities", ends)
+            if sum(row["corpus"] == corpus for row in there) != len(ends):
+                raise StoreConflictError(
+                    f"corpus {corpus!r} has not all of the entities of these decisions any more; run the same command again"
+                )
+            transaction.write("index/drop_decisions", _pairs(decisions))
+            for name, is_merged in (("index/merge_same_as", True), ("index/merge_judged", False)):
+                rows = [_row(item) for item in decisions if (item.verdict is Verdict.SAME) is is_merged]
+                transaction.write(name, rows, corpus=corpus)
+            if decisions:
+                transaction.rows("index/raise_version", name=corpus)
+            self._lease.check(transaction)
+
+        self._server.write(work)
+
+    def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See the protocol."""
+        wanted = {item.id for item in decisions}
+        held = [item for item in self.decisions(corpus) if item.id in wanted]
+
+        def work(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            transaction.write("index/drop_decisions", _pairs(held))
+            if held:
+                transaction.rows("index/raise_version", name=corpus)
+            self._lease.check(transaction)
+
+        self._server.write(work)
+
+
+def _pairs(decisions: Sequence[Decision]) -> list[Row]:
+    return [{"a": item.alias, "b": item.canonical} for item in decisions]
+
+
+def _row(item: Decision) -> Row:
+    return {
+        "id": item.id,
+        "a": item.alias,
+        "b": item.canonical,
+        "verdict": item.verdict.value,
+        "by": item.by.value,
+        "made_by": item.made_by,
+        "why": item.why,
+        "score": item.score,
+        "at": item.at,
+    }
+
+
+def _decision(corpus: str, row: Row) -> Decision:
+    score = row["score"]
+    return Decision(
+        corpus,
+        str(row["alias"]),
+        str(row["canonical"]),
+        Verdict(str(row["verdict"])),
+        Decider(str(row["by"])),
+        str(row["made_by"]),
+        str(row["why"]),
+        float(score) if isinstance(score, int | float) else 0.0,
+        str(row["at"]),
+    )

@@ -1,0 +1,273 @@
+"""An ingest on a local cluster of Ray: the same graph, the same report, and nothing lost with a process that is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from chat_server import MODEL, Asked, ChatServer, busy
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
+
+import hlgraph
+from hlgraph import Budget, Document, HLGraph, IngestOptions
+from hlgraph.errors import BudgetError, InputError, MissingExtraError, ModelAccessError
+from hlgraph.integrations.ray import ingest, local_cluster
+from hlgraph.models.ledger import total
+from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+
+SAMPLES = Path(hlgraph.__file__).parent / "samples"
+MARKDOWN = sorted(SAMPLES.glob("*.md"))[:12]
+KEY = "sk-of-the-ray-tests-alone"
+CONCURRENCY = 3
+WORKERS = 2
+CHAT = IngestOptions(extract="chat")
+
+
+_CALLER = """
+import sys
+from pathlib import Path
+import hlgraph
+from hlgraph.integrations.ray import ingest
+from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.embedder import WordEmbedder
+
+folder, url, address, *paths = sys.argv[1:]
+models = ModelSettings(chat="openai:m", chat_url=url, concurrency=3, cache=folder, quarantine=f"{folder}/quarantine")
+settings = Settings(store=f"hlgraph://{folder}/store", models=models)
+with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
+    ingest(graph, paths, options=hlgraph.IngestOptions(extract="chat"), address=address)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        with local_cluster(WORKERS, store_bytes=100 << 20):
+            yield
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with HTTPServer(threaded=True) as running:
+        yield ChatServer(running)
+        running.check_assertions()
+
+
+def opened(folder: Path, server: ChatServer | None = None) -> HLGraph:
+    chat = {"chat": MODEL, "chat_url": server.url} if server else {}
+    models = ModelSettings(
+        concurrency=CONCURRENCY, cache=str(folder / "cache"), quarantine=str(folder / "quarantine"), **chat
+    )
+    return hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=models), embedder=WordEmbedder())
+
+
+def state(graph: HLGraph) -> object:
+    assert all(item.is_fine for item in graph.check())
+    return snapshot(graph._opened.stores, "default")
+
+
+def straight(folder: Path, server: ChatServer) -> object:
+    """What one process makes of the documents by the chat model."""
+    with opened(folder, server) as graph:
+        graph.ingest(MARKDOWN, options=CHAT)
+        return state(graph)
+
+
+def paid(folder: Path) -> list[str]:
+    with contextlib.closing(sqlite3.connect(folder / "store" / "ledger-1.sqlite")) as connection:
+        return [row[0] for row in connection.execute("SELECT request FROM calls WHERE state = 'paid'")]
+
+
+def processes(title: str) -> list[int]:
+    """Processes of this test's cluster that have a title like this."""
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            if re.match(title, (folder / "cmdline").read_text()) and os.getpid() in _ancestors(int(folder.name)):
+                found.append(int(folder.name))
+    return found
+
+
+def _ancestors(process: int) -> Iterator[int]:
+    while process > 1:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        yield process
+
+
+def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    shutil.copytree(SAMPLES, docs)
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    (docs / "rows.jsonl").write_text('{"id": 1, "text": "Orla Vane keeps bees."}\nnot a row\n')
+    twice = [Document("note:1", "Ivo Brandt repaired the clock."), Document("note:1", "Another text.")]
+    sources = [docs, tmp_path / "nowhere.txt", *twice]
+    options = IngestOptions(has_delete_missing=True)
+    with opened(tmp_path / "one") as one, opened(tmp_path / "many") as many:
+        for is_edited in (False, True):
+            if is_edited:
+                edited = docs / "haldrey.md"
+                edited.write_text(edited.read_text().replace("Haldrey", "Haldrey Town", 1))
+                (docs / "ombry.md").unlink()
+            want, got = one.ingest(sources, options=options), ingest(many, sources, options=options, workers=WORKERS)
+            assert {item.uri.rpartition("/")[2] for item in got.failed} == {
+                "broken.pdf",
+                "rows.jsonl",
+                "nowhere.txt",
+                "note:1",
+            }
+            assert sorted(got.failed) == sorted(want.failed)
+            assert {**_figures(got), "failed": None} == {**_figures(want), "failed": None}
+            assert state(many) == state(one)
+        assert (got.sources_changed, got.sources_removed) == (1, 1)
+
+
+def _figures(report: object) -> dict[str, object]:
+    names = ("sources_added", "sources_changed", "sources_unchanged", "sources_removed", "problems", "added", "removed")
+    return {name: getattr(report, name) for name in (*names, "kept", "resumed")}
+
+
+def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under_way_at_most(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    want = straight(tmp_path / "one", server)
+    rng = random.Random(7)
+    calls, server.calls, server.paid, killed = server.calls, 0, [], []
+    at = sorted(rng.sample(range(5, calls - 5), 3))
+    server.seconds = 0.05
+
+    def kill(number: int, asked: Asked) -> Response | None:
+        if at and number >= at[0]:
+            at.pop(0)
+            stages = "Extract|Embed|Compare" if killed else "Extract"
+            killed.append(rng.choice(processes(rf"ray::MapWorker\(MapBatches\(({stages})\)\)")))
+            os.kill(killed[-1], signal.SIGKILL)
+        return None
+
+    server.fault = kill
+    with opened(tmp_path / "many", server) as graph:
+        report = ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+        assert len(killed) == 3
+        assert (report.failed, report.problems, report.sources_added) == ([], [], len(MARKDOWN))
+        assert state(graph) == want
+        assert total(graph.ledger()).unfinished_calls <= len(killed) * CONCURRENCY
+    requests = Counter(server.paid)
+    assert len(requests) == calls
+    assert requests.total() - len(requests) <= len(killed) * CONCURRENCY
+    assert set(Counter(paid(tmp_path / "many")).values()) == {1}
+
+
+def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(tmp_path: Path, server: ChatServer) -> None:
+    import ray
+
+    want = straight(tmp_path / "one", server)
+    calls, server.calls, server.paid = server.calls, 0, []
+    address = ray.get_runtime_context().gcs_address
+    callers: list[subprocess.Popen[bytes]] = []
+
+    def kill(number: int, asked: Asked) -> None:
+        if number == calls // 2:
+            callers[0].kill()
+
+    server.fault, server.seconds = kill, 0.05
+    command = [sys.executable, "-c", _CALLER, str(tmp_path / "many"), server.url, address, *map(str, MARKDOWN)]
+    callers.append(subprocess.Popen(command, env={**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}))
+    assert callers[0].wait() == -signal.SIGKILL
+    with opened(tmp_path / "many", server) as graph:
+        report = ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+        assert (report.failed, report.problems) == ([], [])
+        assert report.usage is not None
+        assert report.usage.kept > 0
+        assert state(graph) == want
+    requests = Counter(server.paid)
+    assert len(requests) == calls
+    assert requests.total() - calls <= WORKERS * CONCURRENCY
+
+
+def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alone(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    want = straight(tmp_path / "one", server)
+    calls, tokens = server.calls, server.tokens
+    server.calls, server.tokens, server.paid = 0, 0, []
+    budget = Budget(max_tokens=tokens // 2)
+    with opened(tmp_path / "many", server) as graph:
+        with pytest.raises(BudgetError, match="run the same again to go on") as caught:
+            ingest(graph, MARKDOWN, options=replace(CHAT, budget=budget), workers=WORKERS)
+        dearest = max(1 + len(asked.system) + len(asked.user) for asked in server.paid)
+        assert caught.value.tokens == server.tokens
+        assert tokens // 4 < server.tokens <= tokens // 2 + WORKERS * CONCURRENCY * dearest
+        report = ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+        assert (report.failed, report.problems) == ([], [])
+        assert report.usage is not None
+        assert report.usage.kept > 0
+        assert state(graph) == want
+        assert (server.tokens, server.calls, len(set(server.paid))) == (tokens, calls, calls)
+        spent = total(graph.ledger())
+        assert (spent.calls, spent.input_tokens + spent.output_tokens, spent.unfinished_calls) == (calls, tokens, 0)
+
+
+def test_a_refused_key_is_the_error_of_one_process_and_is_written_nowhere(tmp_path: Path, server: ChatServer) -> None:
+    server.fault = lambda number, asked: busy(status=401)
+    with opened(tmp_path, server) as graph, pytest.raises(ModelAccessError):
+        ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+    from ray._private import worker
+
+    logs = Path(worker._global_node.get_session_dir_path())
+    files = [path for path in logs.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_the_cluster_listens_on_this_machine_alone() -> None:
+    import ray
+
+    port = int(ray.get_runtime_context().gcs_address.rpartition(":")[2])
+    socket.create_connection(("127.0.0.1", port)).close()
+    with pytest.raises(ConnectionRefusedError):  # an address of every machine: who listens on all would answer
+        socket.create_connection(("127.0.0.2", port))
+
+
+def test_a_model_that_cannot_be_sent_is_said_before_anything_is_begun(tmp_path: Path) -> None:
+    class Unsendable(WordEmbedder):
+        def __reduce__(self) -> str:
+            raise TypeError("it holds a connection")
+
+    settings = Settings(store=f"hlgraph://{tmp_path}/store")
+    with hlgraph.connect(settings, embedder=Unsendable()) as graph:
+        with pytest.raises(InputError, match=r"Unsendable cannot be given to other processes \(it holds a connection"):
+            ingest(graph, MARKDOWN)
+        assert graph.stats() == ()
+
+
+def test_what_cannot_be_done_is_said_before_anything_is_begun(tmp_path: Path) -> None:
+    with opened(tmp_path) as graph:
+        with pytest.raises(InputError, match="cannot read standard input; write it to a file"):
+            ingest(graph, ["-"])
+        with pytest.raises(InputError, match="workers is 0; choose at least 1"):
+            ingest(graph, MARKDOWN, workers=0)
+        with pytest.raises(InputError, match="this process has a Ray cluster already"), local_cluster():
+            pass
+        assert ingest(graph, []).sources_added == 0
+
+
+def test_without_ray_the_pip_line_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with opened(tmp_path) as graph, pytest.raises(MissingExtraError, match=r"pip install 'hlgraph\[ray\]'"):
+        ingest(graph, MARKDOWN)

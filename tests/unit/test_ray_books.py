@@ -1,0 +1,115 @@
+"""What the processes of an ingest share, without a cluster: the purse across workers, the stages' errors, the parts."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hlgraph import Budget, Document, IngestOptions
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.errors import BudgetError, ClusterError, ModelAccessError
+from hlgraph.extract import LocalExtractor
+from hlgraph.ingestion import Job
+from hlgraph.integrations.ray.books import Books, FarBooks, FarPurse, Limits
+from hlgraph.integrations.ray.sources import parts
+from hlgraph.models.budget import Purse
+from hlgraph.pipeline import Report, Steps
+from hlgraph.settings import ModelSettings, Settings
+from hlgraph.stores.open import open_stores
+from hlgraph.testing.embedder import WordEmbedder
+
+
+class Near(FarBooks):
+    """The books as a worker sees them, without a process between."""
+
+    def ask(self, name: str, *args: object, **named: object) -> object:
+        args, named = pickle.loads(pickle.dumps((args, named)))  # noqa: S301 - made here
+        return pickle.loads(pickle.dumps(getattr(self.actor, name)(*args, **named)))  # noqa: S301
+
+
+def books(folder: Path, budget: Budget) -> Books:
+    models = ModelSettings(ledger=str(folder), quarantine=str(folder))
+    return Books(Settings(store=f"hlgraph://{folder}", models=models), "c", limits=Limits(budget))
+
+
+def test_a_purse_says_at_once_that_a_call_under_way_has_to_end_first() -> None:
+    purse = Purse(Budget(max_tokens=100))
+    first = purse.attempt(60)
+    assert first is not None
+    assert (purse.attempt(60), purse.under_way) == (None, 1)
+    purse.settle(first, 30, output_tokens=0)
+    assert purse.under_way == 0
+    assert purse.attempt(60) is not None
+
+
+def test_a_call_that_nobody_ends_counts_as_what_was_expected_of_it() -> None:
+    purse = Purse(Budget(max_tokens=100))
+    lost = purse.attempt(60)
+    assert lost is not None
+    purse.abandon(lost)
+    assert (purse.under_way, purse.tokens) == (0, 0)
+    assert purse.attempt(40) is not None
+    with pytest.raises(BudgetError):
+        purse.attempt(50)
+
+
+def test_workers_share_one_budget_and_one_that_was_killed_leaves_nobody_waiting(tmp_path: Path) -> None:
+    shared = books(tmp_path, Budget(max_tokens=100))
+    one, two = (FarPurse(Near(shared, name)) for name in ("one", "two"))
+    one.settle(one.admit(40), 30, output_tokens=10)
+    one.admit(40)  # the call under way when the process is killed
+    assert shared.attempt("two", 40) is None
+    shared.join("one")
+    assert shared.spending().under_way == 0
+    with pytest.raises(BudgetError):
+        two.admit(40)
+    assert shared.spending()[:3] == (1, 30, 10)
+    with pytest.raises(BudgetError):
+        one.admit(1)
+
+
+def test_what_ends_the_calls_of_one_worker_ends_those_of_all(tmp_path: Path) -> None:
+    shared = books(tmp_path, Budget(max_tokens=100))
+    one, two = (FarPurse(Near(shared, name)) for name in ("one", "two"))
+    one.end(ModelAccessError("the key is refused"))
+    with pytest.raises(ModelAccessError, match="the key is refused"):
+        two.admit(1)
+    assert isinstance(two.ended(), ModelAccessError)
+
+
+def test_books_that_are_gone_end_the_calls_of_a_worker_without_another_word() -> None:
+    purse = FarPurse(Near(None))
+    purse.end(ClusterError("gone"))
+    with pytest.raises(ClusterError, match="gone"):
+        purse.admit(1)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    steps = Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder())
+    for name, length in (("a", 9_000), ("b", 9_000), ("c", 30_000), ("d", 10)):
+        (tmp_path / f"{name}.txt").write_text("word " * (length // 5))
+    with opened.closing:
+        yield Job([str(tmp_path)], [], IngestOptions(), "c", opened.stores, steps, set())
+
+
+def test_files_go_in_parts_of_about_one_size_in_order(job: Job, tmp_path: Path) -> None:
+    found = parts(job, Report(), workers=1, most=100_000)
+    names = [[Path(path).stem for path in part.paths] for part in found]
+    assert names == [["a", "b"], ["c"], ["d"]]
+    assert {part.characters for part in found} == {48_010 // 4}
+    assert [len(part.paths) for part in parts(job, Report(), workers=1, most=10_000)] == [2, 1, 1]
+
+
+def test_a_document_that_has_the_uri_of_a_file_is_read_and_the_file_is_a_failure(job: Job, tmp_path: Path) -> None:
+    uri = (tmp_path / "a.txt").as_uri()
+    report = Report()
+    found = parts(job._replace(documents=[Document(uri, "Another text.")]), report, workers=1, most=100_000)
+    assert [item.uri for item in report.failed] == [uri]
+    assert "read before in this run" in report.failed[0].error
+    assert found[0].documents[0].uri == uri
+    assert all(uri in part.taken for part in found[1:])
