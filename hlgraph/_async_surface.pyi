@@ -13,10 +13,15 @@ from hlgraph.communities import FoundCommunities
 from hlgraph.extract.quarantine import Quarantined
 from hlgraph.failures import Mending
 from hlgraph.hierarchy import FoundHierarchy
+from hlgraph.index.candidates import CandidateQuery, Candidates
 from hlgraph.index.communities import Built
 from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery
+from hlgraph.index.judging import JudgedMerges
+from hlgraph.ingestion import Run
+from hlgraph.merges import FoundMerges
 from hlgraph.models.budget import Budget
-from hlgraph.models.choose import AnyChat
+from hlgraph.models.choose import AnyChat, ChosenModels
+from hlgraph.models.executor import Executor
 from hlgraph.models.ledger import GroupBy, Spent
 from hlgraph.pipeline import Progress, Report
 from hlgraph.planning import Plan
@@ -28,7 +33,8 @@ from hlgraph.retrieve.request import Mode, SearchOptions, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import Limits, Table
-from hlgraph.stores.open import Finding
+from hlgraph.stores.merges import Decision
+from hlgraph.stores.open import Finding, Opened
 from hlgraph.stores.protocols import CorpusStats, Stores
 from hlgraph.where import Where
 from hlgraph.wiring import IngestOptions
@@ -76,6 +82,39 @@ class _AsyncHierarchyTier(Awaited):
         budget: Budget | None = ...,
     ) -> BuiltHierarchy: ...
     async def find(self, *, level: int | None = ..., k: int | None = ...) -> FoundHierarchy: ...
+
+@type_check_only
+class _AsyncIngestion(Awaited):
+    async def bring(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        run: Run = ...,
+        on_progress: Callable[[Progress], None] | None = ...,
+    ) -> Report: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def corpus(self) -> str: ...
+    @property
+    def opened(self) -> Opened: ...
+    @property
+    def models(self) -> ChosenModels: ...
+    @property
+    def calls(self) -> Callable[[Budget | None], Executor | None]: ...
+
+@type_check_only
+class _AsyncMergeTier(Awaited):
+    async def apply(
+        self, pairs: Iterable[tuple[str, str]], *, is_different: bool = ..., made_by: str = ..., why: str = ...
+    ) -> tuple[Decision, ...]: ...
+    async def judge(
+        self, query: CandidateQuery | None = ..., *, by: str = ..., budget: Budget | None = ..., is_dry_run: bool = ...
+    ) -> JudgedMerges: ...
+    async def list(self, verdict: str | None = ..., *, k: int | None = ...) -> FoundMerges: ...
+    async def propose(self, query: CandidateQuery | None = ...) -> Candidates: ...
+    async def undo(self, ids: str | Sequence[str]) -> tuple[Decision, ...]: ...
 
 @type_check_only
 class _AsyncQuality(Awaited):
@@ -132,7 +171,11 @@ class AsyncSurface(Awaited):
         options: IngestOptions | None = ...,
         on_progress: Callable[[Progress], None] | None = ...,
     ) -> Report: ...
+    @property
+    def ingestion(self) -> _AsyncIngestion: ...
     async def ledger(self, by: GroupBy = ...) -> list[Spent]: ...
+    @property
+    def merges(self) -> _AsyncMergeTier: ...
     async def plan(
         self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = ...
     ) -> Plan: ...
