@@ -37,7 +37,7 @@ class JobsClient(Protocol):
 class ObjectsClient(Protocol):
     """The client ``s3`` of boto3, as far as it is used here."""
 
-    def upload_file(self, Filename: str, Bucket: str, Key: str) -> None:  # noqa: N803 - the names of AWS
+    def upload_file(self, **request: object) -> None:
         """Write an object, in parts where it is large."""
 
     def get_object(self, **request: object) -> Mapping[str, object]:
@@ -114,7 +114,7 @@ class BedrockJobs:
         token = _digest(batch) if not is_again else uuid.uuid4().hex
         name, key = f"hlgraph-{token}", f"{folder}{token}.jsonl"
         shown = f"bedrock:{model}"
-        mapped(shown, lambda: self._objects.upload_file(str(batch), bucket, key))
+        mapped(shown, lambda: self._objects.upload_file(Filename=str(batch), Bucket=bucket, Key=key))
         request = {
             "jobName": name,
             "clientRequestToken": token,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hlgraph.errors import BudgetError, ClusterError, HLGraphError, ModelUnavailableError
-from hlgraph.extract.quarantine import Quarantine
+from hlgraph.extract.quarantine import Quarantine, Quarantined
 from hlgraph.models.budget import Budget, Purse
 from hlgraph.models.ledger import Entry, Ledger
 from hlgraph.models.replies import Origin, Replies
@@ -195,16 +195,29 @@ class FarQuarantine(Quarantine):
 
     def __init__(self, books: FarBooks) -> None:
         super().__init__(_ELSEWHERE, store="", corpus="")
-        self._keep_far, self._release_far = books.writer("quarantine", "keep"), books.writer("quarantine", "release")
+        self._far = {name: books.writer("quarantine", name) for name in ("keep", "expect", "find", "release")}
 
-    def keep(self, chunk: ChunkInput, *, model: str, reason: str, replies: Sequence[str]) -> Path | None:
+    def keep(
+        self, chunk: ChunkInput, *, model: str, extractor: str, call: str, reason: str, replies: Sequence[str]
+    ) -> Path | None:
         """See :meth:`Quarantine.keep`."""
-        path: Path | None = self._keep_far(chunk, model=model, reason=reason, replies=replies)
+        path: Path | None = self._far["keep"](
+            chunk, model=model, extractor=extractor, call=call, reason=reason, replies=replies
+        )
         return path
 
-    def release(self, uris: Collection[str]) -> None:
+    def expect(self, entry: Quarantined, extractor: str) -> None:
+        """See :meth:`Quarantine.expect`."""
+        self._far["expect"](entry, extractor)
+
+    def find(self, chunk: ChunkInput) -> Quarantined | None:
+        """See :meth:`Quarantine.find`."""
+        found: Quarantined | None = self._far["find"](chunk)
+        return found
+
+    def release(self, chunk: ChunkInput) -> None:
         """See :meth:`Quarantine.release`."""
-        self._release_far(set(uris))
+        self._far["release"](chunk)
 
 
 class FarPurse(Purse):
