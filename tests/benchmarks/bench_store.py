@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +73,12 @@ def rows_of(change: Change) -> list[list[tuple[object, ...]]]:
         change.mentions,
         change.supports,
     )
-    return [*records, *([tuple(link) for link in each] for each in links)]
+    return [*records, *([tuple(map(_plain, link)) for link in each] for each in links)]
+
+
+def _plain(value: object) -> object:
+    """As a column takes it: lists are JSON there."""
+    return json.dumps(value) if isinstance(value, tuple) else value
 
 
 class PlainTables:

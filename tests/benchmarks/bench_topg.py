@@ -65,7 +65,8 @@ class Opened(NamedTuple):
         stores = self.graph._opened.stores
         [corpus] = stores.graph.stats(self.graph.corpus, has_counts=False)
         request = SearchRequest(question, self.graph.corpus, POOL)
-        return Session(request, stores, embedder=self.graph._embedder(), reranker=self.graph._reranker(), corpus=corpus)
+        models = self.graph._models
+        return Session(request, stores, embedder=models.embedder, reranker=models.reranker, corpus=corpus)
 
 
 @dataclass
