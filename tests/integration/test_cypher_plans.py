@@ -37,7 +37,7 @@ _EAGER = {
     ),
 }
 # The planner of 5.26 is more careful than that of 2026.x.
-_EAGER_BEFORE = {"admin/drop_lease": "one row", "persist/record_change": "one row"}
+_EAGER_BEFORE = {"admin/drop_lease": "one row", "index/raise_version": "one row", "persist/record_change": "one row"}
 _HANDFUL = "a handful of nodes"
 _DOCTOR = "the doctor reads everything"
 _SCANS = {
