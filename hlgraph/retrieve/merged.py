@@ -37,8 +37,10 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
     frontier = _with_aliases(seeds, aliases)
     known = dict.fromkeys(frontier[: shape.node_cap])
     one_hop = replace(shape, hops=1)
+    round_trips = 2  # the look that found it is partly merged, and the edges
     for _ in range(shape.hops):
         step = graph.pull(frontier, one_hop, scope=scope)
+        round_trips += 1
         new = [name for name in _with_aliases(step.ids.tolist(), aliases) if name not in known]
         room = shape.node_cap - len(known)
         is_cut = is_cut or step.is_cut or len(new) > room
@@ -48,7 +50,7 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
         known.update(dict.fromkeys(frontier))
     every = graph.pull(list(known), replace(shape, hops=0, node_cap=max(len(known), 1)), scope=scope)
     whole = Subgraph(every.ids, every.kinds, every.edges, every.version, is_cut)
-    return Pulled(share_edges(whole, aliases), 2 + shape.hops)
+    return Pulled(share_edges(whole, aliases), round_trips)
 
 
 def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str, float]:

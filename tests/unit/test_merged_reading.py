@@ -17,7 +17,7 @@ from hlgraph.retrieve.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies import STRATEGIES, ChunkEntityRetriever
 from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
@@ -116,6 +116,25 @@ def test_without_merges_a_pull_is_the_pull(stores: Stores) -> None:
     found = pull_merged([key("Tessing")], _MENTIONS, scope=Scope(CORPUS), graph=stores.graph, aliases={})
     plain = stores.graph.pull([key("Tessing")], _MENTIONS, scope=Scope(CORPUS))
     assert (found.round_trips, found.graph.ids.tolist()) == (1, plain.ids.tolist())
+
+
+def test_round_trips_are_those_that_were_made(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull that ends before its last hop asks no more for it."""
+    merge(stores, ("M. Quill", "Mara Quill"))
+    assert stores.merges is not None
+    aliases = stores.merges.aliases(CORPUS, version=stores.graph.stats(CORPUS, has_counts=False)[0].version)
+    made: list[int] = []
+    ask = type(stores.graph).pull
+
+    def counted(store: GraphStore, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
+        made.append(shape.hops)
+        return ask(store, seeds, shape, scope=scope)
+
+    monkeypatch.setattr(type(stores.graph), "pull", counted)
+    shape = PullShape(_MENTIONS.relationships, _MENTIONS.kinds, hops=40)
+    found = pull_merged([key("Aldane Bridge")], shape, scope=Scope(CORPUS), graph=stores.graph, aliases=aliases)
+    assert names_in(found.graph, "Tessing", "Orne") == ["Tessing"]
+    assert found.round_trips == len(made) < 2 + shape.hops
 
 
 def test_a_walk_begins_at_all_names_of_a_seed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,7 +96,7 @@ def _named_extractor(work: Work) -> Extractor:
     return ChatExtractor(NamedChat(work.chat_name), quarantine=Quarantine(Path(), store="", corpus=""))
 
 
-class Stage:
+class Stage(ABC):
     """One parcel in, one parcel out; an error of hlgraph goes along in the parcel, and ends the ingest in its turn.
 
     Parameters
@@ -125,13 +126,13 @@ class Stage:
                     parcel.error = error
             yield packed(parcel)
 
+    @abstractmethod
     def begin(self) -> None:
         """Make what the stage works with, at its first parcel."""
-        raise NotImplementedError
 
+    @abstractmethod
     def do(self, parcel: Parcel) -> None:
         """Put into the parcel what this stage makes."""
-        raise NotImplementedError
 
 
 class Read:
