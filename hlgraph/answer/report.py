@@ -166,6 +166,9 @@ def chat_report(
 ) -> Answer:
     """A report by a chat model: points from each batch of evidence, one call each, then one call that writes it up.
 
+    An executor makes the calls for points at once, as many as it lets through. The report does not depend on which reply
+    comes first.
+
     The points are ordered by their scores and cut at ``report_tokens``, and the best stand first and last. Citations are
     checked and numbered anew as :func:`hlgraph.answer.chat.chat_answer` does. Without evidence, or without a point above 0,
     the answer says that the corpus holds none.
@@ -194,13 +197,15 @@ def telling_report(
     question: str, evidence: Sequence[Evidence], *, writer: Writer, bounds: ReportBounds
 ) -> Telling[Answer]:
     """The same as :func:`chat_report`, yielding the text as it arrives where the writer streams; no points are told."""
+    shown = batches(evidence, tokens=bounds.batch_tokens)
+    fits = [fitted([evidence[at] for at in batch], bounds.batch_tokens, places=batch) for batch in shown]
+    cut = sum(fit.cut for fit in fits)
+    replies = writer.ask_each(
+        "points", [{"evidence": fit.text, "question": delimited("question", question)} for fit in fits]
+    )
     points: list[Point] = []
-    cut = 0
-    for number, batch in enumerate(batches(evidence, tokens=bounds.batch_tokens)):
-        fit = fitted([evidence[at] for at in batch], bounds.batch_tokens, places=batch)
-        cut += fit.cut
-        values = {"evidence": fit.text, "question": delimited("question", question)}
-        points += points_in(said(writer.ask("points", values).text), batch, number=number)
+    for number, (batch, reply) in enumerate(zip(shown, replies, strict=True)):
+        points += points_in(said(reply.text), batch, number=number)
     chosen = best_at_the_ends(best_points(points, bounds.report_tokens))
     if not chosen:
         return Answer(question, NOT_FOUND, (), is_supported=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from hlgraph.answer.citations import said
-from hlgraph.models.executor import Asking, asking_about
+from hlgraph.models.executor import Asking, Executor, asking_about
 from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import Prompt, read_prompt
 from hlgraph.models.seams import ChatModel, Completion, StreamingChat
@@ -49,6 +49,20 @@ class Writer:
         asked, prompt = self._asked(name, accept)
         completion = asked.complete(prompt.system, prompt.filled(values), max_tokens=self.max_tokens)
         return self._counted(completion)
+
+    def ask_each(self, name: str, values: Sequence[Mapping[str, str]]) -> list[Completion]:
+        """The whole reply to a prompt with each of these values, in their order.
+
+        Through an executor so many at once as it lets through, and the first that fails ends the others; another model is
+        asked one after another. Raises as the model does.
+        """
+
+        def ask(one: Mapping[str, str]) -> Completion:
+            return self.ask(name, one)
+
+        if isinstance(self.model, Executor | Asking):
+            return self.model.run(ask, values)
+        return [ask(one) for one in values]
 
     def ask_strictly(self, name: str, values: Mapping[str, str], *, accept: Callable[[str], bool]) -> str | None:
         """A reply without thoughts that ``accept`` takes; asked for once more by the prompt ``<name>_again``, else None."""

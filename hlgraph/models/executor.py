@@ -333,6 +333,10 @@ class Asking:
 
         return streamed(self._executor, self._request(system, user, max_tokens))
 
+    def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+        """``action`` of each item, in order, so many at once; see :meth:`Executor.run`."""
+        return self._executor.run(action, items)
+
     def settle(self, system: str, user: str, *, max_tokens: int, completion: Completion) -> None:
         """Keep what a call came to in the end, as the reply to its first request."""
         self._executor.settle(self._request(system, user, max_tokens), completion)
