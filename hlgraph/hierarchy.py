@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +12,8 @@ from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_h
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
 from hlgraph.models.budget import Budget
 from hlgraph.models.seams import ChatModel, Embedder
-from hlgraph.records import Community, Summary
-from hlgraph.stores.derived import Run, run_named
+from hlgraph.records import Community, Kind, Source, Summary
+from hlgraph.stores.derived import Run, Summarised, run_named
 from hlgraph.stores.protocols import Stores
 
 __all__ = ["BuiltHierarchy", "FoundHierarchy", "HierarchyQuery", "HierarchyTier"]
@@ -30,11 +30,13 @@ class FoundHierarchy:
     run : how and from which version of the corpus they were made; None: none were
     summaries : with the community that each is about; those that a change has touched are gone until the next build
     waiting : communities of two or more that have no summary, since something of theirs was deleted or changed
+    sources : the summaries of long sources, by the uri of the source, with that uri
     """
 
     run: Run | None = None
     summaries: tuple[tuple[Summary, Community], ...] = ()
     waiting: int = 0
+    sources: tuple[tuple[Summary, str], ...] = ()
 
 
 class HasEmbedder(Protocol):
@@ -117,6 +119,8 @@ class HierarchyTier:
     def find(self, *, level: int | None = None, k: int | None = None) -> FoundHierarchy:
         """The stored summaries (of communities of one level, 0 the finest), at most ``k``; nothing when none were built.
 
+        Those of long sources come too, at most ``k``, unless one level is asked for.
+
         Raises InputError for numbers that cannot be used, UnknownNameError when there is no such corpus.
         """
         for what, number in (("level", level), ("k", k)):
@@ -129,12 +133,15 @@ class HierarchyTier:
         if run is None:
             return FoundHierarchy()
         communities = {item.id: item for item in derived.communities(self._corpus, RUN, level=level)}
-        held = [
-            (item.summary, communities[item.community_id])
-            for item in derived.summaries(self._corpus, RUN).items
-            if item.community_id in communities
-        ]
+        items = derived.summaries(self._corpus, RUN).items
+        held = [(item.summary, communities[item.community_id]) for item in items if item.community_id in communities]
         held.sort(key=lambda pair: (-pair[1].level, -pair[1].size, pair[0].id))
         about = {community.id for _, community in held}
         waiting = sum(item.size > 1 and item.level == 0 and item.id not in about for item in communities.values())
-        return FoundHierarchy(run, tuple(held[:k]), waiting)
+        return FoundHierarchy(run, tuple(held[:k]), waiting, self._of_sources(items, k) if level is None else ())
+
+    def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
+        about = {item.source_id: item.summary for item in items if item.source_id}
+        records = self._stores.graph.records(Kind.SOURCE, sorted(about))
+        named = sorted((item.uri, item.id) for item in records if isinstance(item, Source))
+        return tuple((about[name], uri) for uri, name in named[:k])

@@ -1,4 +1,4 @@
-// MEMBER_OF: nodes and the communities of theirs that are not visible yet.
+// MEMBER_OF: nodes (and summaries of sources, visible or not) and the communities of theirs that are not visible yet.
 // params: rows
 // columns: -
 UNWIND $rows AS row
@@ -11,6 +11,12 @@ CALL (row) {
   RETURN n
   UNION ALL
   MATCH (n:Statement {id: row.id})
+  RETURN n
+  UNION ALL
+  MATCH (n:Summary {id: row.id})
+  RETURN n
+  UNION ALL
+  MATCH (n:HiddenSummary {id: row.id})
   RETURN n
 }
 MERGE (n)-[r:MEMBER_OF]->(c)

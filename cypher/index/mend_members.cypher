@@ -1,4 +1,4 @@
-// MEMBER_OF: nodes that were deleted and are there again, and the visible communities that they were in.
+// MEMBER_OF: nodes (and summaries of sources) that were deleted and are there again, and the visible communities that they were in.
 // params: rows
 // columns: -
 UNWIND $rows AS row
@@ -11,6 +11,12 @@ CALL (row) {
   RETURN n
   UNION ALL
   MATCH (n:Statement {id: row.id})
+  RETURN n
+  UNION ALL
+  MATCH (n:Summary {id: row.id})
+  RETURN n
+  UNION ALL
+  MATCH (n:HiddenSummary {id: row.id})
   RETURN n
 }
 MERGE (n)-[r:MEMBER_OF]->(c)

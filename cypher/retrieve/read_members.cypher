@@ -7,4 +7,5 @@ CALL (community) {
   RETURN n ORDER BY n.id LIMIT $most
 }
 RETURN community AS community, n.id AS id,
-  CASE WHEN n:Entity THEN 'entity' WHEN n:Chunk THEN 'chunk' ELSE 'statement' END AS kind ORDER BY community, id
+  CASE WHEN n:Entity THEN 'entity' WHEN n:Chunk THEN 'chunk' WHEN n:Statement THEN 'statement'
+    ELSE 'summary' END AS kind ORDER BY community, id

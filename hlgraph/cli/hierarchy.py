@@ -31,6 +31,9 @@ def build(
     layers: Annotated[int, typer.Option(metavar="N", help="The chunks, and the layers of summaries above them.")] = 3,
     threshold: Annotated[float, typer.Option(metavar="COSINE", help="The least similarity of two neighbours.")] = 0.5,
     max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are divided.")] = 10,
+    long_source: Annotated[
+        int, typer.Option(metavar="TOKENS", help="Longer sources get a summary of their own; 0: none does.")
+    ] = 4_000,
     summaries: Annotated[
         str, typer.Option(metavar="HOW", help="chat (by the chat model), extractive, or auto: chat where there is one.")
     ] = "auto",
@@ -51,15 +54,21 @@ def build(
     from hlgraph.hierarchy import HierarchyQuery
 
     state: State = context.obj
-    query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size)
+    query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size, long_source=long_source)
     with state.open(corpus) as graph:
         built = graph.hierarchy.build(query, summaries=summaries, is_whole=whole, budget=budget_of(max_tokens, max_usd))
     if json:
-        counts = {"chunks": built.chunks, "summaries": list(built.communities), "written": built.written}
+        counts: dict[str, object] = {
+            "chunks": built.chunks,
+            "summaries": list(built.communities),
+            "written": built.written,
+        }
+        counts["source_summaries"] = built.sources
         states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
         print_json({"run": _tree(built.run), **counts, **states})
         return
-    say(f"layer 0: {built.chunks} chunks")
+    of_sources = f" and {built.sources} summaries of long sources" if built.sources else ""
+    say(f"layer 0: {built.chunks} chunks{of_sources}")
     for layer, count in enumerate(built.communities, 1):
         say(f"layer {layer}: {count} summaries")
     if built.is_unchanged:
@@ -94,7 +103,8 @@ def list_summaries(
             for summary, community in found.summaries
         ]
         run = None if found.run is None else _tree(found.run)
-        print_json({"run": run, "waiting": found.waiting, "summaries": items})
+        of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in found.sources]
+        print_json({"run": run, "waiting": found.waiting, "summaries": items, "source_summaries": of_sources})
         return
     if found.run is None:
         say("no hierarchy was built; next: hlgraph hierarchy build")
@@ -103,6 +113,8 @@ def list_summaries(
         say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph hierarchy build")
     for summary, community in found.summaries:
         say(f"level {summary.level}, {community.size} chunks: {' '.join(summary.text.split())}")
+    for summary, uri in found.sources:
+        say(f"source {uri}: {' '.join(summary.text.split())}")
 
 
 def _tree(run: Run) -> dict[str, object]:

@@ -1,15 +1,16 @@
 """The hierarchy of summaries over the chunks of a corpus (GraphMPA), kept up by rebuilding only what a change touched.
 
-Layer 0 is the chunks. They are joined by similarity, communities of close ones are summarised, and the summaries are the
-next layer, up to the number of layers. A community of level n holds the chunks below it, so that what is deleted leaves all
-levels at once, and its summary with it. A chunk that is close to none is a community of its own without a summary.
+Layer 0 is the chunks, and a summary of each long source. They are joined by similarity, communities of close ones are
+summarised, and the summaries are the next layer, up to the number of layers. A community of level n holds the chunks and the
+summaries of sources below it, so that what is deleted leaves all levels at once, and its summary with it. A node of layer 0
+that is close to none is a community of its own without a summary.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -23,10 +24,11 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import checksum, content_id
 from hlgraph.index.communities import derived_store
 from hlgraph.index.embed import check_model
-from hlgraph.index.summaries import Group, Summariser
+from hlgraph.index.long_sources import LongSource, centre_of, long_sources, summaries_of_sources, words_from
+from hlgraph.index.summaries import Group, Summariser, Written
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import finish
-from hlgraph.records import Community, Kind, Summary
+from hlgraph.records import Chunk, Community, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
 from hlgraph.stores.protocols import Scope, Stores
 
@@ -49,6 +51,9 @@ class HierarchyQuery:
     threshold : the least cosine of an edge (tau)
     max_size : communities above it are divided, as a summary holds only so much; the paper has none
     seed : the same corpus, parameters and seed give the same layers
+    long_source : a source whose chunks have more than so many tokens together gets a summary of its own, which is a node of
+        the first layer beside its chunks; 0: none does. The paper summarises every 512 tokens of a source; ours is one
+        summary for what is too long to be read at once
 
     Raises InputError for a value out of its bounds.
 
@@ -62,6 +67,7 @@ class HierarchyQuery:
     threshold: float = 0.5
     max_size: int = 10
     seed: int = 0
+    long_source: int = 4_000
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -71,6 +77,7 @@ class HierarchyQuery:
             ("neighbours", 1, 1_000),
             ("max_size", 2, 1_000),
             ("seed", 0, 1 << 31),
+            ("long_source", 0, 1 << 31),
         ):
             if not least <= getattr(self, name) <= most:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be from {least} to {most}")
@@ -81,7 +88,7 @@ class HierarchyQuery:
         """All that the result depends on beside the corpus, in one line."""
         return (
             f"layers={self.layers} neighbours={self.neighbours} threshold={self.threshold:g} max_size={self.max_size} "
-            f"seed={self.seed} summaries={summariser.fingerprint}"
+            f"seed={self.seed} long_source={self.long_source} summaries={summariser.fingerprint}"
         )
 
 
@@ -98,6 +105,7 @@ class BuiltHierarchy:
     kept : how many were taken over, since what they rest on is the same
     is_unchanged : the same was stored already, so nothing was done
     is_whole : everything was clustered anew
+    sources : long sources that have a summary of their own, which ``written`` and ``kept`` count too
     """
 
     run: Run
@@ -108,16 +116,19 @@ class BuiltHierarchy:
     saved: Saved = field(default_factory=lambda: Saved(0, 0, 0))
     is_unchanged: bool = False
     is_whole: bool = True
+    sources: int = 0
 
 
 class _Node(NamedTuple):
     """A node of a layer: its key, the chunks below it, its vector, and the community that it was in after the last run.
 
-    Of a summary also the community that it is about, its text, and its parts.
+    Of a summary also the community that it is about (none of a source), its text, and its parts. ``members`` are what a
+    community of it holds: the chunks and summaries of sources below it, itself where it is one.
     """
 
     key: str
     chunk_ids: tuple[str, ...]
+    members: tuple[str, ...]
     vector: NDArray[np.float32]
     was_in: str = ""
     about: str = ""
@@ -133,9 +144,9 @@ class _Grouped(NamedTuple):
 
 
 class _Last(NamedTuple):
-    """The last run: the community of level 0 of each chunk, the parent of each community, the summaries by id."""
+    """The last run: the community of level 0 of each node of layer 0, the parent of each community, the summaries by id."""
 
-    of_chunk: dict[str, str]
+    of_node: dict[str, str]
     parents: dict[str, str]
     summaries: dict[str, Summarised]
 
@@ -155,6 +166,15 @@ class _Work:
     members: dict[str, tuple[str, ...]]
     summaries: list[Summarised]
     written: int = 0
+
+    def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
+        """A summary of each group, and the vector of its text."""
+        written = self.summariser.summarise(groups, self.corpus, stores=self.stores) if groups else []
+        texts = [item.text for item in written]
+        vectors = self.embedder.embed(texts) if texts else np.empty((0, 0), dtype=np.float32)
+        self.embedder.forget(texts)  # the store keeps the vectors, and they leave it with the summaries
+        self.written += len(written)
+        return list(zip(written, vectors, strict=True))
 
 
 def build_hierarchy(
@@ -201,26 +221,36 @@ def build_hierarchy(
             return _unchanged(held, derived)
         run = Run(corpus, RUN, stats[0].version, parameters, query.layers - 1, summariser.fingerprint)
         last = _read_last(derived, corpus)
-        chunks = _chunks(corpus, stores, last=last if is_same and not is_whole else None)
+        of_node = last.of_node if is_same and not is_whole else {}
         work = _Work(corpus, query, run, stores, embedder, summariser, last, [], {}, [])
-        is_new = sum(not item.was_in for item in chunks) > _NEW * len(chunks)
-        _build(work, [item._replace(was_in="") for item in chunks] if is_new else chunks)
+        chunks, long = _chunks(work, of_node)
+        sources = _sources(work, chunks, long=long, of_node=of_node)
+        nodes = sorted(chunks + sources, key=lambda node: node.key)
+        is_new = sum(not item.was_in for item in nodes) > _NEW * len(nodes)
+        _build(work, [item._replace(was_in="") for item in nodes] if is_new else nodes)
         made = Made(sorted(work.communities, key=lambda item: (item.level, item.id)), work.members, work.summaries)
         run = replace(run, stamp=made.stamp)
         saved = derived.save(run, made)
         counts = _counts(work.summaries, query.layers - 1)
         kept = len(work.summaries) - work.written
-        return BuiltHierarchy(run, len(chunks), counts, work.written, kept, saved, is_whole=is_new or not is_same)
+        return BuiltHierarchy(
+            run, len(chunks), counts, work.written, kept, saved, is_whole=is_new or not is_same, sources=len(sources)
+        )
 
 
 def _unchanged(held: Run, derived: DerivedStore) -> BuiltHierarchy:
     found = derived.summaries(held.corpus, RUN).items
-    chunks = sum(item.size for item in derived.communities(held.corpus, RUN, level=0))
-    return BuiltHierarchy(held, chunks, _counts(found, held.levels), kept=len(found), is_unchanged=True, is_whole=False)
+    nodes = sum(item.size for item in derived.communities(held.corpus, RUN, level=0))
+    sources = sum(bool(item.source_id) for item in found)
+    counts = _counts(found, held.levels)
+    return BuiltHierarchy(
+        held, nodes - sources, counts, kept=len(found), is_unchanged=True, is_whole=False, sources=sources
+    )
 
 
 def _counts(summaries: Sequence[Summarised], levels: int) -> tuple[int, ...]:
-    return tuple(int(item) for item in np.bincount([item.summary.level for item in summaries], minlength=levels))
+    of_level = [item.summary.level for item in summaries if not item.source_id]
+    return tuple(int(item) for item in np.bincount(np.array(of_level, dtype=np.int64), minlength=levels))
 
 
 def _read_last(derived: DerivedStore, corpus: str) -> _Last:
@@ -233,15 +263,39 @@ def _read_last(derived: DerivedStore, corpus: str) -> _Last:
     )
 
 
-def _chunks(corpus: str, stores: Stores, *, last: _Last | None) -> list[_Node]:
-    """The chunks that have a vector, by id; with the communities that they were in, where the last run counts."""
-    wanted = sorted(item.id for item in stores.graph.find(Kind.CHUNK, Scope(corpus)))
-    of_chunk = last.of_chunk if last is not None else {}
+def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[LongSource]]:
+    """The chunks that have a vector, by id, with the communities that they were in; and the long sources among them."""
+    found = [item for item in work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)) if isinstance(item, Chunk)]
+    wanted = sorted(item.id for item in found)
     nodes: list[_Node] = []
     for start in range(0, len(wanted), _BATCH):
-        ids, matrix = stores.vectors.vectors(Kind.CHUNK, corpus, ids=wanted[start : start + _BATCH])
-        nodes += [_Node(name, (name,), row, of_chunk.get(name, "")) for name, row in zip(ids, matrix, strict=True)]
-    return nodes
+        ids, matrix = work.stores.vectors.vectors(Kind.CHUNK, work.corpus, ids=wanted[start : start + _BATCH])
+        nodes += [
+            _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
+        ]
+    have = {node.key for node in nodes}
+    return nodes, long_sources([item for item in found if item.id in have], work.query.long_source)
+
+
+def _sources(
+    work: _Work, chunks: Sequence[_Node], *, long: Sequence[LongSource], of_node: Mapping[str, str]
+) -> list[_Node]:
+    """A summary of each long source, taken over or written; as nodes of the layer of the chunks."""
+    vectors = {node.key: node.vector for node in chunks}
+    found = summaries_of_sources(long, work.corpus, vectors=vectors, known=work.last.summaries, writer=work)
+    work.summaries += found
+    return [
+        _Node(
+            item.summary.id,
+            item.chunk_ids,
+            (item.summary.id,),
+            item.vector,
+            of_node.get(item.summary.id, ""),
+            text=item.summary.text,
+            parts=words_from(item),
+        )
+        for item in found
+    ]
 
 
 def _build(work: _Work, nodes: list[_Node]) -> None:
@@ -283,7 +337,7 @@ def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
 
 
 def _community(work: _Work, level: int, *, group: Sequence[_Node]) -> Community:
-    members = tuple(sorted({name for node in group for name in node.chunk_ids}))
+    members = tuple(sorted({name for node in group for name in node.members}))
     found = community_id(work.run, level, members=members)
     work.members[found] = members
     return Community(found, work.corpus, level, len(members))
@@ -293,12 +347,7 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
     """A summary of each community, taken over or written; as the nodes of the next layer."""
     names = [_summary_id(work, *pair) for pair in pairs]
     missing = [at for at, (name, _) in enumerate(names) if name not in work.last.summaries]
-    groups = [_as_group(work, *pairs[at]) for at in missing]
-    written = work.summariser.summarise(groups, work.corpus, stores=work.stores) if groups else []
-    texts = [item.text for item in written]
-    vectors = work.embedder.embed(texts) if texts else np.empty((0, 0), dtype=np.float32)
-    work.embedder.forget(texts)  # the store keeps the vectors, and they leave it with the summaries
-    work.written += len(written)
+    groups = [_as_group(pairs[at][1].nodes) for at in missing]
     made = {
         names[at][0]: Summarised(
             Summary(names[at][0], work.corpus, item.text, pairs[at][0].level, names[at][1]),
@@ -306,7 +355,7 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
             vector,
             item.parts,
         )
-        for at, item, vector in zip(missing, written, vectors, strict=True)
+        for at, (item, vector) in zip(missing, work.write(groups), strict=True)
     }
     nodes: list[_Node] = []
     for (name, _), (community, group) in zip(names, pairs, strict=True):
@@ -314,9 +363,18 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
         work.summaries.append(found)
         was_in = work.last.parents.get(group.continues, "") if group.continues else ""
         nodes.append(
-            _Node(name, work.members[community.id], found.vector, was_in, community.id, found.summary.text, found.parts)
+            _Node(
+                name,
+                tuple(sorted({below for node in group.nodes for below in node.chunk_ids})),
+                work.members[community.id],
+                found.vector,
+                was_in,
+                community.id,
+                found.summary.text,
+                found.parts,
+            )
         )
-    _LOG.debug("level %d: %d summaries, %d written", pairs[0][0].level if pairs else 0, len(nodes), len(written))
+    _LOG.debug("level %d: %d summaries, %d written", pairs[0][0].level if pairs else 0, len(nodes), len(missing))
     return sorted(nodes, key=lambda node: node.key)
 
 
@@ -326,9 +384,11 @@ def _summary_id(work: _Work, community: Community, group: _Grouped) -> tuple[str
     return content_id(Kind.SUMMARY, community.id, hashed), hashed
 
 
-def _as_group(work: _Work, community: Community, group: _Grouped) -> Group:
-    mean = np.mean([node.vector for node in group.nodes], axis=0)
-    centre = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), dtype=np.float32)
-    texts = tuple(node.text for node in group.nodes if node.about)
-    parts = sorted({part for node in group.nodes for part in node.parts})
-    return Group(work.members[community.id], centre, texts, tuple(parts))
+def _as_group(nodes: Sequence[_Node]) -> Group:
+    texts = tuple(node.text for node in nodes if node.text)
+    beside = tuple(node.key for node in nodes if node.key in node.chunk_ids) if texts else ()
+    parts: set[str] = set()
+    if any(node.parts for node in nodes):  # a chunk among summaries of sources stands for itself
+        parts = {part for node in nodes for part in node.parts or node.chunk_ids}
+    chunk_ids = tuple(sorted({name for node in nodes for name in node.chunk_ids}))
+    return Group(chunk_ids, centre_of(np.stack([node.vector for node in nodes])), texts, tuple(sorted(parts)), beside)

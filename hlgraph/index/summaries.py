@@ -1,9 +1,9 @@
-"""Summaries of communities: by a chat model, or made of the statements closest to the centre."""
+"""Summaries of communities and long sources: by a chat model, or made of the statements closest to the centre."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -25,8 +25,11 @@ _SAME = 0.95
 """The cosine from which two sentences say the same."""
 _INPUT_TOKENS = 8_000
 """Tokens of passages that a chat model is shown of one community."""
+_PASSAGE_TOKENS = 60
+"""Tokens that a passage of a long source is shown with at least; of a source with more passages some are left out."""
 _GROUPS = 200
-"""Groups whose statements are in memory together."""
+_CHUNKS = 4_000
+"""Groups, and their chunks, whose statements are in memory together; one group in any case."""
 
 
 class Group(NamedTuple):
@@ -34,16 +37,30 @@ class Group(NamedTuple):
 
     Attributes
     ----------
-    chunk_ids : the chunks, ascending; of a group of summaries those that the summaries are about
+    chunk_ids : the chunks, ascending; of a group of summaries those that the summaries are about; of a source all its
+        chunks, in their order
     centre : the mean of the vectors of what is summarised, of length 1; shape (d,)
     texts : of a group of summaries their texts, else nothing
     parts : of a group of summaries the statements and chunks that their words are from, else nothing
+    beside : the chunks that stand beside ``texts``, where a group holds chunks and summaries of sources
+    is_source : the chunks are those of one long source
     """
 
     chunk_ids: tuple[str, ...]
     centre: NDArray[np.float32]
     texts: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    is_source: bool = False
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The chunks that a model reads: all where there are no texts; of a very long source some, evenly spread."""
+        wanted = self.beside if self.texts else self.chunk_ids
+        most = _INPUT_TOKENS // _PASSAGE_TOKENS
+        if not self.is_source or len(wanted) <= most:
+            return wanted
+        return tuple(wanted[at * (len(wanted) - 1) // (most - 1)] for at in range(most))
 
 
 class Written(NamedTuple):
@@ -91,8 +108,7 @@ class ExtractiveSummariser:
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:
         """See the protocol."""
         found: list[Written] = []
-        for start in range(0, len(groups), _GROUPS):
-            part = groups[start : start + _GROUPS]
+        for part in _batched(groups):
             by_id = _read(part, corpus, stores=stores)
             found += [self._write(group, by_id) for group in part]
         return found
@@ -113,6 +129,18 @@ class ExtractiveSummariser:
                 break
         chosen.sort(key=lambda item: (item.place, item.id))
         return Written(" ".join(item.text for item in chosen), tuple(sorted(item.id for item in chosen)))
+
+
+def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
+    """The groups in their order, some at a time."""
+    start = held = 0
+    for at, group in enumerate(groups):
+        if at > start and (at - start == _GROUPS or held + len(group.chunk_ids) > _CHUNKS):
+            yield groups[start:at]
+            start, held = at, 0
+        held += len(group.chunk_ids)
+    if start < len(groups):
+        yield groups[start:]
 
 
 def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, list[_Sentence]]:
@@ -179,14 +207,11 @@ class ChatSummariser:
             Purpose(stage="hierarchy", prompt=read_prompt(_PROMPT).version), accept=lambda reply: bool(reply.strip())
         )
         found: list[Written] = []
-        for start in range(0, len(groups), _GROUPS):
-            part = groups[start : start + _GROUPS]
-            names = sorted({name for group in part if not group.texts for name in group.chunk_ids})
+        for part in _batched(groups):
+            names = sorted({name for group in part for name in group.shown})
             chunks = stores.graph.records(Kind.CHUNK, names)
             texts = {item.id: item.text for item in chunks if isinstance(item, Chunk)}
-            passages = [
-                group.texts or tuple(texts[name] for name in group.chunk_ids if name in texts) for group in part
-            ]
+            passages = [(*(texts[name] for name in group.shown if name in texts), *group.texts) for group in part]
             found += [Written(text) for text in calls.run(functools.partial(self._ask, asked), passages)]
         return found
 

@@ -26,7 +26,8 @@ class HierarchyRetriever:
 
     The score of a chunk is the highest cosine to the question that it has on any layer: its own, or that of a summary above
     it which is among the best ``k`` of all layers. Of each summary the ``chunks_per_summary`` chunks closest to the question
-    count. The paper gives the summaries themselves to the model; here evidence is always a part of a source.
+    count. The summary of a long source is of layer 0, as chunks are, and stands for the chunks of its source. The paper gives
+    the summaries themselves to the model; here evidence is always a part of a source.
 
     A summary is used only when the filter admits every source that it rests on. What was ingested after the hierarchy was
     built is found as chunks alone, and the explanation says ``is_stale``.
@@ -65,7 +66,7 @@ class HierarchyRetriever:
             cosines = np.asarray(found.matrix @ session.vector(), dtype=np.float32)
             best = [Hit(str(at), float(cosines[at])) for at in top_k(cosines, max(self.summaries, k)).tolist()]
         chosen = [(found.items[int(hit.id)], hit.score) for hit in best]
-        members = session.members([item.community_id for item, _ in chosen])
+        members = self._members(session, found.items, chosen=chosen)
         admitted = self._admitted(session, chosen, members=members)
         # The k best of all layers: a summary below the k-th chunk brings nothing.
         least = sorted(own.values(), reverse=True)[k - 1] if len(own) >= k else -1.0
@@ -74,6 +75,22 @@ class HierarchyRetriever:
         pruned["further away than k chunks"] = len(admitted) - len(used)
         session.note_hop(Hop(1, len(chosen), len(used), pruned, [], Kind.SUMMARY, "summaries"))
         return self._ranked(session, own, used=used, members=members)
+
+    def _members(
+        self, session: Session, items: Sequence[Summarised], *, chosen: Sequence[tuple[Summarised, float]]
+    ) -> dict[str, tuple[str, ...]]:
+        """The chunks that each of the chosen summaries rests on, by its id.
+
+        A community may hold summaries of sources: they stand for the chunks of these. One that is gone by now is among the
+        chunks by its own id, so that no filter admits what rests on it.
+        """
+        of_source = {item.summary.id: item.chunk_ids for item in items if item.source_id}
+        held = session.members([item.community_id for item, _ in chosen if not item.source_id])
+        found: dict[str, tuple[str, ...]] = {}
+        for item, _ in chosen:
+            inside = held.get(item.community_id, ("",)) if not item.source_id else (item.summary.id,)
+            found[item.summary.id] = tuple(sorted({chunk for name in inside for chunk in of_source.get(name, (name,))}))
+        return found
 
     def _admitted(
         self,
@@ -88,7 +105,7 @@ class HierarchyRetriever:
         wanted = sorted({name for some in members.values() for name in some})
         shape = PullShape(frozenset(), frozenset({Kind.CHUNK}), hops=0, node_cap=max(len(wanted), 1))
         inside = set(session.pull(wanted, shape).ids.tolist())
-        return [(item, score) for item, score in chosen if inside.issuperset(members.get(item.community_id, ("",)))]
+        return [(item, score) for item, score in chosen if inside.issuperset(members[item.summary.id])]
 
     def _ranked(
         self,
@@ -99,12 +116,12 @@ class HierarchyRetriever:
         members: dict[str, tuple[str, ...]],
     ) -> Ranked:
         """The chunks of all layers with their highest cosine, ties by id."""
-        names = sorted({name for item, _ in used for name in members.get(item.community_id, ())})
+        names = sorted({name for item, _ in used for name in members[item.summary.id]})
         cosines = {**session.similarities(Kind.CHUNK, names), **own}
         scores = dict(own)
         why: Why = {name: {"cosine": score} for name, score in own.items()}
         for item, score in used:
-            inside = [name for name in members.get(item.community_id, ()) if name in cosines]
+            inside = [name for name in members[item.summary.id] if name in cosines]
             inside.sort(key=lambda name: (-cosines[name], name))
             for name in inside[: self.chunks_per_summary]:
                 if score > scores.get(name, -2.0):

@@ -110,15 +110,23 @@ class Run:
 
 
 class Summarised(NamedTuple):
-    """A summary, the community that it is about, the vector of its text, and the statements or chunks that its words are from.
+    """A summary, what it is about, the vector of its text, and the statements or chunks that its words are from.
 
-    ``parts`` is empty where the words are a model's own: then it rests on all members of the community.
+    Attributes
+    ----------
+    community_id : of the community that it is about; empty: it is about a source
+    parts : empty where the words are a model's own: then it rests on all members of the community; of a source these are
+        all its chunks, and the statements that the words are from
+    source_id : of the long source that it is about; empty: it is about a community
+    chunk_ids : of a source its chunks, ascending; all are among the parts
     """
 
     summary: Summary
     community_id: str
     vector: NDArray[np.float32]
     parts: tuple[str, ...] = ()
+    source_id: str = ""
+    chunk_ids: tuple[str, ...] = ()
 
 
 class Summaries(NamedTuple):
@@ -130,7 +138,10 @@ class Summaries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a run made: communities by level and id, the ids of the members of each, and summaries of some of them."""
+    """What a run made: communities by level and id, the ids of the members of each, and summaries of some of them.
+
+    Summaries of sources may be members of communities, as nodes are.
+    """
 
     communities: Sequence[Community] = ()
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -162,7 +173,8 @@ class DerivedStore(Protocol):
     """Communities of a corpus, by run, and their summaries.
 
     What a deleted source asserted leaves its communities in the same transaction. A summary leaves with the first member of
-    its community, and with the first of its parts: what is there rests on nothing that is gone.
+    its community, and with the first of its parts: what is there rests on nothing that is gone. One of a source leaves when
+    the source gets a chunk too, and its communities lose it as a member.
     """
 
     def runs(self, corpus: str) -> tuple[Run, ...]:

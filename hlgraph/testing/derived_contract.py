@@ -20,19 +20,14 @@ from hlgraph.index.communities import build_communities
 from hlgraph.persist import persist
 from hlgraph.records import Community, Document, Kind, Source, Statement, Summary
 from hlgraph.resolve import removal
-from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, Summarised, community_id
+from hlgraph.stores.derived import ClusterQuery, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.source_summary_contract import SourceSummaryContract, derived
 
 NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")
 _QUERY = ClusterQuery(ProjectionShape.ENTITY_ENTITY, max_size=2)
-
-
-def derived(stores: Stores) -> DerivedStore:
-    """What keeps the derived data of these stores."""
-    assert stores.derived is not None
-    return stores.derived
 
 
 def made_of(run: Run, *levels: tuple[tuple[str, ...], ...]) -> Made:
@@ -79,7 +74,7 @@ def _remove(stores: Stores, *uris: str) -> None:
 _WEST, _EAST = ("Aldane Bridge", "Mara Quill"), ("Tessing", "Orne", "Ivo Brandt")
 
 
-class DerivedStoreContract:
+class DerivedStoreContract(SourceSummaryContract):
     """Tests that any DerivedStore passes, with the Clusterer that belongs to the same graph store."""
 
     def test_an_empty_store_has_no_derived_data(self, stores: Stores) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
-from hlgraph.records import Community, Summary
+from hlgraph.records import Community, Kind, Summary
 from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.embedded import told
 from hlgraph.stores.embedded.database import Database
@@ -26,15 +26,24 @@ _COMMUNITIES = """
     ORDER BY m.level, m.size DESC, m.id LIMIT :k"""
 _MEMBERS = """
     SELECT community, id, kind FROM (
-      SELECT m.id AS community, node.id, node.kind, row_number() OVER (PARTITION BY m.m ORDER BY node.id) AS place
-      FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
-      CROSS JOIN member_of ON member_of.community = m.m CROSS JOIN node ON node.n = member_of.node)
+      SELECT community, id, kind, row_number() OVER (PARTITION BY community ORDER BY id) AS place FROM (
+        SELECT m.id AS community, node.id AS id, node.kind AS kind
+        FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
+        CROSS JOIN member_of ON member_of.community = m.m CROSS JOIN node ON node.n = member_of.node
+        UNION ALL
+        SELECT m.id, s.id, :summary FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
+        CROSS JOIN summary_member_of AS o ON o.community = m.m CROSS JOIN summary AS s ON s.s = o.summary))
     WHERE place <= :most ORDER BY community, id"""
 _SUMMARIES = """
-    SELECT s.id, s.text, m.level, s.input_hash, m.id, s.vector,
+    SELECT s.id, s.text, coalesce(m.level, -1), s.input_hash, coalesce(m.id, ''), s.vector,
       (SELECT json_group_array(id) FROM (
-        SELECT node.id FROM rests_on JOIN node ON node.n = rests_on.node WHERE rests_on.summary = s.s ORDER BY node.id))
-    FROM corpus JOIN run USING (c) JOIN summary AS s USING (r) JOIN community AS m ON m.m = s.community
+        SELECT node.id FROM rests_on JOIN node ON node.n = rests_on.node WHERE rests_on.summary = s.s ORDER BY node.id)),
+      coalesce(x.id, ''),
+      (SELECT json_group_array(id) FROM (
+        SELECT node.id FROM rests_on JOIN node ON node.n = rests_on.node
+        WHERE rests_on.summary = s.s AND s.source IS NOT NULL AND node.kind = :chunk ORDER BY node.id))
+    FROM corpus JOIN run USING (c) JOIN summary AS s USING (r) LEFT JOIN community AS m ON m.m = s.community
+    LEFT JOIN node AS x ON x.n = s.source
     WHERE corpus.name = :corpus AND run.name = :name ORDER BY s.id"""
 _ALL = 1 << 62
 
@@ -63,10 +72,13 @@ class EmbeddedDerivedStore:
             # One that lost a member which is there again has the id of what it was: it is written anew.
             kept = {name for name in wanted if held.get(name) == wanted[name]}
             _remove(connection, sorted(held.keys() - kept))
+            known = _remove_other_summaries(connection, r, made.summaries)
+            new = [item for item in made.summaries if item.summary.id not in known]
+            _put_summaries(connection, r, [item for item in new if item.source_id])  # before those that they are in
             for item in made.communities:
                 if item.id not in kept:
                     _add(connection, r, community=item, members=made.members[item.id])
-            _put_summaries(connection, r, made.summaries)
+            _put_summaries(connection, r, [item for item in new if not item.source_id])
             connection.executemany(
                 "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
                 ((item.parent_id, item.id) for item in made.communities),
@@ -91,7 +103,7 @@ class EmbeddedDerivedStore:
         held = self._kept.get(run)
         if held is not None:
             return held
-        values = {"corpus": corpus, "name": name}
+        values = {"corpus": corpus, "name": name, "chunk": KINDS.index(Kind.CHUNK)}
         with mapped(self._database.path), told.sql("read summaries", _SUMMARIES, values=values) as call:
             rows = self._database.reader().execute(_SUMMARIES, values).fetchall()
             call.rows = len(rows)
@@ -103,6 +115,8 @@ class EmbeddedDerivedStore:
                     row[4],
                     np.frombuffer(row[5], dtype=np.float32),
                     tuple(json.loads(row[6])),
+                    row[7],
+                    tuple(json.loads(row[8])),
                 )
                 for row in rows
             ),
@@ -112,7 +126,11 @@ class EmbeddedDerivedStore:
         """See the protocol."""
         found: dict[str, list[Member]] = {}
         if ids and self._database.exists():
-            values = {"ids": json.dumps(list(ids)), "most": _ALL if most is None else most}
+            values = {
+                "ids": json.dumps(list(ids)),
+                "most": _ALL if most is None else most,
+                "summary": KINDS.index(Kind.SUMMARY),
+            }
             with mapped(self._database.path), told.sql("read members", _MEMBERS, values=values) as call:
                 rows = self._database.reader().execute(_MEMBERS, values).fetchall()
                 call.rows = len(rows)
@@ -143,7 +161,8 @@ def _remove(connection: sqlite3.Connection, ids: list[str]) -> None:
         connection, "community IN (SELECT m FROM community WHERE id IN (SELECT value FROM json_each(?)))", ids
     )
     gone = "SELECT m FROM community WHERE id IN (SELECT value FROM json_each(?))"
-    connection.execute(f"DELETE FROM member_of WHERE community IN ({gone})", (json.dumps(ids),))
+    for table in ("member_of", "summary_member_of"):
+        connection.execute(f"DELETE FROM {table} WHERE community IN ({gone})", (json.dumps(ids),))
     connection.execute("DELETE FROM community WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
 
 
@@ -152,37 +171,46 @@ def _add(connection: sqlite3.Connection, r: int, *, community: Community, member
         "INSERT INTO community (id, r, level, size) VALUES (?, ?, ?, ?)",
         (community.id, r, community.level, community.size),
     )
-    count = connection.execute(
-        "INSERT INTO member_of SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
-        (cursor.lastrowid, json.dumps(list(members))),
-    ).rowcount
+    values = (cursor.lastrowid, json.dumps(list(members)))
+    count = sum(
+        connection.execute(
+            f"INSERT INTO {table} SELECT ?, t.{key} FROM json_each(?) AS wanted CROSS JOIN {kind} AS t ON t.id = wanted.value",
+            values,
+        ).rowcount
+        for table, kind, key in (("member_of", "node", "n"), ("summary_member_of", "summary", "s"))
+    )
     if count != len(members):
         raise StoreError(f"community {community.id} has members that the corpus has not; run the same command again")
 
 
 def _remove_summaries(connection: sqlite3.Connection, condition: str, ids: list[str]) -> None:
     values = (json.dumps(ids),)
-    connection.execute(f"DELETE FROM rests_on WHERE summary IN (SELECT s FROM summary WHERE {condition})", values)
+    for table in ("rests_on", "summary_member_of"):
+        connection.execute(f"DELETE FROM {table} WHERE summary IN (SELECT s FROM summary WHERE {condition})", values)
     connection.execute(f"DELETE FROM summary WHERE {condition}", values)
 
 
-def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> None:
+def _remove_other_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> set[str]:
+    """Remove those that are not among these; gives the ids of those that are left."""
     held = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
     wanted = {item.summary.id for item in summaries}
     _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(held - wanted))
+    return held & wanted
+
+
+def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> None:
     for item in summaries:
-        if item.summary.id in held:
-            continue
         cursor = connection.execute(
-            "INSERT INTO summary (id, r, community, text, input_hash, vector) "
-            "SELECT ?, ?, m, ?, ?, ? FROM community WHERE id = ?",
+            "INSERT INTO summary (id, r, community, source, text, input_hash, vector) VALUES (?, ?, "
+            "(SELECT m FROM community WHERE id = ?), (SELECT n FROM node WHERE id = ?), ?, ?, ?)",
             (
                 item.summary.id,
                 r,
+                item.community_id,
+                item.source_id,
                 item.summary.text,
                 item.summary.input_hash,
                 np.asarray(item.vector, dtype=np.float32).tobytes(),
-                item.community_id,
             ),
         )
         connection.execute(

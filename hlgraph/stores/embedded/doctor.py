@@ -58,15 +58,25 @@ _WRONG = {
            + (SELECT count(*) FROM (SELECT * FROM alias EXCEPT SELECT * FROM counted))""",
     "merges of two corpora": """
       SELECT count(*) FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical WHERE a.c <> b.c""",
-    "communities without a member": "SELECT count(*) FROM community WHERE m NOT IN (SELECT community FROM member_of)",
+    "communities without a member": """
+      SELECT count(*) FROM community
+      WHERE m NOT IN (SELECT community FROM member_of) AND m NOT IN (SELECT community FROM summary_member_of)""",
     "communities without a run": "SELECT count(*) FROM community WHERE r NOT IN (SELECT r FROM run)",
-    "members of no community": "SELECT count(*) FROM member_of WHERE community NOT IN (SELECT m FROM community)",
+    "members of no community": """
+      SELECT (SELECT count(*) FROM member_of WHERE community NOT IN (SELECT m FROM community))
+           + (SELECT count(*) FROM summary_member_of WHERE community NOT IN (SELECT m FROM community)
+              OR summary NOT IN (SELECT s FROM summary WHERE source IS NOT NULL))""",
     "sizes of communities": """
-      SELECT count(*) FROM community WHERE size <> (SELECT count(*) FROM member_of WHERE community = m)""",
+      SELECT count(*) FROM community WHERE size <> (SELECT count(*) FROM member_of WHERE community = m)
+        + (SELECT count(*) FROM summary_member_of WHERE community = m)""",
     "levels of communities": """
       SELECT count(*) FROM community AS child LEFT JOIN community AS p ON p.m = child.parent
       WHERE child.parent IS NOT NULL AND (p.m IS NULL OR p.r <> child.r OR p.level <> child.level + 1)""",
     "summaries without a community": "SELECT count(*) FROM summary WHERE community NOT IN (SELECT m FROM community)",
+    "summaries without a source": "SELECT count(*) FROM summary WHERE source NOT IN (SELECT n FROM source)",
+    "chunks missing from summaries of sources": """
+      SELECT count(*) FROM summary AS s JOIN node AS c ON c.source = s.source AND c.kind = 1
+      WHERE (s.s, c.n) NOT IN (SELECT summary, node FROM rests_on)""",
     "parts of no summary": "SELECT count(*) FROM rests_on WHERE summary NOT IN (SELECT s FROM summary)",
     "records without a vector": """
       SELECT count(*) FROM node WHERE kind IN (1, 2, 3, 5)

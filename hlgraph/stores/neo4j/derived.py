@@ -57,14 +57,15 @@ class Neo4jDerivedStore:
         key = _run_id(run.corpus, run.name)
         sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
         held = set(sizes)
+        known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
+        written = [item for item in made.summaries if item.summary.id not in known]
         added = [item for item in made.communities if item.id not in held]
         # One that lost a member which is there again has the id of what it was: it is mended where it is.
         lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
+        self._stage_summaries(key, [item for item in written if item.source_id])  # before those that they are in
         self._stage(key, added, made=made)
+        self._stage_summaries(key, [item for item in written if not item.source_id])
         wanted = {item.id for item in made.communities}
-        known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
-        written = [item for item in made.summaries if item.summary.id not in known]
-        self._stage_summaries(key, written)
         kept = {item.summary.id for item in made.summaries}
 
         def flip(transaction: Transaction) -> None:
@@ -107,6 +108,7 @@ class Neo4jDerivedStore:
                 "input_hash": item.summary.input_hash,
                 "vector": [float(number) for number in item.vector],
                 "community": item.community_id,
+                "source": item.source_id or None,
                 "parts": list(item.parts),
             }
             for item in written
@@ -191,10 +193,17 @@ def _run_row(run: Run) -> Row:
 
 
 def _summarised(corpus: str, row: Row) -> Summarised:
-    vector, parts = row["vector"], row["parts"]
+    vector = row["vector"]
     return Summarised(
         Summary(str(row["id"]), corpus, str(row["text"]), whole(row, "level"), str(row["input_hash"])),
-        str(row["community"]),
+        str(row["community"] or ""),
         np.array(vector, dtype=np.float32),
-        tuple(sorted(str(item) for item in parts)) if isinstance(parts, list) else (),
+        _sorted(row, "parts"),
+        str(row["source"] or ""),
+        _sorted(row, "chunks"),
     )
+
+
+def _sorted(row: Row, name: str) -> tuple[str, ...]:
+    found = row[name]
+    return tuple(sorted(str(item) for item in found)) if isinstance(found, list) else ()

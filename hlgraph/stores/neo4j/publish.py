@@ -12,6 +12,7 @@ from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import BATCH, Row, Transaction
 
 _DERIVED = (
+    "delete_source_summaries",
     "delete_summaries",
     "count_communities",
     "delete_communities",
@@ -19,7 +20,8 @@ _DERIVED = (
     "delete_hidden_communities",
     "delete_runs",
 )
-"""What follows when something vanished, in this order: summaries are told by the sizes before they are counted anew."""
+"""What follows when something vanished, in this order: summaries are told by the sizes before they are counted anew, and those
+of sources are members too."""
 
 
 @dataclass(slots=True)
@@ -46,7 +48,9 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     if change.recounted:
         _recount(transaction, sorted(change.recounted))
     vanished = _remove(transaction, change, old)
-    if vanished:
+    sources = sorted(item.id for item in change.sources) if change.chunks else []
+    outgrown = transaction.collect("persist/delete_outgrown_summaries", sources, key="ids")
+    if vanished or any(whole(row, "removed") for row in outgrown):
         for name in _DERIVED:
             transaction.rows(f"persist/{name}", corpus=change.corpus)
     _join(transaction, change, old)

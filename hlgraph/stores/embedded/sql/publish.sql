@@ -158,14 +158,21 @@ DELETE FROM decision WHERE alias IN (SELECT n FROM t_dead) OR canonical IN (SELE
 DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 
 -- 11b. Communities lose the members that went; those without members go, and runs without communities. Summaries go with the
--- first member of their community and with the first node that their words are from.
+-- first member of their community, with the first node that their words are from, and, of a source, with its first new chunk.
+INSERT OR IGNORE INTO t_untrue SELECT o.summary FROM t_dead CROSS JOIN rests_on AS o ON o.node = t_dead.n;
+INSERT OR IGNORE INTO t_untrue
+  SELECT s.s FROM t_source AS t CROSS JOIN node AS x ON x.id = t.id CROSS JOIN summary AS s ON s.source = x.n
+  WHERE EXISTS (SELECT 1 FROM node AS c WHERE c.source = x.n AND c.kind = 1
+    AND NOT EXISTS (SELECT 1 FROM rests_on AS o WHERE o.summary = s.s AND o.node = c.n));
+INSERT OR IGNORE INTO t_left SELECT o.community FROM t_untrue CROSS JOIN summary_member_of AS o ON o.summary = t_untrue.s;
 INSERT OR IGNORE INTO t_left SELECT o.community FROM t_dead CROSS JOIN member_of AS o ON o.node = t_dead.n;
 INSERT OR IGNORE INTO t_untrue SELECT s.s FROM t_left CROSS JOIN summary AS s ON s.community = t_left.m;
-INSERT OR IGNORE INTO t_untrue SELECT o.summary FROM t_dead CROSS JOIN rests_on AS o ON o.node = t_dead.n;
 DELETE FROM rests_on WHERE summary IN (SELECT s FROM t_untrue);
+DELETE FROM summary_member_of WHERE summary IN (SELECT s FROM t_untrue);
 DELETE FROM summary WHERE s IN (SELECT s FROM t_untrue);
 DELETE FROM member_of WHERE node IN (SELECT n FROM t_dead);
-UPDATE community SET size = (SELECT count(*) FROM member_of WHERE member_of.community = community.m) WHERE m IN (SELECT m FROM t_left);
+UPDATE community SET size = (SELECT count(*) FROM member_of WHERE member_of.community = community.m)
+  + (SELECT count(*) FROM summary_member_of AS o WHERE o.community = community.m) WHERE m IN (SELECT m FROM t_left);
 DELETE FROM community WHERE m IN (SELECT m FROM t_left) AND size = 0;
 DELETE FROM run WHERE c = (SELECT c FROM corpus WHERE name = :corpus) AND EXISTS (SELECT 1 FROM t_dead)
   AND NOT EXISTS (SELECT 1 FROM community WHERE community.r = run.r);
