@@ -8,9 +8,13 @@ from hlgraph.models.seams import Embedder
 from hlgraph.stores.protocols import Stores
 
 
-def with_hierarchy(stores: Stores, *corpora: str, embedder: Embedder) -> list[BuiltHierarchy]:
+def with_hierarchy(
+    stores: Stores, *corpora: str, embedder: Embedder, query: HierarchyQuery | None = None
+) -> list[BuiltHierarchy]:
     """Build the hierarchies of corpora, with their defaults and without a chat model."""
     return [
-        build_hierarchy(corpus, HierarchyQuery(), stores=stores, embedder=embedder, summariser=ExtractiveSummariser())
+        build_hierarchy(
+            corpus, query or HierarchyQuery(), stores=stores, embedder=embedder, summariser=ExtractiveSummariser()
+        )
         for corpus in corpora
     ]

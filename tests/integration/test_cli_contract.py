@@ -327,7 +327,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
         silent(*store, "ingest", place / "docs" / name)
     nothing = silent(*store, "hierarchy", "list")
-    assert nothing == {"run": None, "waiting": 0, "summaries": []}
+    assert nothing == {"run": None, "waiting": 0, "summaries": [], "source_summaries": []}
     assert call(*store, "hierarchy", "list").out == "no hierarchy was built; next: hlgraph hierarchy build\n"
     refused = call(*store, "search", QUESTION, "--strategy", "hierarchy", "--json")
     assert (refused.code, refused.error["type"]) == (2, "InputError")
@@ -337,6 +337,12 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     again = silent(*store, "hierarchy", "build", "--max-size", 3)
     assert again["is_unchanged"]
     assert call(*store, "hierarchy", "build", "--max-size", 3).out.endswith("with the same parameters\n")
+    long = call(*store, "hierarchy", "build", "--max-size", 3, "--long-source", 100).out
+    assert re.match(r"layer 0: \d+ chunks and [12] summaries of long sources\n", long)
+    told = call(*store, "hierarchy", "list", "--k", 1).out
+    assert re.search(r"^source \S+(halfmoon-bridge\.md|flood-warning-plan\.pdf): \w", told, flags=re.MULTILINE)
+    assert call(*store, "hierarchy", "build", "--long-source", -1).code == 2
+    silent(*store, "hierarchy", "build", "--max-size", 3)
     listed = silent(*store, "hierarchy", "list", "--k", 2)
     assert len(listed["summaries"]) == 2
     found = silent(*store, "search", QUESTION, "--strategy", "hierarchy", "--k", 3)

@@ -52,7 +52,7 @@ _CALLED_BY = {
     r"retrieve/read_\w+": "retrieve/read_{",
     r"retrieve/page_\w+": "retrieve/page_{",
     r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
-    r"persist/(count_communities|delete_(communities|summaries|hidden_communities|hidden_summaries|runs))": 'f"persist/{name}"',
+    r"persist/(count_communities|delete_((hidden_)?communities|(hidden_|source_)?summaries|runs))": 'f"persist/{name}"',
     r"index/drop_hidden_(communities|summaries)": "index/drop_hidden_{",
     r"persist/unlink_(mentions|abouts|supports|chunks)": "persist/unlink_{",
 }

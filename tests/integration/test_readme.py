@@ -184,7 +184,7 @@ def served(servers: Any, folder: Path) -> Iterator[Served]:
             out = _run(script, folder)
             # What is derived on demand stands in the tables of the README too.
             settings = f"export HLGRAPH_CONFIG=.hlgraph/servers/{state.SETTINGS}\n"
-            _run(f"{settings}hlgraph communities build\nhlgraph hierarchy build", folder)
+            _run(f"{settings}hlgraph communities build\nhlgraph hierarchy build --long-source 300", folder)
             yield Served(out, server, corpus)
         finally:
             _run(f"export HLGRAPH_CONFIG=.hlgraph/servers/{state.SETTINGS}\nhlgraph delete --all", folder)

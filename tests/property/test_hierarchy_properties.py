@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hlgraph import pipeline
-from hlgraph.chunk import WholeChunker
+from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, HierarchyQuery, build_hierarchy
@@ -22,9 +22,10 @@ from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder(16)
-_STEPS = pipeline.Steps(WholeChunker(), LocalExtractor(), _EMBEDDER)
+_STEPS = pipeline.Steps(ContentDefinedChunker(32, 0.0), LocalExtractor(), _EMBEDDER)  # two chunks for the longest
+_LONG = 34
 _WORDS = ("bridge", "mill", "comet", "river", "rye")
-_TEXTS = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=3).map(
+_TEXTS = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=9).map(
     lambda some: " ".join(f"The {word} of Ombry is old." for word in some)
 )
 # A text for a source, or nothing: it is deleted.
@@ -37,6 +38,10 @@ def _documents(state: dict[int, str]) -> list[Document]:
     ]
 
 
+def _sources(chunks: dict[str, Chunk]) -> set[str]:
+    return {item.source_id for item in chunks.values()}
+
+
 def _check(stores: Stores, *, is_built: bool) -> None:
     derived = stores.derived
     assert derived
@@ -46,15 +51,24 @@ def _check(stores: Stores, *, is_built: bool) -> None:
     members = {name: {item.id for item in some} for name, some in derived.members(list(communities)).items()}
     finest = [name for item in communities.values() if item.level == 0 for name in members[item.id]]
     assert len(finest) == len(set(finest))
-    assert set(finest) <= set(chunks)
+    items = derived.summaries("c", RUN).items
+    of_source = {item.summary.id: item for item in items if item.source_id}
+    assert set(finest) <= set(chunks) | set(of_source)
     for item in communities.values():
         assert item.size == len(members[item.id])
         assert item.parent_id is None or members[item.id] <= members[item.parent_id]
-    found = derived.summaries("c", RUN).items
+    for about in of_source.values():
+        assert set(about.chunk_ids) == {item.id for item in chunks.values() if item.source_id == about.source_id}
+    found = [item for item in items if not item.source_id]
     assert all(set(item.parts) <= statements | set(chunks) for item in found)
     assert all(item.community_id in communities for item in found)
     if is_built:
-        assert set(finest) == set(chunks)
+        assert set(finest) == set(chunks) | set(of_source)
+        sizes = {
+            name: [chunk.tokens for chunk in chunks.values() if chunk.source_id == name] for name in _sources(chunks)
+        }
+        long = {name for name, some in sizes.items() if len(some) > 1 and sum(some) > _LONG}
+        assert {item.source_id for item in of_source.values()} == long
         large = {item.id for item in communities.values() if item.level == 0 and item.size > 1}
         assert {item.community_id for item in found if item.summary.level == 0} == large
 
@@ -76,7 +90,7 @@ def test_a_history_leaves_a_hierarchy_of_what_is_there(history: list[dict[int, s
                     continue
                 _check(stores, is_built=False)
                 summariser = ExtractiveSummariser(max_tokens=40)
-                query = HierarchyQuery(threshold=0.3, max_size=3)
+                query = HierarchyQuery(threshold=0.3, max_size=3, long_source=_LONG)
                 build_hierarchy("c", query, stores=stores, embedder=_EMBEDDER, summariser=summariser)
                 _check(stores, is_built=True)
                 for half in (0, 1):

@@ -329,3 +329,29 @@ def test_a_killed_migration_leaves_the_store_as_it_was(
     assert rows(target, "SELECT count(*) FROM sqlite_master WHERE name = 'big'") == [(0,)]
     assert len(migrate.apply(target, root=root).applied) == 3 - already
     assert rows(target, "SELECT count(*) FROM big") == [(40_000,)]
+
+
+def test_summaries_of_communities_stay_when_those_of_sources_are_added(target: SqliteTarget, tmp_path: Path) -> None:
+    home = tmp_path / "old" / "embedded"
+    home.mkdir(parents=True)
+    for path in sorted((REPOSITORY / "migrations" / "embedded").glob("V00[1-4]__*.sql")):
+        shutil.copy(path, home)
+    migrate.apply(target, root=tmp_path / "old")
+    with closing(sqlite3.connect(target.path)) as connection, connection:
+        connection.execute("INSERT INTO corpus (c, name, version) VALUES (1, 'c', 3)")
+        connection.execute("INSERT INTO run VALUES (1, 1, 'hierarchy', 3, 'p', 2, 'by', 'stamp')")
+        connection.execute("INSERT INTO community VALUES (5, 'm', 1, 0, 2, NULL)")
+        connection.execute("INSERT INTO summary VALUES (7, 'id', 1, 5, 'Text.', 'hash', x'0000803f')")
+        connection.execute("INSERT INTO rests_on VALUES (7, 11)")
+    assert [item.label for item in migrate.apply(target).applied][:1] == ["V005__add_summaries_of_sources"]
+    found = rows(target, "SELECT s, id, r, community, source, text, input_hash, hex(vector) FROM summary")
+    assert found == [(7, "id", 1, 5, None, "Text.", "hash", "0000803F")]
+    assert rows(target, "SELECT * FROM rests_on") == [(7, 11)]
+    with closing(sqlite3.connect(target.path)) as connection, connection:
+        insert = (
+            "INSERT INTO summary (id, r, community, source, text, input_hash, vector) VALUES ('x', 1, ?, ?, '', '', x'')"
+        )
+        assert connection.execute(insert, (6, None)).lastrowid == 8  # a number is never given out twice
+        for about in ((None, None), (9, 9)):
+            with pytest.raises(sqlite3.IntegrityError):
+                connection.execute(insert, about)
