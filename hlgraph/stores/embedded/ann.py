@@ -163,8 +163,8 @@ def _overwrite(path: Path, slots: NDArray[np.int64]) -> None:
     keys = slots[slots < len(index)]
     if not len(keys):
         return
-    known = np.asarray(index.get(keys.astype(np.uint64)), dtype=np.float32)
-    known = (known.view(np.uint32) >> 16).astype(np.uint16)  # bfloat16 is the upper half of float32
+    held = np.asarray(index.get(keys.astype(np.uint64)), dtype=np.float32)
+    known = (held.view(np.uint32) >> 16).astype(np.uint16)  # bfloat16 is the upper half of float32
     keys, known = keys[known.any(axis=1)], known[known.any(axis=1)]
     with path.open("r+b") as file:
         count, width = np.frombuffer(file.read(_HEADER), dtype=np.uint32).tolist()
@@ -180,7 +180,7 @@ def _overwrite(path: Path, slots: NDArray[np.int64]) -> None:
 
 def _places(rows: NDArray[np.uint16], known: NDArray[np.uint16], *, likely: NDArray[np.int64]) -> list[int]:
     """Where these rows lie, all places of each: most lie where they would if one thread had added them."""
-    found = likely[(rows[likely] == known).all(axis=1)].tolist()
+    found: list[int] = likely[(rows[likely] == known).all(axis=1)].tolist()
     astray = {row.tobytes() for row in known[(rows[likely] != known).any(axis=1)]}
     seen: set[bytes] = set()
     for start in range(0, len(rows) if astray else 0, _BLOCK):
