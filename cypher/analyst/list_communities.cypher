@@ -1,6 +1,6 @@
 // The communities of a corpus and who is in them, the largest of a level first. Members are named by name, else by the
-// beginning of their text, those with most neighbours first. No row where no community is stored. Reads every entity, chunk and
-// statement of the corpus.
+// beginning of their text, those with most neighbours first. No row where no community is stored. Reads every entity, chunk,
+// statement and summary of the corpus.
 // params: corpus, run, level, names, k
 // columns: level, members, parent_id, names, community_id
 // $corpus text = default: the corpus
@@ -22,6 +22,11 @@ UNION ALL
 UNION ALL
   MATCH (n:Statement)-[:MEMBER_OF]->(c:Community)
   USING INDEX n:Statement(corpus, id)
+  WHERE n.corpus = $corpus AND n.id >= ''
+  RETURN n, c, left(n.text, 60) AS name
+UNION ALL
+  MATCH (n:Summary)-[:MEMBER_OF]->(c:Community)
+  USING INDEX n:Summary(corpus, id)
   WHERE n.corpus = $corpus AND n.id >= ''
   RETURN n, c, left(n.text, 60) AS name
 }
