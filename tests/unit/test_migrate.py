@@ -348,9 +348,7 @@ def test_summaries_of_communities_stay_when_those_of_sources_are_added(target: S
     assert found == [(7, "id", 1, 5, None, "Text.", "hash", "0000803F")]
     assert rows(target, "SELECT * FROM rests_on") == [(7, 11)]
     with closing(sqlite3.connect(target.path)) as connection, connection:
-        insert = (
-            "INSERT INTO summary (id, r, community, source, text, input_hash, vector) VALUES ('x', 1, ?, ?, '', '', x'')"
-        )
+        insert = "INSERT INTO summary (id, r, community, source, text, input_hash, vector) VALUES ('x', 1, ?, ?, '', '', x'')"
         assert connection.execute(insert, (6, None)).lastrowid == 8  # a number is never given out twice
         for about in ((None, None), (9, 9)):
             with pytest.raises(sqlite3.IntegrityError):
