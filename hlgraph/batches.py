@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hlgraph.extract import ChunkInput
     from hlgraph.extract.chat._messages import Messages
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Document
+    from hlgraph.records import Document, Domain
     from hlgraph.stores.protocols import Stores
 
 SHARE = 0.5
@@ -69,13 +69,14 @@ class Batches:
     ----------
     executor : of the model, with replies that are kept and a ledger
     max_tokens : of one reply
+    domain : of the corpus, which the prompts name; None: none
 
     Raises
     ------
     InputError : the provider of the model has no batches that are known here, or replies are not kept
     """
 
-    def __init__(self, executor: Executor, *, max_tokens: int) -> None:
+    def __init__(self, executor: Executor, *, max_tokens: int, domain: Domain | None = None) -> None:
         provider, _, self._model = executor.fingerprint.partition(":")
         if provider not in FORMATS or not self._model:
             names = " or ".join(f"{name}:MODEL" for name in FORMATS)
@@ -87,6 +88,7 @@ class Batches:
         self._executor = executor
         self._format = FORMATS[provider]
         self._max_tokens = max_tokens
+        self._domain = domain
 
     def export(
         self, items: Iterable[Document | ReadFailure], out: TextIO, *, stores: Stores, chunker: Chunker
@@ -148,7 +150,7 @@ class Batches:
     ) -> Iterator[Request]:
         """The next call of every chunk that is to be extracted."""
         seen = pipeline.Report()
-        for item in look(items, self._executor, report=seen, stores=stores, chunker=chunker):
+        for item in look(items, self._executor, report=seen, stores=stores, chunker=chunker, domain=self._domain):
             report.sources += 1
             for _, chunk in item.plan.to_extract:
                 report.chunks += 1
@@ -158,7 +160,7 @@ class Batches:
         report.failed = seen.failed
 
     def _request(self, chunk: ChunkInput) -> Request | None:
-        call = next_call(chunk, kept=self._kept)
+        call = next_call(chunk, kept=self._kept, domain=self._domain)
         if call is None:
             return None
         purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=call.prompt)

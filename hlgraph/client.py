@@ -156,6 +156,7 @@ class HLGraph(Tiers, Answering):
         then nothing is removed.
         """
         from hlgraph import pipeline
+        from hlgraph.domain import drop_inferred
         from hlgraph.spending import forgetting
         from hlgraph.wiring import chosen_sources
 
@@ -169,6 +170,8 @@ class HLGraph(Tiers, Answering):
         with forgetting(self.settings, self.corpus, graph=stores.graph, is_all=is_all) as done:
             report = pipeline.delete(chosen, self.corpus, stores=stores, batch_sources=self._opened.batch_removed)
             done.append(report)
+            if is_all:
+                drop_inferred(stores, self.corpus)
         return report
 
     # Reading

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NoReturn
 from hlgraph import pipeline
 from hlgraph.errors import InputError
 from hlgraph.extract import Quarantine
-from hlgraph.extract.chat import ChatExtractor, expected_calls, prompt
+from hlgraph.extract.chat import ChatExtractor, expected_calls, expected_domain, prompt
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.ledger import Experience, Purpose
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import Extractor
+    from hlgraph.extract import ChunkInput, Extractor
     from hlgraph.extract.chat import ExpectedCall
     from hlgraph.extract.chat._messages import Messages
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Document
+    from hlgraph.records import Document, Domain
     from hlgraph.resolve import Extracted
     from hlgraph.stores.protocols import Stores
 
@@ -38,7 +38,8 @@ class Plan:
     sources, unchanged : that would be read anew; that did not change and cost nothing
     failed : sources that cannot be read
     chunks : to be extracted
-    calls : to be paid; with those that ask again for a reply that cannot be read, as often as that was so before
+    calls : to be paid, the one for a domain among them; with those that ask again for a reply that cannot be read, as often
+        as that was so before
     kept_calls : whose replies are kept and cost nothing
     input_tokens, output_tokens : of the paid calls
     usd : None where the price of the model is not known
@@ -93,10 +94,11 @@ def look(
     report: pipeline.Report,
     stores: Stores,
     chunker: Chunker,
+    domain: Domain | None,
 ) -> Iterator[Extracted]:
     """What an ingest by the chat model of an executor would extract, source by source; nothing is written or asked."""
     quarantine = Quarantine(Path(), store="", corpus="")  # nothing is extracted, so nothing goes there
-    steps = _Look(chunker, ChatExtractor(executor, quarantine=quarantine))
+    steps = _Look(chunker, ChatExtractor(executor, quarantine=quarantine, domain=domain))
     return pipeline.look(items, executor.accounts.corpus, report=report, stores=stores, steps=steps)
 
 
@@ -117,9 +119,11 @@ class Planner:
     ----------
     executor : of the model
     max_tokens : of one reply
+    domain : of the corpus; None: none is stored
     """
 
-    def __init__(self, executor: Executor, *, max_tokens: int) -> None:
+    def __init__(self, executor: Executor, *, max_tokens: int, domain: Domain | None = None) -> None:
+        self.domain = domain
         self._executor = executor
         self._max_tokens = max_tokens
         self._known: dict[str, Experience] = {}
@@ -127,15 +131,28 @@ class Planner:
         self._kept = 0
         self._measured_share = 1.0
 
+    def adapt(self, samples: Sequence[ChunkInput]) -> None:
+        """Plan for an ingest that infers the domain from these chunks first: the call, and the longer prompts after it."""
+        if not samples:
+            return
+        call, self.domain = expected_domain(
+            samples, model=self._executor.fingerprint, max_tokens=self._max_tokens, kept=self._reply
+        )
+        self._kept += call.is_kept
+        if not call.is_kept:
+            # One call is too few to be measured by.
+            seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
+            self._calls.append((call.input_tokens, call.output_tokens, seconds))
+
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
         """The plan for these documents; the store is read, and nothing is written or asked."""
         report = pipeline.Report()
         sources = chunks = 0
-        for item in look(items, self._executor, report=report, stores=stores, chunker=chunker):
+        for item in look(items, self._executor, report=report, stores=stores, chunker=chunker, domain=self.domain):
             sources += 1
             for _, chunk in item.plan.to_extract:
                 chunks += 1
-                for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply):
+                for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply, domain=self.domain):
                     self._count(call)
         return self._summed(report, sources, chunks)
 

@@ -263,15 +263,15 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
 
 def test_migrate_for_people(tmp_path: Path) -> None:
     migrate = ("--store", f"hlgraph://{tmp_path}/new", "migrate")
-    names = ("V001__create_tables", "V002__add_communities", "V003__add_summaries", "V004__add_decisions")
+    names = ("V001__create_tables", "V002__add_communities", "V003__add_summaries", "V004__add_decisions", "V005__add_domains")
     lines = "".join(f"  pending: {name}\n" for name in names)
-    pending = f"embedded: 0 applied, 4 pending\n{lines}next: hlgraph migrate apply\n"
+    pending = f"embedded: 0 applied, 5 pending\n{lines}next: hlgraph migrate apply\n"
     assert call(*migrate) == Done(0, pending, "")
     assert call(*migrate, "verify") == Done(1, pending, "")
     assert not (tmp_path / "new").exists()
     applied = "".join(f"  applied now: {name}\n" for name in names)
-    assert call(*migrate, "apply").out == f"embedded: 4 applied, 0 pending\n{applied}"
-    assert call(*migrate, "verify") == Done(0, "embedded: 4 applied, 0 pending\n", "")
+    assert call(*migrate, "apply").out == f"embedded: 5 applied, 0 pending\n{applied}"
+    assert call(*migrate, "verify") == Done(0, "embedded: 5 applied, 0 pending\n", "")
 
 
 # Streams, terminals, signals
