@@ -263,7 +263,13 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
 
 def test_migrate_for_people(tmp_path: Path) -> None:
     migrate = ("--store", f"hlgraph://{tmp_path}/new", "migrate")
-    names = ("V001__create_tables", "V002__add_communities", "V003__add_summaries", "V004__add_decisions", "V005__add_domains")
+    names = (
+        "V001__create_tables",
+        "V002__add_communities",
+        "V003__add_summaries",
+        "V004__add_decisions",
+        "V005__add_domains",
+    )
     lines = "".join(f"  pending: {name}\n" for name in names)
     pending = f"embedded: 0 applied, 5 pending\n{lines}next: hlgraph migrate apply\n"
     assert call(*migrate) == Done(0, pending, "")

@@ -39,7 +39,10 @@ def _topic(text: str) -> str:
 
 
 def _once(names: list[str]) -> list[str]:
-    return list({name.casefold(): name for name in reversed(names)}.values())[::-1]
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.casefold(), name)
+    return list(found.values())
 
 
 Kinds = Annotated[list[Annotated[Words, AfterValidator(_kind)]], Field(max_length=_MOST_KINDS), AfterValidator(_once)]
