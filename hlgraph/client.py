@@ -152,6 +152,8 @@ class HLGraph(Tiers, Answering):
     ) -> Report:
         """Remove sources, named by uri (or path), by filter, or all of the corpus, and everything that only they assert.
 
+        With all of it a domain goes that a model inferred; one that a person wrote stays.
+
         Raises UnknownNameError when a uri is not in the corpus, WhereError when the filter names a field that no source has:
         then nothing is removed.
         """

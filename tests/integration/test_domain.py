@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, good_reply, usage_tokens
@@ -23,7 +25,7 @@ from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, UnknownNameError
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Chunk, Kind
-from hlgraph.settings import ModelSettings, Price, Settings
+from hlgraph.settings import ModelSettings, Neo4jSettings, Price, Settings
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -218,6 +220,31 @@ def test_deleting_all_takes_what_documents_told_and_leaves_what_a_person_wrote(
         graph.domain.set(BY_HAND)
         graph.delete(is_all=True)
         assert graph.domain.find() == BY_HAND
+
+
+def test_on_a_server_it_is_one_for_all_machines(
+    tmp_path: Path, server: ChatServer, servers: Any, neo4j_settings: Neo4jSettings, graph_server: Any
+) -> None:
+    """Two machines have the server in common, and nothing else: no ledger and no kept replies."""
+
+    def machine(name: str) -> HLGraph:
+        models = replace(settings(tmp_path / name, server).models, ledger=str(tmp_path / name / "ledger"))
+        vectors = f"hlgraph://{tmp_path}/vectors"
+        chosen = Settings(store=servers.neo4j.url, vectors=vectors, neo4j=neo4j_settings, models=models)
+        return hlgraph.connect(chosen, embedder=WordEmbedder())
+
+    with machine("first") as graph:
+        assert graph.ingest(DOCUMENTS[:2], options=ADAPTED).domain == FOUND
+        paid = len(server.paid)
+    with machine("second") as graph:
+        assert graph.domain.find() == FOUND
+        for options in (CHAT, ADAPTED):
+            assert graph.ingest(DOCUMENTS[:2], options=options).sources_unchanged == 2
+        assert len(server.paid) == paid
+        graph.delete(is_all=True)
+    with machine("first") as graph:
+        assert graph.domain.find() is None
+        assert all(item.is_fine for item in graph.check())
 
 
 # Faults

@@ -68,4 +68,4 @@ def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarge
 def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4jTarget) -> None:
     with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
         migrate.apply(target)
-    assert migrate.apply(target).version == 4
+    assert migrate.apply(target).version == 5
