@@ -149,13 +149,14 @@ def share_edges(graph: Subgraph, groups: Mapping[str, Sequence[str]]) -> Subgrap
     rows, columns = [], []
     for name in groups.keys() & place.keys():
         inside = [place[item] for item in groups[name] if item in place]
-        rows += [place[name]] * len(inside)
-        columns += inside
+        if len(inside) > 1:
+            rows += [place[name]] * len(inside)
+            columns += inside
+    if not rows:
+        return graph
     spread = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(graph), len(graph)))
     alone = np.ones(len(graph), dtype=np.float32)
     alone[rows] = 0.0
-    if alone.all() or len(set(rows)) == len(rows):  # nobody of a group, or one of each
-        return graph
     both = sp.csr_array(spread + sp.diags_array(alone, dtype=np.float32))
     edges = {item: _shared(item, matrix, both, inside=spread) for item, matrix in graph.edges.items()}
     return Subgraph(graph.ids, graph.kinds, edges, graph.version, graph.is_cut)

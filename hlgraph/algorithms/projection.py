@@ -117,11 +117,29 @@ def _as_binary(matrix: Csr) -> Csr:
 def _entity_passage(graph: Subgraph) -> Projected:
     entities, chunks = graph.nodes(Kind.ENTITY), graph.nodes(Kind.CHUNK)
     mentions, in_chunk = incidence(graph)
-    cliques = _PER_STATEMENT * _without_loops(sp.csr_array(mentions.T @ mentions))
-    synonyms = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
-    contained = _as_binary(sp.csr_array(mentions.T @ in_chunk))
-    among = _without_loops(sp.csr_array(cliques + synonyms + synonyms.T + merged(graph, entities)))
-    return _ordered([entities, chunks], sp.block_array([[among, contained], [contained.T, None]], format="csr"))
+    mentioned_by = sp.csr_array(mentions.T)
+    cliques = sp.coo_array(mentioned_by @ mentions)
+    contained = sp.coo_array(mentioned_by @ in_chunk)
+    synonyms = sp.coo_array(block(graph.edges[Relationship.SYNONYM], entities, columns=entities))
+    nodes = np.sort(np.concatenate([entities, chunks]))
+    entity, chunk = np.searchsorted(nodes, entities), np.searchsorted(nodes, chunks)
+    one, other, mention, passage = synonyms.row, synonyms.col, contained.row, contained.col
+    parts = [
+        (entity[cliques.row], entity[cliques.col], _PER_STATEMENT * cliques.data),
+        (entity[one], entity[other], synonyms.data),
+        (entity[other], entity[one], synonyms.data),
+        (entity[mention], chunk[passage], np.ones(len(mention), dtype=np.float32)),
+        (chunk[passage], entity[mention], np.ones(len(mention), dtype=np.float32)),
+    ]
+    if Relationship.SAME_AS in graph.edges:
+        pairs = sp.coo_array(merged(graph, entities))
+        parts.append((entity[pairs.row], entity[pairs.col], pairs.data))
+    rows, columns, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    keep = (rows != columns) & (weights != 0)
+    size = (len(nodes), len(nodes))
+    # All in one matrix at once: sums and blocks of matrices cost a walk over all of them each.
+    found = sp.csr_array((weights[keep], (rows[keep], columns[keep])), shape=size, dtype=np.float32)
+    return Projected(nodes, found)
 
 
 def _statement_entity_chunk(graph: Subgraph) -> Projected:

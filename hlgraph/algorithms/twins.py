@@ -36,6 +36,15 @@ class Twins(NamedTuple):
         made = sp.coo_array((adjacency.data, (rows, self.of[adjacency.indices])), shape=(len(self.sizes),) * 2)
         return sp.csr_array(made.tocsr())
 
+    def ordered(self, order: NDArray[np.intp]) -> Twins:
+        """The same classes in another order: ``order[i]`` is the class that comes to stand at ``i``."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        of = place[self.of]
+        starts = np.concatenate([[0], np.cumsum(self.sizes[order])]).astype(np.intp)
+        members = np.argsort(of, kind="stable").astype(np.intp)
+        return Twins(of, self.sizes[order], self.loops[order], members, starts)
+
     def nodes(self, classes: NDArray[np.intp]) -> NDArray[np.intp]:
         """All nodes of some classes, in time linear in their number."""
         count = self.starts[classes + 1] - self.starts[classes]

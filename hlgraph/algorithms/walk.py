@@ -37,7 +37,8 @@ class Walk:
 
     Attributes
     ----------
-    steps : CSR of shape (c, c). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``. Directed: ``A[i, j] / degree[i]``
+    steps : CSR of shape (c, c). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``, classes with the most neighbours first.
+        Directed: ``A[i, j] / degree[i]``
     degrees : shape (c,), float64, the sum of the weights of a class's edges (directed: of those that leave it)
     roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
     twins : the classes
@@ -106,7 +107,12 @@ def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision =
     if not is_directed and held.nnz and abs(held - held.T).max() > 1e-6 * held.data.max():
         raise InputError("the adjacency is not symmetric; add its transpose, or set is_directed")
     twins = _each_alone(held.shape[0]) if is_directed else find_twins(held)
-    held = held if is_directed else twins.merged(held)
+    if not is_directed:
+        # Rows of one length follow one another: a product takes half the time, since the processor foresees where they end.
+        held = twins.merged(held)
+        order = np.argsort(-np.diff(held.indptr), kind="stable")
+        twins, held = twins.ordered(order), sp.csr_array(held[order][:, order])
+        held.sort_indices()
     degrees = np.asarray(held.sum(axis=1), dtype=np.float64).ravel()
     rows = np.repeat(np.arange(len(degrees)), np.diff(held.indptr))
     roots = np.ones(len(degrees)) if is_directed else np.sqrt(degrees)

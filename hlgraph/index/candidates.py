@@ -108,6 +108,8 @@ def find_candidates(
     cosines |= _cosines(corpus, [pair for pair in spelled if pair not in cosines], stores=stores)
     found = []
     for pair in sorted(cosines.keys() | spelled.keys()):
+        if not entities.keys() >= set(pair):  # another process added one while this one was reading
+            continue
         evidence = spelled.get(pair, ())
         score = cosines.get(pair, 0.0)
         is_weak = set(evidence) <= {CONTAINED, ONE_LETTER} and max(score, 0.0) < (

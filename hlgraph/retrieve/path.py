@@ -151,10 +151,12 @@ class PathRetriever:
             at = {item: place for place, item in enumerate(known)}
             rows = [vectors[at[item]] if item in at else np.zeros_like(session.vector()) for item in ids]
             vectors = np.stack(rows) if rows else vectors
-        texts: list[str] = [""] * len(ids)
-        if self.is_exact or self.has_words:
-            records = session.records(Kind.STATEMENT, ids, made=Statement)
-            texts = [records[item].text if item in records else "" for item in ids]
+
+        def texts(nodes: Sequence[int]) -> dict[int, str]:
+            records = session.records(Kind.STATEMENT, [ids[node] for node in nodes], made=Statement)
+            return {node: records[ids[node]].text if ids[node] in records else "" for node in nodes}
+
+        every = list(texts(range(len(ids))).values()) if self.has_words else []
         with session.step("beam") as step:
             frontier = PathFrontier(
                 joined,
@@ -162,7 +164,7 @@ class PathRetriever:
                 question=session.vector(),
                 texts=texts,
                 embed=session.embed,
-                coverage=Coverage(session.request.question, texts) if self.has_words else None,
+                coverage=Coverage(session.request.question, every) if self.has_words else None,
             )
             options = BeamOptions(
                 self.beam_width,

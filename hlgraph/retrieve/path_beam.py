@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from hlgraph.algorithms.frontier import Candidates, Children, children_of
 from hlgraph.algorithms.projection import incidence
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve.lexical import Coverage
-from hlgraph.subgraph import Csr, Subgraph, block
+from hlgraph.subgraph import Csr, Subgraph, block, entries
 
 SEMANTIC = 0.6
 """The share of the cosine in a score that words have a part in, as in the local reranker."""
@@ -62,7 +62,7 @@ class PathFrontier:
     graph : the statements
     vectors : shape (s, d), normalised
     question : shape (d,), normalised
-    texts : of the statements
+    texts : the texts of some statements, by their indices; asked for once a depth, and only with exact scores
     embed : texts to normalised vectors, for exact scores
     coverage : how much of the question paths cover; None: words have no part
 
@@ -77,7 +77,7 @@ class PathFrontier:
         vectors: NDArray[np.float32],
         *,
         question: NDArray[np.float32],
-        texts: Sequence[str],
+        texts: Callable[[Sequence[int]], Mapping[int, str]],
         embed: Callable[[Sequence[str]], NDArray[np.float32]],
         coverage: Coverage | None = None,
     ) -> None:
@@ -101,7 +101,9 @@ class PathFrontier:
 
     def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
         """By the embedding of the texts in order."""
-        vectors = self._embed([" ".join(self._texts[node] for node in path) for path in candidates.paths.tolist()])
+        paths = candidates.paths
+        texts = self._texts(np.unique(paths).tolist())
+        vectors = self._embed([" ".join(texts[node] for node in path) for path in paths.tolist()])
         return self._covered(np.vecdot(vectors, self._question), candidates)
 
     def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
@@ -128,7 +130,7 @@ def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: in
             totals[entities] += score
             before = _row(graph.mentions, nodes[place - 1]) if place else entities[:0]
             if len(before) and not len(np.intersect1d(before, entities)):
-                reached = graph.synonyms[before].indices
+                reached = entries(graph.synonyms, before).columns
                 totals[np.intersect1d(reached, entities)] += score
     order = np.lexsort((graph.entity_ids, -totals))[:most]
     weights = np.zeros(len(totals))

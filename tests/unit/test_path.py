@@ -107,7 +107,7 @@ def _frontier(texts: Sequence[str], question: str, coverage: Coverage | None = N
         joined,
         EMBEDDER.embed(texts),
         question=EMBEDDER.embed([question])[0],
-        texts=texts,
+        texts=lambda nodes: {node: texts[node] for node in nodes},
         embed=EMBEDDER.embed,
         coverage=coverage,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from plain_pagerank import graphs
 
@@ -49,3 +50,18 @@ def test_a_clique_with_one_way_out_is_two_classes() -> None:
 def test_nodes_without_edges_stay_by_themselves() -> None:
     assert find_twins(sp.csr_array((3, 3))).of.tolist() == [0, 1, 2]
     assert find_twins(sp.csr_array((0, 0))).of.tolist() == []
+
+
+@given(graph=graphs(is_directed=False), seed=st.integers(0, 9))
+def test_classes_in_another_order_are_the_same_classes(graph: Dense, seed: int) -> None:
+    adjacency = sp.csr_array(graph[0])
+    found = find_twins(adjacency)
+    order = np.random.default_rng(seed).permutation(len(found.sizes))
+    turned = found.ordered(order)
+    assert order[turned.of].tolist() == found.of.tolist()
+    for at, old in enumerate(order.tolist()):
+        classes = np.array([at]), np.array([old])
+        assert turned.nodes(classes[0]).tolist() == found.nodes(classes[1]).tolist()
+    assert turned.loops.tolist() == found.loops[order].tolist()
+    merged, before = turned.merged(adjacency).toarray(), found.merged(adjacency).toarray()
+    assert np.array_equal(merged, before[np.ix_(order, order)])
