@@ -14,7 +14,7 @@ from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.graph_contract import fill
 from hlgraph.testing.snapshot import snapshot
 
-DOMAIN = Domain(("Brücke \"x\"", "engineer"), ("repairs; costs", "'); DROP TABLE domain; --"), "domain/1+openai:m")
+DOMAIN = Domain(('Brücke "x"', "engineer"), ("repairs; costs", "'); DROP TABLE domain; --"), "domain/1+openai:m")
 
 
 def _put(stores: Stores, domain: Domain, corpus: str = CORPUS) -> DomainStore:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -156,6 +157,23 @@ def test_a_corpus_without_a_domain_is_extracted_as_ever_and_its_neighbour_has_it
         assert extractors(graph) == {f"chat/1/entities/1+propositions/1+repair/1/{MODEL}"}
         assert asked_for(server)[0] == 0
         assert not any("<kinds" in item.user or "<topics" in item.user for item in server.paid)
+
+
+def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_path: Path, server: ChatServer) -> None:
+    with opened(tmp_path, server) as graph:
+        graph.ingest(DOCUMENTS, options=CHAT)
+        state, paid = snapshot(graph._opened.stores, "default"), len(server.paid)
+    with contextlib.closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
+        connection.executescript("DROP TABLE domain; DELETE FROM migration WHERE version = 5;")
+    config = ("--config", write_settings(tmp_path, server))
+    code, _, err = call(*config, "domain", "show")
+    assert code == 5
+    assert "needs migration V005; run: hlgraph" in err
+    assert call(*config, "migrate", "apply")[0] == 0
+    with opened(tmp_path, server) as graph:
+        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == len(DOCUMENTS)
+        assert (graph.domain.find(), len(server.paid)) == (None, paid)
+        assert snapshot(graph._opened.stores, "default") == state
 
 
 def test_another_domain_means_extracting_again_and_the_one_before_costs_nothing(

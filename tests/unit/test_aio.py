@@ -185,7 +185,9 @@ async def test_a_call_that_is_cancelled_before_its_turn_is_not_made(tmp_path: Pa
             await asyncio.sleep(0.01)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await second  # a cancellation is asked for first, and takes place when the loop turns: before the first call ends
+            await (
+                second
+            )  # a cancellation is asked for first, and takes place when the loop turns: before the first call ends
         meeting.is_open = True
         await asyncio.to_thread(meeting.barrier.wait)
         assert (await first).evidence
