@@ -254,7 +254,8 @@ class HLGraph(Tiers, Answering):
         Lost vectors are made again from the records, lost records by the local extractor from the stored chunks; sources
         that lost a chunk are named, and the next ingest of their documents reads them anew.
 
-        Raises StoreLockedError while another process writes, ModelMismatchError for another model than the corpus has.
+        Raises StoreLockedError while another process writes, ModelMismatchError where drift is to be mended and the corpus
+        has another model.
         """
         from hlgraph import reconcile
 

@@ -81,11 +81,13 @@ def repair(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embed
     ``extractor`` is used only where the graph lost statements, topics or entities. Sources that lost a chunk are marked, so
     that the next ingest of their documents reads them anew.
 
-    Raises ModelMismatchError when the corpus was embedded by another model.
+    Raises ModelMismatchError when there is drift and the corpus was embedded by another model.
     """
     with stores.graph.lock() as pending:
         resume(pending, stores)
         before = _drift(corpus, stores)
+        if before.is_none:
+            return before, before
         check_model(stores.graph.stats(corpus, has_counts=False), embedder)
         lost = {name for kind, names in before.without_record.items() if kind is not Kind.SOURCE for name in names}
         is_known = not lost or _extract_again(corpus, lost, stores=stores, extractor=extractor)

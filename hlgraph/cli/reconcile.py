@@ -8,6 +8,7 @@ import typer
 
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, State
+from hlgraph.errors import ModelMismatchError
 
 if TYPE_CHECKING:
     from hlgraph.reconcile import Drift
@@ -22,7 +23,8 @@ def reconcile(
     """Prove that the graph and the vectors of every corpus hold the same ids; with --repair mend what differs.
 
     Lost vectors are made again from the records; lost statements, topics and entities by extracting the stored chunks again
-    (local extraction). A lost chunk needs its document: ingest it again. The exit code is 1 when a difference is left.
+    (local extraction). A lost chunk needs its document: ingest it again. A corpus of another model is left as it is, and named:
+    mend it with the settings that it was made with. The exit code is 1 when a difference is left.
 
     \b
     Examples:
@@ -31,19 +33,30 @@ def reconcile(
     """
     state: State = context.obj
     found: list[tuple[Drift, Drift]] = []
+    wrong: dict[str, str] = {}
     with state.open(corpus) as graph:
         names = [graph.corpus] if corpus else [item.corpus for item in graph.stats()]
         for name in names:
-            found.append(graph.in_corpus(name).reconcile(is_repair=repair))
-    is_left = not all(after.is_none for _, after in found)
+            try:
+                found.append(graph.in_corpus(name).reconcile(is_repair=repair))
+            except ModelMismatchError as error:
+                if corpus:
+                    raise
+                wrong[name] = str(error)
+    is_left = bool(wrong) or not all(after.is_none for _, after in found)
     if json:
-        corpora = {before.corpus: {"found": _tree(before), "left": _tree(after)} for before, after in found}
+        corpora: dict[str, object] = {
+            before.corpus: {"found": _tree(before), "left": _tree(after)} for before, after in found
+        }
+        corpora |= {name: {"error": message} for name, message in wrong.items()}
         print_json({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left})
     else:
         for before, after in found:
             say(*_lines(before))
             if repair and not before.is_none:
                 say("  repaired" if after.is_none else "  left:", *(_lines(after)[1:] if not after.is_none else ()))
+        for name, message in wrong.items():
+            say(f"corpus {name}: not mended: {message}")
         if is_left and not repair:
             say("next: hlgraph reconcile --repair")
     if is_left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 from live_stores import neo4j_of, opened
 
+import hlgraph
 from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.cli import main
 from hlgraph.extract import LocalExtractor
 from hlgraph.reconcile import find_drift, repair
 from hlgraph.records import Document, Entity, Kind, Source, Statement
@@ -81,6 +84,39 @@ def test_vectors_of_nothing_are_removed(embedded: Opened) -> None:
     _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.is_none
     assert snapshot(stores, "c") == before
+
+
+def test_a_corpus_of_another_model_does_not_keep_the_others_from_being_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = f"hlgraph://{tmp_path}/store"
+    for corpus, embedder in (("a", _EMBEDDER), ("b", None)):
+        with hlgraph.connect(store, corpus=corpus, embedder=embedder) as graph:
+            graph.ingest(_DOCUMENTS[:1])
+    code, said = _run(capsys, "--store", store, "reconcile", "--repair")
+    assert (code, said.count("hold the same")) == (0, 2)  # where nothing is to be mended no model is needed
+    found = open_stores(store)
+    with found.closing:
+        for corpus in ("a", "b"):
+            found.stores.vectors.delete(corpus, {"chunk": sorted(found.stores.vectors.ids(Kind.CHUNK, corpus))[:1]})
+    code, said = _run(capsys, "--store", store, "reconcile", "--repair")
+    assert code == 1
+    assert "corpus b: graph and vectors differ" in said
+    assert "  repaired" in said
+    assert "corpus a: not mended: " in said
+    assert _EMBEDDER.fingerprint in said
+    code, said = _run(capsys, "--store", store, "reconcile", "--repair", "--json")
+    tree = json.loads(said)
+    assert (code, tree["is_fine"], tree["corpora"]["b"]["left"]["without_vector"]) == (1, False, {})
+    assert list(tree["corpora"]["a"]) == ["error"]
+    code, _ = _run(capsys, "--store", store, "reconcile", "--repair", "--corpus", "a")
+    assert code == 5
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(ended.value.code or 0), capsys.readouterr().out
 
 
 def _statement(stores: Stores) -> str:

@@ -82,6 +82,60 @@ def test_deleted_rows_are_not_found_and_a_broken_index_is_made_anew(stores: Stor
     assert _recall(stores, np.concatenate([np.zeros_like(matrix[:100]), matrix[100:], _matrix(600, 3)])) >= 0.95
 
 
+def _held_of(folder: Path, rows: NDArray[np.float32]) -> list[int]:
+    """Which of some vectors the files of the indices hold, as the index keeps them: in bfloat16."""
+    files = b"".join(path.read_bytes() for path in folder.rglob("*.usearch"))
+    near = ((rows.view(np.uint32) + 0x7FFF + ((rows.view(np.uint32) >> 16) & 1)) >> 16).astype(np.uint16)
+    return [at for at, row in enumerate(near) if row.tobytes() in files]
+
+
+@pytest.mark.usefixtures("few")
+def test_the_index_holds_nothing_of_deleted_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither its file nor what is saved later, by this process, another one, or one that had added the rows."""
+    monkeypatch.setattr(ann, "_SAVED_SHARE", 1)
+    folder, matrix, tail = tmp_path / "store", _matrix(_ROWS, 1), _matrix(600, 2)
+    names = [f"{at:032x}" for at in range(_ROWS + 600)]
+    opened = open_stores(f"hlgraph://{folder}")
+    with opened.closing:
+        _write(opened.stores, matrix)
+        assert _held_of(folder, matrix[:10]) == list(range(10))
+        opened.stores.vectors.delete("c", {"statement": names[:50]})
+        assert _held_of(folder, matrix[:100]) == list(range(50, 100))
+        other = open_stores(f"hlgraph://{folder}")
+        with other.closing:
+            other.stores.vectors.delete("c", {"statement": names[50:70]})
+        assert _held_of(folder, matrix[:100]) == list(range(70, 100))
+        _write(opened.stores, tail, first=_ROWS, change="two")
+        opened.stores.vectors.delete("c", {"statement": [*names[70:80], *names[_ROWS : _ROWS + 10]]})
+    assert _held_of(folder, matrix[:100]) == list(range(80, 100))
+    assert _held_of(folder, tail[:20]) == list(range(10, 20))
+
+
+@pytest.mark.usefixtures("few")
+def test_much_was_deleted_and_the_rest_is_found(stores: Stores) -> None:
+    matrix = _matrix(_ROWS, 1)
+    _write(stores, matrix)
+    stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(0, _ROWS, 3)]})
+    left = matrix.copy()
+    left[::3] = 0
+    assert _recall(stores, left) >= 0.95
+
+
+@pytest.mark.usefixtures("few")
+def test_an_index_that_cannot_be_overwritten_is_deleted_and_made_anew(stores: Stores, tmp_path: Path) -> None:
+    matrix = _matrix(_ROWS, 1)
+    _write(stores, matrix)
+    (path,) = (tmp_path / "store").rglob("*.usearch")
+    held = bytearray(path.read_bytes())
+    held[4:8] = b"\xff\x00\x00\x00"  # rows of another length
+    path.write_bytes(bytes(held))
+    stores.vectors.delete("c", {"statement": [f"{3:032x}"]})
+    assert not path.exists()
+    _write(stores, _matrix(10, 5), first=_ROWS, change="two")
+    assert path.exists()
+    assert _held_of(tmp_path, matrix[:6]) == [0, 1, 2, 4, 5]
+
+
 @pytest.mark.usefixtures("few")
 def test_an_index_is_loaded_once_and_saved_when_much_was_added(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

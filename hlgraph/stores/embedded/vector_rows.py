@@ -111,8 +111,8 @@ def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing
                 indices.extend(path, read_rows(path, state.slots, dimensions=state.dimensions))
 
 
-def clean_file(database: Database, file: int) -> None:
-    """Zero the freed rows on the disk; write the matrix anew when most of it is free."""
+def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
+    """Zero the freed rows on the disk, those of the approximate index too; write the matrix anew when most of it is free."""
     connection = database.writer()
     state = State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone())
     generation, dimensions, slots = state.generation, state.dimensions, state.slots
@@ -120,7 +120,9 @@ def clean_file(database: Database, file: int) -> None:
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
     path = matrix_path(database.path, file, generation=generation)
     with mapped(database.path):
-        zero_rows(path, np.array([slot for slot, done in free if not done], dtype=np.int64), dimensions=dimensions)
+        freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
+        zero_rows(path, freed, dimensions=dimensions)
+        indices.forget(path, freed)
     if len(free) == slots:  # nothing is left: another model may fill it
         with database.transaction():
             connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))

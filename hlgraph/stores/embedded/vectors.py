@@ -104,7 +104,7 @@ class EmbeddedVectorStore:
                         count += free_rows(self._database, row[0], wanted=wanted)
                         files.append(row[0])
             for file in files:
-                clean_file(self._database, file)
+                clean_file(self._database, file, indices=self._indices)
         return count
 
     # Reading
