@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -53,6 +53,7 @@ class Plan:
     unchanged: int
     failed: list[pipeline.Failure] = field(default_factory=list)
     chunks: int
+    given_up: int = 0
     calls: int
     kept_calls: int
     input_tokens: int
@@ -89,17 +90,21 @@ class NamedChat:
 
 def look(
     items: Iterable[Document | ReadFailure],
-    executor: Executor,
+    extractor: ChatExtractor,
     *,
+    corpus: str,
     report: pipeline.Report,
     stores: Stores,
     chunker: Chunker,
-    domain: Domain | None,
 ) -> Iterator[Extracted]:
-    """What an ingest by the chat model of an executor would extract, source by source; nothing is written or asked."""
-    quarantine = Quarantine(Path(), store="", corpus="")  # nothing is extracted, so nothing goes there
-    steps = _Look(chunker, ChatExtractor(executor, quarantine=quarantine, domain=domain))
-    return pipeline.look(items, executor.accounts.corpus, report=report, stores=stores, steps=steps)
+    """What an ingest by a chat model would extract, source by source; nothing is written or asked."""
+    return pipeline.look(items, corpus, report=report, stores=stores, steps=_Look(chunker, extractor))
+
+
+def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine | None) -> ChatExtractor:
+    """The extractor of an ingest, which says what it would ask for; without a quarantine it knows of no failures."""
+    nowhere = Quarantine(Path(), store="", corpus="")
+    return ChatExtractor(executor, quarantine=quarantine or nowhere, domain=domain)
 
 
 def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
@@ -120,10 +125,19 @@ class Planner:
     executor : of the model
     max_tokens : of one reply
     domain : of the corpus; None: none is stored
+    quarantine : of the corpus: what failed too often is not asked for; None: nothing did
     """
 
-    def __init__(self, executor: Executor, *, max_tokens: int, domain: Domain | None = None) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        max_tokens: int,
+        domain: Domain | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> None:
         self.domain = domain
+        self._quarantine = quarantine
         self._executor = executor
         self._max_tokens = max_tokens
         self._known: dict[str, Experience] = {}
@@ -147,14 +161,19 @@ class Planner:
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
         """The plan for these documents; the store is read, and nothing is written or asked."""
         report = pipeline.Report()
-        sources = chunks = 0
-        for item in look(items, self._executor, report=report, stores=stores, chunker=chunker, domain=self.domain):
+        sources = chunks = given_up = 0
+        extractor = looking(self._executor, domain=self.domain, quarantine=self._quarantine)
+        corpus = self._executor.accounts.corpus
+        for item in look(items, extractor, corpus=corpus, report=report, stores=stores, chunker=chunker):
             sources += 1
             for _, chunk in item.plan.to_extract:
+                if extractor.gives_up(chunk):
+                    given_up += 1
+                    continue
                 chunks += 1
                 for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply, domain=self.domain):
                     self._count(call)
-        return self._summed(report, sources, chunks)
+        return replace(self._summed(report, sources, chunks), given_up=given_up)
 
     def _reply(self, prompt: str, messages: Messages) -> str | None:
         return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)

@@ -178,10 +178,13 @@ class Forecast:
     def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
         """What an ingest would cost. Raises InputError where no chat model is named."""
         from hlgraph.planning import Planner
+        from hlgraph.spending import quarantine
 
         given, corpus = split_sources(sources), self.settings.corpus
         with self._executor() as executor:
-            planner = Planner(executor, max_tokens=self.settings.models.max_tokens, domain=self._domain)
+            held = quarantine(self.settings, corpus)
+            most = self.settings.models.max_tokens
+            planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=held)
             chunker = chunker_of(options, self.settings)
             if options.is_adapted and planner.domain is None:
                 planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
@@ -226,6 +229,7 @@ class Forecast:
 
     def _batches(self, executor: Executor, options: IngestOptions) -> Batches:
         from hlgraph.batches import Batches
+        from hlgraph.spending import quarantine
 
         domain = self._domain
         if options.is_adapted and domain is None:
@@ -233,7 +237,8 @@ class Forecast:
                 f"corpus {self.settings.corpus!r} has no domain, and a batch cannot infer one; run hlgraph domain infer, or "
                 "hlgraph domain set, first"
             )
-        return Batches(executor, max_tokens=self.settings.models.max_tokens, domain=domain)
+        held = quarantine(self.settings, self.settings.corpus)
+        return Batches(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=held)
 
     @contextmanager
     def _executor(self) -> Iterator[Executor]:

@@ -43,6 +43,8 @@ def plan_lines(plan: Plan) -> list[str]:
         f"time: {hours} h {rest // 60} min {rest % 60} s",
         basis,
     ]
+    if plan.given_up:
+        lines.insert(2, f"given up: {plan.given_up:,} chunks that failed too often; next: hlgraph failures list")
     lines.extend(f"failed: {item.error}" for item in plan.failed)
     return lines
 

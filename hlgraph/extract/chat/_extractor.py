@@ -110,6 +110,11 @@ class ChatExtractor:
             self._check_end()
         return found
 
+    def gives_up(self, chunk: ChunkInput) -> bool:
+        """Whether a chunk failed so often that it is not asked for any more."""
+        held = self._quarantine.find(chunk)
+        return held is not None and self._is_given_up(held)
+
     @property
     def end(self) -> ModelError | None:
         """What ended the extraction before its time, with all that was spent; None: nothing did."""
