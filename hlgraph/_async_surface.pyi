@@ -10,6 +10,7 @@ from hlgraph.awaited import Awaited
 from hlgraph.batches import BatchReport
 from hlgraph.client import HLGraph
 from hlgraph.communities import FoundCommunities
+from hlgraph.domain import InferredDomain
 from hlgraph.extract.quarantine import Quarantined
 from hlgraph.failures import Mending
 from hlgraph.hierarchy import FoundHierarchy
@@ -27,7 +28,7 @@ from hlgraph.pipeline import Progress, Report
 from hlgraph.planning import Plan
 from hlgraph.quality.tier import Coverage, Faithfulness
 from hlgraph.reconcile import Drift
-from hlgraph.records import Answer, Document
+from hlgraph.records import Answer, Document, Domain
 from hlgraph.retrieve import SearchResult
 from hlgraph.retrieve.request import Mode, SearchOptions, Unit
 from hlgraph.retrieve.retriever import Retriever
@@ -63,6 +64,19 @@ class _AsyncCommunityTier(Awaited):
     async def find(
         self, shape: str = ..., *, level: int | None = ..., k: int | None = ..., names: int = ...
     ) -> FoundCommunities: ...
+
+@type_check_only
+class _AsyncDomainTier(Awaited):
+    async def clear(self) -> Domain | None: ...
+    async def find(self) -> Domain | None: ...
+    async def infer(
+        self,
+        sources: str | Path | Iterable[str | Path | Document] = ...,
+        *,
+        options: IngestOptions | None = ...,
+        budget: Budget | None = ...,
+    ) -> InferredDomain: ...
+    async def set(self, domain: Domain) -> Domain: ...
 
 @type_check_only
 class _AsyncFailures(Awaited):
@@ -159,6 +173,8 @@ class AsyncSurface(Awaited):
     async def delete(
         self, uris: str | Sequence[str] = ..., *, where: Where | str | None = ..., is_all: bool = ...
     ) -> Report: ...
+    @property
+    def domain(self) -> _AsyncDomainTier: ...
     @property
     def failures(self) -> _AsyncFailures: ...
     @property

@@ -23,14 +23,14 @@ from hlgraph.ids import checksum
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import Completion
-from hlgraph.planning import kept_reply, look
+from hlgraph.planning import kept_reply, look, looking
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import ChunkInput
+    from hlgraph.extract import ChunkInput, Quarantine
     from hlgraph.extract.chat._messages import Messages
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Document
+    from hlgraph.records import Document, Domain
     from hlgraph.stores.protocols import Stores
 
 SHARE = 0.5
@@ -44,6 +44,7 @@ class BatchReport:
     Attributes
     ----------
     sources, chunks : that are to be extracted
+    given_up : chunks that failed too often and are not sent; see ``hlgraph failures``
     calls : written to the file; or: that came back and are kept now
     waiting : calls that no result was found for (import)
     known : results that were imported before (import)
@@ -54,6 +55,7 @@ class BatchReport:
 
     sources: int = 0
     chunks: int = 0
+    given_up: int = 0
     calls: int = 0
     waiting: int = 0
     known: int = 0
@@ -69,13 +71,22 @@ class Batches:
     ----------
     executor : of the model, with replies that are kept and a ledger
     max_tokens : of one reply
+    domain : of the corpus, which the prompts name; None: none
+    quarantine : of the corpus: what failed too often is not sent; None: nothing did
 
     Raises
     ------
     InputError : the provider of the model has no batches that are known here, or replies are not kept
     """
 
-    def __init__(self, executor: Executor, *, max_tokens: int) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        max_tokens: int,
+        domain: Domain | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> None:
         provider, _, self._model = executor.fingerprint.partition(":")
         if provider not in FORMATS or not self._model:
             names = " or ".join(f"{name}:MODEL" for name in FORMATS)
@@ -87,6 +98,8 @@ class Batches:
         self._executor = executor
         self._format = FORMATS[provider]
         self._max_tokens = max_tokens
+        self._domain = domain
+        self._extractor = looking(executor, domain=domain, quarantine=quarantine)
 
     def export(
         self, items: Iterable[Document | ReadFailure], out: TextIO, *, stores: Stores, chunker: Chunker
@@ -148,9 +161,13 @@ class Batches:
     ) -> Iterator[Request]:
         """The next call of every chunk that is to be extracted."""
         seen = pipeline.Report()
-        for item in look(items, self._executor, report=seen, stores=stores, chunker=chunker):
+        corpus = self._executor.accounts.corpus
+        for item in look(items, self._extractor, corpus=corpus, report=seen, stores=stores, chunker=chunker):
             report.sources += 1
             for _, chunk in item.plan.to_extract:
+                if self._extractor.gives_up(chunk):
+                    report.given_up += 1
+                    continue
                 report.chunks += 1
                 request = self._request(chunk)
                 if request is not None:
@@ -158,7 +175,7 @@ class Batches:
         report.failed = seen.failed
 
     def _request(self, chunk: ChunkInput) -> Request | None:
-        call = next_call(chunk, kept=self._kept)
+        call = next_call(chunk, kept=self._kept, domain=self._domain)
         if call is None:
             return None
         purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=call.prompt)

@@ -152,10 +152,13 @@ class HLGraph(Tiers, Answering):
     ) -> Report:
         """Remove sources, named by uri (or path), by filter, or all of the corpus, and everything that only they assert.
 
+        With all of it a domain goes that a model inferred; one that a person wrote stays.
+
         Raises UnknownNameError when a uri is not in the corpus, WhereError when the filter names a field that no source has:
         then nothing is removed.
         """
         from hlgraph import pipeline
+        from hlgraph.domain import drop_inferred
         from hlgraph.spending import forgetting
         from hlgraph.wiring import chosen_sources
 
@@ -169,6 +172,8 @@ class HLGraph(Tiers, Answering):
         with forgetting(self.settings, self.corpus, graph=stores.graph, is_all=is_all) as done:
             report = pipeline.delete(chosen, self.corpus, stores=stores, batch_sources=self._opened.batch_removed)
             done.append(report)
+            if is_all:
+                drop_inferred(stores, self.corpus)
         return report
 
     # Reading

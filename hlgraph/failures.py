@@ -31,6 +31,7 @@ from hlgraph.resolve import (
 )
 from hlgraph.settings import Settings
 from hlgraph.spending import executor_of, forgetting, quarantine
+from hlgraph.stores.domains import domain_of
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.wiring import NO_CHAT, PAID_CHARACTERS
 
@@ -129,7 +130,11 @@ class Failures:
         if calls is None:
             raise InputError(NO_CHAT)
         extractor = ChatExtractor(
-            calls, quarantine=self._kept, max_tokens=self._settings.models.max_tokens, most_tries=None
+            calls,
+            quarantine=self._kept,
+            max_tokens=self._settings.models.max_tokens,
+            domain=domain_of(self._stores, self._corpus),
+            most_tries=None,
         )
         mending.report.usage = extractor.usage
         with self._writing(mending.report):
@@ -167,7 +172,8 @@ class Failures:
         with self._writing(mending.report):
             (entry,) = self.find([name])
             try:
-                read = mended(entry.chunk, reply, replies=entry.replies)
+                domain = domain_of(self._stores, self._corpus)
+                read = mended(entry.chunk, reply, replies=entry.replies, domain=domain)
             except ReplyError as error:
                 raise InputError(
                     f"the reply for {entry.id} cannot be used: {error}; mend it: hlgraph failures show {entry.id} prints "

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hlgraph import pipeline
+from hlgraph.extract.seam import Metered
+from hlgraph.models.usage import Usage
 from hlgraph.spending import check_budget, forgetting
+from hlgraph.stores.domains import domain_of, domain_store
 from hlgraph.wiring import (
     PAID_CHARACTERS,
     IngestOptions,
@@ -16,6 +19,7 @@ from hlgraph.wiring import (
     extractor_of,
     noted,
     read_sources,
+    samples_of,
     split_sources,
 )
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import ChosenModels
     from hlgraph.models.executor import Executor
     from hlgraph.pipeline import Progress, Report, Steps
-    from hlgraph.records import Document
+    from hlgraph.records import Document, Domain
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Stores
@@ -37,6 +41,7 @@ class Job(NamedTuple):
     ----------
     paths, documents : what is read
     seen : is to be told the uri of every document
+    domain : of the corpus, where a chat model extracts by it
     """
 
     paths: list[str]
@@ -46,6 +51,7 @@ class Job(NamedTuple):
     stores: Stores
     steps: Steps
     seen: set[str]
+    domain: Domain | None = None
 
 
 class Run(Protocol):
@@ -59,6 +65,15 @@ def run_here(job: Job) -> Report:
     """All steps in this process, batch by batch."""
     items = noted(read_sources(job.paths, job.documents, options=job.options), job.seen)
     return pipeline.ingest(items, job.corpus, stores=job.stores, steps=job.steps)
+
+
+class _Given(NamedTuple):
+    """What an ingest by a chat model begins with: its calls, the domain, and what inferring that has cost."""
+
+    calls: Executor | None = None
+    domain: Domain | None = None
+    usage: Usage | None = None
+    is_inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +108,10 @@ class Ingestion:
             stores.graph.lock(),
             forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
         ):
-            steps = self._steps(options, on_progress)
-            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen))
+            given = self._domain(paths, documents, options=options)
+            steps = self._steps(options, on_progress, given=given)
+            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, given.domain))
+            report.domain = given.domain if given.is_inferred else None
             if options.has_delete_missing:
                 from hlgraph.read import covered
 
@@ -110,11 +127,35 @@ class Ingestion:
         check_budget(steps.extractor)
         return report
 
-    def _steps(self, options: IngestOptions, on_progress: Callable[[Progress], None] | None) -> Steps:
+    def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
+        """The chat model of the ingest, and the domain that it extracts by; inferred and stored now, where that is asked for."""
+        if options.extract != "chat":
+            return _Given()
+        calls, stores = self.calls(options.budget), self.opened.stores
+        held = domain_of(stores, self.corpus)
+        if calls is None or held is not None or not options.is_adapted:
+            return _Given(calls, held)
+        from hlgraph.extract.chat import infer_domain
+
+        chunker = chunker_of(options, self.settings)
+        samples = samples_of(paths, documents, options=options, chunker=chunker, corpus=self.corpus)
+        if not samples:  # nothing will be extracted either
+            return _Given(calls)
+        usage = Usage()
+        made = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
+        domain_store(stores).write(self.corpus, made)
+        return _Given(calls, made, usage, is_inferred=True)
+
+    def _steps(self, options: IngestOptions, on_progress: Callable[[Progress], None] | None, *, given: _Given) -> Steps:
         most = PAID_CHARACTERS if options.extract == "chat" else pipeline.BATCH_CHARACTERS
+        extractor = extractor_of(
+            options, self.settings, calls=lambda: given.calls, corpus=self.corpus, domain=given.domain
+        )
+        if given.usage is not None and isinstance(extractor, Metered):
+            extractor.usage.include(given.usage)
         return pipeline.Steps(
             chunker_of(options, self.settings),
-            extractor_of(options, self.settings, calls=lambda: self.calls(options.budget), corpus=self.corpus),
+            extractor,
             self.models.embedder,
             batch_characters=min(self.opened.batch_characters, most),
             on_progress=on_progress,

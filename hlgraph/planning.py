@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from hlgraph import pipeline
 from hlgraph.errors import InputError
 from hlgraph.extract import Quarantine
-from hlgraph.extract.chat import ChatExtractor, expected_calls, prompt
+from hlgraph.extract.chat import ChatExtractor, expected_calls, expected_domain, prompt
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.ledger import Experience, Purpose
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import Extractor
+    from hlgraph.extract import ChunkInput, Extractor
     from hlgraph.extract.chat import ExpectedCall
     from hlgraph.extract.chat._messages import Messages
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Document
+    from hlgraph.records import Document, Domain
     from hlgraph.resolve import Extracted
     from hlgraph.stores.protocols import Stores
 
@@ -38,7 +38,8 @@ class Plan:
     sources, unchanged : that would be read anew; that did not change and cost nothing
     failed : sources that cannot be read
     chunks : to be extracted
-    calls : to be paid; with those that ask again for a reply that cannot be read, as often as that was so before
+    calls : to be paid, the one for a domain among them; with those that ask again for a reply that cannot be read, as often
+        as that was so before
     kept_calls : whose replies are kept and cost nothing
     input_tokens, output_tokens : of the paid calls
     usd : None where the price of the model is not known
@@ -52,6 +53,7 @@ class Plan:
     unchanged: int
     failed: list[pipeline.Failure] = field(default_factory=list)
     chunks: int
+    given_up: int = 0
     calls: int
     kept_calls: int
     input_tokens: int
@@ -88,16 +90,21 @@ class NamedChat:
 
 def look(
     items: Iterable[Document | ReadFailure],
-    executor: Executor,
+    extractor: ChatExtractor,
     *,
+    corpus: str,
     report: pipeline.Report,
     stores: Stores,
     chunker: Chunker,
 ) -> Iterator[Extracted]:
-    """What an ingest by the chat model of an executor would extract, source by source; nothing is written or asked."""
-    quarantine = Quarantine(Path(), store="", corpus="")  # nothing is extracted, so nothing goes there
-    steps = _Look(chunker, ChatExtractor(executor, quarantine=quarantine))
-    return pipeline.look(items, executor.accounts.corpus, report=report, stores=stores, steps=steps)
+    """What an ingest by a chat model would extract, source by source; nothing is written or asked."""
+    return pipeline.look(items, corpus, report=report, stores=stores, steps=_Look(chunker, extractor))
+
+
+def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine | None) -> ChatExtractor:
+    """The extractor of an ingest, which says what it would ask for; without a quarantine it knows of no failures."""
+    nowhere = Quarantine(Path(), store="", corpus="")
+    return ChatExtractor(executor, quarantine=quarantine or nowhere, domain=domain)
 
 
 def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
@@ -117,9 +124,20 @@ class Planner:
     ----------
     executor : of the model
     max_tokens : of one reply
+    domain : of the corpus; None: none is stored
+    quarantine : of the corpus: what failed too often is not asked for; None: nothing did
     """
 
-    def __init__(self, executor: Executor, *, max_tokens: int) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        max_tokens: int,
+        domain: Domain | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> None:
+        self.domain = domain
+        self._quarantine = quarantine
         self._executor = executor
         self._max_tokens = max_tokens
         self._known: dict[str, Experience] = {}
@@ -127,17 +145,35 @@ class Planner:
         self._kept = 0
         self._measured_share = 1.0
 
+    def adapt(self, samples: Sequence[ChunkInput]) -> None:
+        """Plan for an ingest that infers the domain from these chunks first: the call, and the longer prompts after it."""
+        if not samples:
+            return
+        call, self.domain = expected_domain(
+            samples, model=self._executor.fingerprint, max_tokens=self._max_tokens, kept=self._reply
+        )
+        self._kept += call.is_kept
+        if not call.is_kept:
+            # One call is too few to be measured by.
+            seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
+            self._calls.append((call.input_tokens, call.output_tokens, seconds))
+
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
         """The plan for these documents; the store is read, and nothing is written or asked."""
         report = pipeline.Report()
-        sources = chunks = 0
-        for item in look(items, self._executor, report=report, stores=stores, chunker=chunker):
+        sources = chunks = given_up = 0
+        extractor = looking(self._executor, domain=self.domain, quarantine=self._quarantine)
+        corpus = self._executor.accounts.corpus
+        for item in look(items, extractor, corpus=corpus, report=report, stores=stores, chunker=chunker):
             sources += 1
             for _, chunk in item.plan.to_extract:
+                if extractor.gives_up(chunk):
+                    given_up += 1
+                    continue
                 chunks += 1
-                for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply):
+                for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply, domain=self.domain):
                     self._count(call)
-        return self._summed(report, sources, chunks)
+        return replace(self._summed(report, sources, chunks), given_up=given_up)
 
     def _reply(self, prompt: str, messages: Messages) -> str | None:
         return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)

@@ -256,6 +256,22 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Domain:
+    """What a corpus is about, as the prompts of an extraction by a chat model name it; see HLG, section 6.2, step 2.
+
+    Attributes
+    ----------
+    kinds : of entities that matter in it, such as ``financial ratio``; empty: none are named
+    topics : that its texts come back to, such as ``market risk``; empty: none are named
+    made_by : prompt and model that inferred it; empty: a person
+    """
+
+    kinds: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    made_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """The ``[n]`` of an answer and the evidence behind it."""
 

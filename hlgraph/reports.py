@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hlgraph.models.usage import Usage
+from hlgraph.records import Domain
 
 
 class Progress(NamedTuple):
@@ -31,7 +32,7 @@ class Failure(NamedTuple):
 class Report:
     """What an ingest did. ``kept``: records that were there before and were left as they are.
 
-    ``usage``: calls and tokens of the chat model, where one extracted.
+    ``usage``: calls and tokens of the chat model, where one extracted; ``domain``: that was inferred for the corpus first.
     """
 
     sources_added: int = 0
@@ -46,6 +47,7 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
     resumed: int = 0
     usage: Usage | None = None
+    domain: Domain | None = None
 
     @contextlib.contextmanager
     def timed(self, step: str) -> Iterator[None]:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hlgraph.domain import DomainTier
     from hlgraph.failures import Failures
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import ChosenModels
@@ -25,6 +26,13 @@ class Tiers(ABC):
     @abstractmethod
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The chat model for one command; None where there is none."""
+
+    @property
+    def domain(self) -> DomainTier:
+        """What the corpus is about, as prompts name it: ``find``, ``infer``, ``set`` and ``clear`` it."""
+        from hlgraph.domain import DomainTier
+
+        return DomainTier(self.settings, self._opened.stores, chat=self._executor)
 
     @property
     def failures(self) -> Failures:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Literal
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from hlgraph.batches import BatchReport
+    from hlgraph.batches import Batches, BatchReport
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import Extractor
+    from hlgraph.extract import ChunkInput, Extractor
     from hlgraph.models.budget import Budget
     from hlgraph.models.choose import AnyChat
     from hlgraph.models.executor import Executor
     from hlgraph.models.seams import ChatModel
     from hlgraph.planning import Plan
     from hlgraph.read import ReadFailure
-    from hlgraph.records import Document, Source
+    from hlgraph.records import Document, Domain, Source
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import GraphStore, Stores
     from hlgraph.where import Where
@@ -45,6 +45,8 @@ class IngestOptions:
     is_chunked : each document is one chunk already (passages)
     has_delete_missing : remove stored sources under the given paths that are not there any more
     budget : what ``chat`` may spend; then it ends with BudgetError, what was extracted is kept, and the same call goes on
+    is_adapted : ``chat`` infers the domain of the corpus first, by one call about five chunks, where it has none; a corpus that
+        has one is always extracted by it (see :mod:`hlgraph.domain`)
     """
 
     format: str | None = None
@@ -56,9 +58,15 @@ class IngestOptions:
     is_chunked: bool = False
     has_delete_missing: bool = False
     budget: Budget | None = None
+    is_adapted: bool = False
 
     def __post_init__(self) -> None:
-        """Check that a budget has something to hold back."""
+        """Check that a budget has something to hold back, and that a domain is for a chat model."""
+        if self.is_adapted and self.extract != "chat":
+            raise InputError(
+                f"extraction by {self.extract!r} knows no domain, since only the prompts of a chat model name it; add "
+                "--extract chat (extract='chat'), or leave --adapt (is_adapted) out"
+            )
         if self.budget is not None and self.extract != "chat":
             raise InputError(
                 f"extraction by {self.extract!r} costs nothing, so it has no budget; leave the budget out, or "
@@ -76,9 +84,14 @@ def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
 
 
 def extractor_of(
-    options: IngestOptions, settings: Settings, *, calls: Callable[[], Executor | None], corpus: str
+    options: IngestOptions,
+    settings: Settings,
+    *,
+    calls: Callable[[], Executor | None],
+    corpus: str,
+    domain: Domain | None = None,
 ) -> Extractor:
-    """What finds statements; ``calls`` makes the executor where a chat model does that.
+    """What finds statements; ``calls`` makes the executor where a chat model does that, by the ``domain`` of the corpus.
 
     Raises InputError for what is missing, UnknownNameError for no such extractor, MissingExtraError without pydantic.
     """
@@ -91,11 +104,11 @@ def extractor_of(
             raise InputError("precomputed extraction needs files with its records; name them with --extractions")
         return PrecomputedExtractor([Path(item) for item in options.extractions])
     if options.extract == "chat":
-        return _chat_extractor(calls(), settings, corpus=corpus)
+        return _chat_extractor(calls(), settings, corpus=corpus, domain=domain)
     raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")
 
 
-def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) -> Extractor:
+def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str, domain: Domain | None) -> Extractor:
     """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
     if calls is None:
         raise InputError(NO_CHAT)
@@ -107,6 +120,7 @@ def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str) 
         calls,
         quarantine=quarantine(settings, corpus),
         max_tokens=models.max_tokens,
+        domain=domain,
     )
 
 
@@ -164,20 +178,27 @@ class Forecast:
     def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
         """What an ingest would cost. Raises InputError where no chat model is named."""
         from hlgraph.planning import Planner
+        from hlgraph.spending import quarantine
 
+        given, corpus = split_sources(sources), self.settings.corpus
         with self._executor() as executor:
-            planner = Planner(executor, max_tokens=self.settings.models.max_tokens)
+            held = quarantine(self.settings, corpus)
+            most = self.settings.models.max_tokens
+            planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=held)
             chunker = chunker_of(options, self.settings)
-            return planner.plan(_items(sources, options), stores=self.stores, chunker=chunker)
+            if options.is_adapted and planner.domain is None:
+                planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
+            return planner.plan(read_sources(*given, options=options), stores=self.stores, chunker=chunker)
 
     def export(
         self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
     ) -> BatchReport:
-        """Write the calls that can be made now. Raises InputError for a file that cannot be written."""
-        from hlgraph.batches import Batches
+        """Write the calls that can be made now.
 
+        Raises InputError for a file that cannot be written, and where a domain is asked for that has to be inferred first.
+        """
         with self._executor() as executor:
-            batches = Batches(executor, max_tokens=self.settings.models.max_tokens)
+            batches = self._batches(executor, options)
             chunker = chunker_of(options, self.settings)
             try:
                 with path.open("w", encoding="utf-8") as out:
@@ -195,12 +216,29 @@ class Forecast:
         results: Sequence[Path],
     ) -> BatchReport:
         """Keep what came back. Raises InputError for a file that holds no results."""
-        from hlgraph.batches import Batches
-
         with self._executor() as executor:
-            batches = Batches(executor, max_tokens=self.settings.models.max_tokens)
+            batches = self._batches(executor, options)
             chunker = chunker_of(options, self.settings)
             return batches.take(_items(sources, options), results, stores=self.stores, chunker=chunker)
+
+    @property
+    def _domain(self) -> Domain | None:
+        from hlgraph.stores.domains import domain_of
+
+        return domain_of(self.stores, self.settings.corpus)
+
+    def _batches(self, executor: Executor, options: IngestOptions) -> Batches:
+        from hlgraph.batches import Batches
+        from hlgraph.spending import quarantine
+
+        domain = self._domain
+        if options.is_adapted and domain is None:
+            raise InputError(
+                f"corpus {self.settings.corpus!r} has no domain, and a batch cannot infer one; run hlgraph domain infer, or "
+                "hlgraph domain set, first"
+            )
+        held = quarantine(self.settings, self.settings.corpus)
+        return Batches(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=held)
 
     @contextmanager
     def _executor(self) -> Iterator[Executor]:
@@ -247,6 +285,24 @@ def read_sources(
     yield from documents
     if paths:
         yield from read(paths, reading)
+
+
+def samples_of(
+    paths: list[str], documents: list[Document], *, options: IngestOptions, chunker: Chunker, corpus: str
+) -> list[ChunkInput]:
+    """The chunks of these sources that stand for them all; the sources are read for it, and can be read again.
+
+    Raises InputError for standard input, which can be read once.
+    """
+    from hlgraph.extract.domain import sampled
+    from hlgraph.read.discover import STDIN
+
+    if STDIN in paths:
+        raise InputError(
+            "standard input can be read once, and a domain is inferred before anything is extracted; write it to a file, "
+            "and name that, or give the domain first: hlgraph domain set"
+        )
+    return sampled(read_sources(paths, documents, options=options), chunker, corpus=corpus)
 
 
 def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[Document | ReadFailure]:

@@ -24,6 +24,7 @@ from hlgraph.cli import (
     bench,
     communities,
     cypher,
+    domain,
     evaluate,
     extract,
     failures,
@@ -116,7 +117,7 @@ def _globals(
 
 for module in (
     *(ingest, search, answer, communities, hierarchy, merges, manage, reconcile, journal, plan, extract),
-    *(failures, quality, ledger, models, evaluate, bench, cypher),
+    *(domain, failures, quality, ledger, models, evaluate, bench, cypher),
 ):
     module.register(app)
 

@@ -88,7 +88,8 @@ def export(
 
     The file is for OpenAI's batches or, for a model of Bedrock, for Amazon's; a request a line. A chunk needs two calls, the
     second after the first: export, have the batch made, import its results, and do so once more; then ingest with --extract
-    chat finds every reply. Give the same sources and options each time. No key is needed.
+    chat finds every reply. Give the same sources and options each time. No key is needed. The prompts name the domain of the
+    corpus, where it has one: infer or set it before.
 
     \b
     Example:

@@ -64,6 +64,13 @@ OnRay = Annotated[
 Workers = Annotated[
     int, typer.Option(metavar="N", help="With --ray: processes that extract, each with chat calls of its own.")
 ]
+Adapt = Annotated[
+    bool,
+    typer.Option(
+        "--adapt",
+        help="By chat: infer the kinds of entities and the topics of the corpus from five chunks first, unless it has some.",
+    ),
+]
 RayAddress = Annotated[
     str | None,
     typer.Option(
@@ -124,6 +131,7 @@ def ingest(
         list[str] | None,
         typer.Option(metavar="FILE", help="JSON lines with extractions, for precomputed.", show_default=False),
     ] = None,
+    adapt: Adapt = False,
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
     ] = None,
@@ -150,6 +158,7 @@ def ingest(
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
       hlgraph ingest docs/ --extract chat --max-usd 2
+      hlgraph ingest docs/ --extract chat --adapt
       hlgraph ingest docs/ --extract chat --ray --workers 4
       hlgraph ingest s3://library/reports/
       curl -s https://example.org | hlgraph ingest - --format html
@@ -167,6 +176,7 @@ def ingest(
         is_chunked=chunked,
         has_delete_missing=delete_missing,
         budget=budget_of(max_tokens, max_usd),
+        is_adapted=adapt,
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} names a cluster that is not used; add --ray")

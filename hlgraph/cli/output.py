@@ -14,7 +14,7 @@ from hlgraph.cli.explained import short
 if TYPE_CHECKING:
     from hlgraph.models.usage import Usage
     from hlgraph.pipeline import Report
-    from hlgraph.records import Answer, Evidence
+    from hlgraph.records import Answer, Domain, Evidence
     from hlgraph.retrieve import SearchResult
 
 Tree = Mapping[str, object]
@@ -123,8 +123,14 @@ def report_tree(report: Report) -> dict[str, object]:
         "problems": [{"uri": item.uri, "error": item.error} for item in report.problems],
         "resumed": report.resumed,
         **({"usage": usage_tree(report.usage)} if report.usage else {}),
+        **({"domain": domain_tree(report.domain)} if report.domain else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
+
+
+def domain_tree(domain: Domain) -> dict[str, object]:
+    """A domain as the contract for scripts has it."""
+    return {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by or None}
 
 
 def usage_tree(usage: Usage) -> dict[str, int]:
@@ -144,6 +150,9 @@ def report_lines(report: Report) -> list[str]:
         lines.append(f"{name}: {added} added, {removed} removed, {kept} kept")
     if report.resumed:
         lines.insert(0, f"finished {report.resumed} changes of an interrupted run first")
+    if report.domain:
+        kinds, topics = len(report.domain.kinds), len(report.domain.topics)
+        lines.append(f"domain: {kinds} kinds and {topics} topics were inferred; to see them: hlgraph domain show")
     lines.extend(f"failed: {item.error}" for item in report.failed)
     lines.extend(f"problem: {item.uri}: {item.error}" for item in report.problems[:_MOST_PROBLEMS])
     if len(report.problems) > _MOST_PROBLEMS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.ingest import Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.ingest import Adapt, Chunked, Encoding, Format, Map, Paths, pairs
 from hlgraph.cli.ledger import money
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, State
@@ -43,6 +43,8 @@ def plan_lines(plan: Plan) -> list[str]:
         f"time: {hours} h {rest // 60} min {rest % 60} s",
         basis,
     ]
+    if plan.given_up:
+        lines.insert(2, f"given up: {plan.given_up:,} chunks that failed too often; next: hlgraph failures list")
     lines.extend(f"failed: {item.error}" for item in plan.failed)
     return lines
 
@@ -56,6 +58,7 @@ def plan(
     map_: Map = None,
     encoding: Encoding = None,
     chunked: Chunked = False,
+    adapt: Adapt = False,
     json: Json = False,
 ) -> None:
     """What an ingest by the chat model would cost, before anything is spent.
@@ -66,6 +69,7 @@ def plan(
     \b
     Examples:
       hlgraph plan docs/ --chat openai:gpt-4o-mini
+      hlgraph plan docs/ --adapt
       hlgraph plan articles.jsonl.gz --map text=body --corpus news --json
     """
     from dataclasses import replace
@@ -77,7 +81,12 @@ def plan(
     if chat is not None:
         settings = replace(settings, models=replace(settings.models, chat=chat))
     options = IngestOptions(
-        format=format_, mapping=pairs(map_ or []), encoding=encoding, extract="chat", is_chunked=chunked
+        format=format_,
+        mapping=pairs(map_ or []),
+        encoding=encoding,
+        extract="chat",
+        is_chunked=chunked,
+        is_adapted=adapt,
     )
     with connect(settings) as graph:
         found = graph.plan(list(paths), options=options)

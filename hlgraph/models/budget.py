@@ -139,6 +139,15 @@ class Purse:
                 self.usd += self._cost(input_tokens, output_tokens)
             self._change.notify_all()
 
+    def carry(self, calls: int, input_tokens: int, *, output_tokens: int) -> None:
+        """Note what calls have cost that the same command made elsewhere, before this purse was."""
+        with self._change:
+            self._expected += input_tokens
+            self.calls += calls
+            self.input_tokens += input_tokens
+            self.output_tokens += output_tokens
+            self.usd += self._cost(input_tokens, output_tokens)
+
     def abandon(self, admission: int) -> None:
         """Note that nobody will say what an admitted call has cost: from now on it counts as what was expected of it."""
         with self._change:

@@ -42,6 +42,15 @@ class Usage:
             self.input_tokens += completion.input_tokens
             self.output_tokens += completion.output_tokens
 
+    def include(self, other: Usage) -> None:
+        """Count what another count says."""
+        with self._lock:
+            self.calls += other.calls
+            self.input_tokens += other.input_tokens
+            self.output_tokens += other.output_tokens
+            self.kept += other.kept
+            self.left_out += other.left_out
+
     def leave_out(self, count: int) -> None:
         """Count names that were left out."""
         with self._lock:

@@ -13,6 +13,7 @@ from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore
+from hlgraph.stores.domains import DomainStore
 from hlgraph.stores.merges import MergeStore
 from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 from hlgraph.stores.ranking import ServerRanker
@@ -52,6 +53,7 @@ class _Graph(NamedTuple):
     clusterer: contextlib.AbstractContextManager[Clusterer]
     derived: DerivedStore
     merges: MergeStore
+    domains: DomainStore
     check: Callable[[], list[Finding]]
     target: MigrationTarget
     cypher: CypherReader
@@ -68,6 +70,7 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.database import Database
     from hlgraph.stores.embedded.derived import EmbeddedDerivedStore
     from hlgraph.stores.embedded.doctor import check
+    from hlgraph.stores.embedded.domains import EmbeddedDomainStore
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.merges import EmbeddedMergeStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
@@ -84,6 +87,7 @@ def _embedded(settings: Settings) -> Opened:
         ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
         EmbeddedDerivedStore(database),
         EmbeddedMergeStore(database),
+        EmbeddedDomainStore(database),
     )
     return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
 
@@ -97,6 +101,7 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.neo4j.clusterer import GdsClusterer
     from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
     from hlgraph.stores.neo4j.doctor import check
+    from hlgraph.stores.neo4j.domains import Neo4jDomainStore
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
     from hlgraph.stores.neo4j.merges import Neo4jMergeStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
@@ -113,6 +118,7 @@ def _neo4j(settings: Settings) -> _Graph:
         GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
         Neo4jDerivedStore(server, graph.lease),
         Neo4jMergeStore(server, graph.lease),
+        Neo4jDomainStore(server, graph.lease),
         lambda: [Finding(*item) for item in check(server)],
         Neo4jTarget(server),
         Neo4jReader(server),
@@ -174,7 +180,7 @@ def open_stores(target: str | Settings) -> Opened:
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
     ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
-    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges)
+    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges, graph.domains)
     return Opened(
         stores,
         closing,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from hlgraph.stores.derived import Clusterer, DerivedStore
+    from hlgraph.stores.domains import DomainStore
     from hlgraph.stores.merges import MergeStore
     from hlgraph.subgraph import Subgraph
 
@@ -212,7 +213,7 @@ class Ranker(Protocol):
 
 class Stores(NamedTuple):
     """The pair that holds a corpus, what ranks its nodes (None: in process, around the seeds), what clusters them, and what
-    keeps the communities and what was decided about entities (None: nothing does).
+    keeps the communities, what was decided about entities, and the domains of corpora (None: nothing does).
     """
 
     graph: GraphStore
@@ -221,3 +222,4 @@ class Stores(NamedTuple):
     clusterer: Clusterer | None = None
     derived: DerivedStore | None = None
     merges: MergeStore | None = None
+    domains: DomainStore | None = None

@@ -9,6 +9,7 @@ from hlgraph.stores.embedded import adjacency, coarse, row_files
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
+from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract
@@ -41,6 +42,10 @@ class TestEmbeddedVectorStore(VectorStoreContract):
 
 
 class TestEmbeddedDerivedStore(DerivedStoreContract):
+    pass
+
+
+class TestEmbeddedDomainStore(DomainStoreContract):
     pass
 
 

@@ -10,6 +10,7 @@ from hlgraph.settings import Neo4jSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
+from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
 
@@ -31,6 +32,10 @@ class TestNeo4jGraphStore(GraphStoreContract):
 
 
 class TestNeo4jDerivedStore(DerivedStoreContract):
+    pass
+
+
+class TestNeo4jDomainStore(DomainStoreContract):
     pass
 
 

@@ -59,7 +59,8 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 
 
 GROUPS = [
-    (name,) for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality", "merges")
+    (name,)
+    for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality", "merges", "domain")
 ]
 COMMANDS = commands(typer.main.get_command(app))
 
@@ -97,7 +98,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
     promised = (
         "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
-        " bench cypher extract ledger plan failures quality merges"
+        " bench cypher extract ledger plan failures quality merges domain"
     )
     assert first == set(promised.split())
 

@@ -162,6 +162,19 @@ def test_an_ingest_tries_a_failed_chunk_three_times_and_then_reports_it_without_
         assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == 3
 
 
+def test_what_is_given_up_is_neither_planned_nor_exported(tmp_path: Path, server: Server) -> None:
+    """An ingest would not look at the reply: paid for nothing."""
+    with opened(tmp_path, server) as graph:
+        ingested(graph, server, *DOCUMENTS)
+        for _ in range(2):
+            graph.ingest(DOCUMENTS, options=CHAT)
+        plan = graph.plan(DOCUMENTS)
+        assert (plan.chunks, plan.given_up, plan.calls) == (0, 1, 0)
+        report = graph.batches.export(DOCUMENTS, CHAT, path=tmp_path / "batch.jsonl")
+        assert (report.chunks, report.given_up, report.calls) == (0, 1, 0)
+        assert not (tmp_path / "batch.jsonl").read_text()
+
+
 # Retry
 
 

@@ -25,13 +25,14 @@ def target(graph_server: Server) -> Neo4jTarget:
 
 
 def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, target: Neo4jTarget) -> None:
-    assert [item.version for item in migrate.plan(target).pending] == [1, 2, 3, 4]
+    assert [item.version for item in migrate.plan(target).pending] == [1, 2, 3, 4, 5]
     first = migrate.apply(target)
     assert [item.label for item in first.applied] == [
         "V001__create_constraints",
         "V002__add_communities",
         "V003__add_summaries",
         "V004__add_decisions",
+        "V005__add_domains",
     ]
     assert migrate.apply(target).applied == ()
     migrate.verify(target)
@@ -67,4 +68,4 @@ def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarge
 def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4jTarget) -> None:
     with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
         migrate.apply(target)
-    assert migrate.apply(target).version == 4
+    assert migrate.apply(target).version == 5

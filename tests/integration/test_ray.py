@@ -83,10 +83,10 @@ def state(graph: HLGraph) -> object:
     return snapshot(graph._opened.stores, "default")
 
 
-def straight(folder: Path, server: ChatServer) -> object:
+def straight(folder: Path, server: ChatServer, options: IngestOptions = CHAT) -> object:
     """What one process makes of the documents by the chat model."""
     with opened(folder, server) as graph:
-        graph.ingest(MARKDOWN, options=CHAT)
+        graph.ingest(MARKDOWN, options=options)
         return state(graph)
 
 
@@ -221,6 +221,41 @@ def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alo
         assert (server.tokens, server.calls, len(set(server.paid))) == (tokens, calls, calls)
         spent = total(graph.ledger())
         assert (spent.calls, spent.input_tokens + spent.output_tokens, spent.unfinished_calls) == (calls, tokens, 0)
+
+
+def test_a_domain_is_inferred_once_within_the_budget_and_named_by_all_processes(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    adapted = replace(CHAT, is_adapted=True)
+    want = straight(tmp_path / "one", server, adapted)
+    calls, tokens = server.calls, server.tokens
+    server.calls, server.tokens, server.paid = 0, 0, []
+    with opened(tmp_path / "many", server) as graph:
+        with pytest.raises(BudgetError) as caught:
+            ingest(graph, MARKDOWN, options=replace(adapted, budget=Budget(max_tokens=tokens // 3)), workers=WORKERS)
+        assert caught.value.tokens == server.tokens
+        report = ingest(graph, MARKDOWN, options=adapted, workers=WORKERS)
+        assert (report.failed, report.problems, report.domain) == ([], [], None)
+        assert state(graph) == want
+        assert ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS).sources_unchanged == len(MARKDOWN)
+    assert sum(asked.is_for_domain for asked in server.paid) == 1
+    assert all("<kinds " in asked.user for asked in server.paid if asked.is_for_entities)
+    assert (server.tokens, server.calls, len(set(server.paid))) == (tokens, calls, calls)
+
+
+def test_the_report_of_an_ingest_that_infers_a_domain_counts_that_call_too(tmp_path: Path, server: ChatServer) -> None:
+    with opened(tmp_path, server) as graph:
+        report = ingest(graph, MARKDOWN[:2], options=replace(CHAT, is_adapted=True), workers=1)
+        assert report.usage is not None
+        assert report.domain == graph.domain.find()
+        assert (report.usage.calls, report.usage.input_tokens + report.usage.output_tokens) == (
+            len(server.paid),
+            server.tokens,
+        )
+        graph.delete(is_all=True)
+        graph.domain.set(hlgraph.Domain(("bridge",)))
+        ingest(graph, MARKDOWN[:1], options=CHAT, workers=1)
+        assert '["bridge"]' in server.paid[-2].user
 
 
 def test_a_refused_key_is_the_error_of_one_process_and_is_written_nowhere(tmp_path: Path, server: ChatServer) -> None:

@@ -16,6 +16,7 @@ from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.records import Proposition
 
 MODEL = "openai:m"
+DOMAIN_REPLY = json.dumps({"kinds": ["Bridge", "engineer"], "topics": ["building of bridges", "life in Wendle"]})
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d{1,3}| ?[^\sA-Za-z\d]+|\s+")
 
 
@@ -34,6 +35,10 @@ class Asked:
     @property
     def is_for_entities(self) -> bool:
         return self.system.startswith("You list the entities")
+
+    @property
+    def is_for_domain(self) -> bool:
+        return self.system.startswith("You look at a few samples")
 
     @property
     def text(self) -> str:
@@ -55,6 +60,8 @@ def good_reply(asked: Asked) -> str:
     """What a good model says: what the rules find in the text."""
     if asked.system.startswith("You answer a question"):
         return "So it is said [1]."
+    if asked.is_for_domain:
+        return DOMAIN_REPLY
     (found,) = LocalExtractor().extract([ChunkInput(asked.text)])
     if asked.is_for_entities:
         names = {mention.name: mention.kind for item in found.propositions for mention in item.mentions}

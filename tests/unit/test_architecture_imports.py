@@ -45,7 +45,7 @@ LAYERS = (
     ),
     ("spending",),
     ("wiring",),
-    ("failures", "quality"),
+    ("domain", "failures", "quality"),
     ("tiers",),
     ("answering",),
     ("ingestion",),
@@ -64,6 +64,7 @@ PROTOCOLS = {
     "hlgraph.stores.ranking",
     "hlgraph.stores.derived",
     "hlgraph.stores.merges",
+    "hlgraph.stores.domains",
     "hlgraph.stores.clustering",
 }
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")

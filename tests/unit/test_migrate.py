@@ -334,7 +334,7 @@ def test_a_killed_migration_leaves_the_store_as_it_was(
 def test_summaries_of_communities_stay_when_those_of_sources_are_added(target: SqliteTarget, tmp_path: Path) -> None:
     home = tmp_path / "old" / "embedded"
     home.mkdir(parents=True)
-    for path in sorted((REPOSITORY / "migrations" / "embedded").glob("V00[1-4]__*.sql")):
+    for path in sorted((REPOSITORY / "migrations" / "embedded").glob("V00[1-5]__*.sql")):
         shutil.copy(path, home)
     migrate.apply(target, root=tmp_path / "old")
     with closing(sqlite3.connect(target.path)) as connection, connection:
@@ -343,7 +343,7 @@ def test_summaries_of_communities_stay_when_those_of_sources_are_added(target: S
         connection.execute("INSERT INTO community VALUES (5, 'm', 1, 0, 2, NULL)")
         connection.execute("INSERT INTO summary VALUES (7, 'id', 1, 5, 'Text.', 'hash', x'0000803f')")
         connection.execute("INSERT INTO rests_on VALUES (7, 11)")
-    assert [item.label for item in migrate.apply(target).applied][:1] == ["V005__add_summaries_of_sources"]
+    assert [item.label for item in migrate.apply(target).applied][:1] == ["V006__add_summaries_of_sources"]
     found = rows(target, "SELECT s, id, r, community, source, text, input_hash, hex(vector) FROM summary")
     assert found == [(7, "id", 1, 5, None, "Text.", "hash", "0000803F")]
     assert rows(target, "SELECT * FROM rests_on") == [(7, 11)]

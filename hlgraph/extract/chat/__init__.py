@@ -7,8 +7,9 @@ try:
 except ImportError as error:
     raise MissingExtraError("chat", "extraction by a chat model") from error
 
+from hlgraph.extract.chat._domain import given_domain, infer_domain
 from hlgraph.extract.chat._extractor import ChatExtractor
-from hlgraph.extract.chat._forecast import ExpectedCall, NextCall, expected_calls, next_call
+from hlgraph.extract.chat._forecast import ExpectedCall, NextCall, expected_calls, expected_domain, next_call
 from hlgraph.extract.chat._mended import Mended, mended
 from hlgraph.extract.chat._messages import prompt
 from hlgraph.extract.chat._schema import ReplyError
@@ -23,6 +24,9 @@ __all__ = [
     "ReplyError",
     "Verdict",
     "expected_calls",
+    "expected_domain",
+    "given_domain",
+    "infer_domain",
     "mended",
     "next_call",
     "prompt",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
 from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, prompt, versions
+from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, version, versions
 from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse, schema
 from hlgraph.extract.quarantine import Quarantine, Quarantined
 from hlgraph.extract.seam import ChunkInput, shown_fingerprint
@@ -18,7 +18,7 @@ from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel, Completion
 from hlgraph.models.usage import Usage
-from hlgraph.records import Extraction
+from hlgraph.records import Domain, Extraction
 
 _log = logging.getLogger(__name__)
 _VERSION = "chat/1"
@@ -52,13 +52,13 @@ class ChatExtractor:
     quarantine : where replies go that cannot be used; what succeeds later leaves it when it is in the graph
     concurrency : chunks at once, for a model that is no executor
     max_tokens : of one reply
-    usage : counts what the calls cost
+    domain : of the corpus, which its prompts name; None: none
     most_tries : a chunk that failed so often, by this extractor, is failed without a call, since it would cost the same for
         nothing at every ingest; None: it is asked for however often it failed (a retry that somebody wants)
 
     References
     ----------
-    Two calls, the second held to the entities of the first: PropRAG, section 3; topics and facts: HLG, section 6.2.
+    Two calls, the second held to the entities of the first: PropRAG, section 3; topics, facts and domain: HLG, section 6.2.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ChatExtractor:
         quarantine: Quarantine,
         concurrency: int = 8,
         max_tokens: int = 4096,
-        usage: Usage | None = None,
+        domain: Domain | None = None,
         most_tries: int | None = MOST_TRIES,
     ) -> None:
         self._model = model if isinstance(model, Executor) else Executor(model, most=concurrency).begin()
@@ -77,12 +77,13 @@ class ChatExtractor:
         self._most_tries = most_tries
         self._end: ModelError | None = None
         self._lock = threading.Lock()
-        self.usage = usage or Usage()
+        self.domain = domain
+        self.usage = Usage()
 
     @property
     def fingerprint(self) -> str:
-        """Version, prompts and model: another model or another prompt means extracting again."""
-        return f"{_VERSION}/{versions()}/{self._model.fingerprint}"
+        """Version, prompts, domain and model: another one of them means extracting again."""
+        return f"{_VERSION}/{versions(self.domain)}/{self._model.fingerprint}"
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -109,6 +110,11 @@ class ChatExtractor:
             self._check_end()
         return found
 
+    def gives_up(self, chunk: ChunkInput) -> bool:
+        """Whether a chunk failed so often that it is not asked for any more."""
+        held = self._quarantine.find(chunk)
+        return held is not None and self._is_given_up(held)
+
     @property
     def end(self) -> ModelError | None:
         """What ended the extraction before its time, with all that was spent; None: nothing did."""
@@ -129,8 +135,8 @@ class ChatExtractor:
             return _failed(chunk, reason, mend=f"hlgraph failures retry {held.id}, or accept, mends it")
         asked = _Asked(chunk, [], [])
         try:
-            entities = self._ask("entities", ask_entities(chunk), asked, form=FoundEntities).entities
-            messages = ask_propositions(chunk, entities)
+            entities = self._ask("entities", ask_entities(chunk, self.domain), asked, form=FoundEntities).entities
+            messages = ask_propositions(chunk, entities, domain=self.domain)
             propositions = self._ask("propositions", messages, asked, form=FoundPropositions).propositions
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
@@ -149,7 +155,7 @@ class ChatExtractor:
     def _ask(self, name: str, messages: Messages, asked: _Asked, *, form: type[Reply]) -> Reply:
         """The reply in its form, at the second try if it must be."""
         room = self._max_tokens
-        asked.calls.append(prompt(name).version)
+        asked.calls.append(version(name, self.domain))
         model = self._asking(name, asked.chunk, form)
         first = self._complete(model, messages, room, asked)
         try:
@@ -173,7 +179,8 @@ class ChatExtractor:
         return found
 
     def _asking(self, name: str, chunk: ChunkInput, form: type[Reply]) -> Asking:
-        purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt(name).version)
+        prompt = version(name, self.domain)
+        purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt)
         return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
     def _complete(self, model: Asking, messages: Messages, room: int, asked: _Asked) -> Completion:

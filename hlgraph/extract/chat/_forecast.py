@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hlgraph.extract.chat._messages import Messages, ask_entities, ask_propositions, prompt
+from hlgraph.extract.chat._domain import DOMAIN_TOKENS, GUESSED, read_domain
+from hlgraph.extract.chat._messages import Messages, ask_domain, ask_entities, ask_propositions, prompt, version
 from hlgraph.extract.chat._schema import FoundEntities, FoundEntity, FoundPropositions, ReplyError, is_readable, parse
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.records import Domain
 
 # Tokens of a reply for each token of the chunk, and of the list of names in the second request: measured on what
 # gpt-4o-mini and Llama-3-70B extracted from 1,500 passages of an encyclopaedia, written in the form of the prompts.
@@ -23,19 +25,22 @@ class NextCall(NamedTuple):
     is_readable: Callable[[str], bool]
 
 
-def next_call(chunk: ChunkInput, *, kept: Callable[[str, Messages], str | None]) -> NextCall | None:
+def next_call(
+    chunk: ChunkInput, *, kept: Callable[[str, Messages], str | None], domain: Domain | None = None
+) -> NextCall | None:
     """The first of the two calls for a chunk whose reply is not kept; None when both are.
 
     Parameters
     ----------
     kept : the kept reply to a request with a prompt of this version, None where there is none
     """
-    first = NextCall(prompt("entities").version, ask_entities(chunk), lambda text: is_readable(text, FoundEntities))
+    asked = ask_entities(chunk, domain)
+    first = NextCall(version("entities", domain), asked, lambda text: is_readable(text, FoundEntities))
     reply = kept(first.prompt, first.messages)
     if reply is None or not first.is_readable(reply):
         return first
-    messages = ask_propositions(chunk, parse(reply, FoundEntities).entities)
-    second = NextCall(prompt("propositions").version, messages, lambda text: is_readable(text, FoundPropositions))
+    messages = ask_propositions(chunk, parse(reply, FoundEntities).entities, domain=domain)
+    second = NextCall(version("propositions", domain), messages, lambda text: is_readable(text, FoundPropositions))
     reply = kept(second.prompt, second.messages)
     return None if reply is not None and second.is_readable(reply) else second
 
@@ -56,7 +61,11 @@ class ExpectedCall(NamedTuple):
 
 
 def expected_calls(
-    chunk: ChunkInput, *, max_tokens: int, kept: Callable[[str, Messages], str | None]
+    chunk: ChunkInput,
+    *,
+    max_tokens: int,
+    kept: Callable[[str, Messages], str | None],
+    domain: Domain | None = None,
 ) -> tuple[ExpectedCall, ExpectedCall]:
     """The two calls for a chunk, without those that ask again.
 
@@ -67,7 +76,7 @@ def expected_calls(
     """
     text = estimated_tokens(chunk.text)
     names = int(_NAMES * text)
-    first, entities = ask_entities(chunk), prompt("entities").version
+    first, entities = ask_entities(chunk, domain), version("entities", domain)
     listed: list[FoundEntity] = []
     reply = kept(entities, first)
     if reply is not None:
@@ -75,7 +84,7 @@ def expected_calls(
             listed, names = parse(reply, FoundEntities).entities, 0
         except ReplyError:
             reply = None
-    second, propositions = ask_propositions(chunk, listed), prompt("propositions").version
+    second, propositions = ask_propositions(chunk, listed, domain=domain), version("propositions", domain)
     found = kept(propositions, second) if reply is not None else None
     if found is not None:
         try:
@@ -88,15 +97,41 @@ def expected_calls(
             entities,
             request_tokens(*first),
             min(max_tokens, int(_ENTITIES * text)),
-            request_tokens(*ask_entities(empty)),
+            request_tokens(*ask_entities(empty, domain)),
             is_kept=reply is not None,
         ),
         ExpectedCall(
             propositions,
             request_tokens(*second) + names,
             min(max_tokens, int(_PROPOSITIONS * text)),
-            request_tokens(*ask_propositions(empty, [])),
+            request_tokens(*ask_propositions(empty, [], domain=domain)),
             guessed_tokens=names,
             is_kept=found is not None,
         ),
     )
+
+
+def expected_domain(
+    samples: Sequence[ChunkInput], *, model: str, max_tokens: int, kept: Callable[[str, Messages], str | None]
+) -> tuple[ExpectedCall, Domain]:
+    """The call that infers the domain of a corpus, and the domain: that of its reply where that is kept, else a guess at its
+    length.
+
+    Parameters
+    ----------
+    max_tokens : of the reply
+    kept : see :func:`expected_calls`
+    """
+    asked, name = ask_domain(samples), prompt("domain").version
+    frame = request_tokens(*ask_domain([]))
+    reply = kept(name, asked)
+    found = None
+    if reply is not None:
+        try:
+            found = read_domain(reply, model=model)
+        except ReplyError:
+            found = None
+    expected = ExpectedCall(
+        name, request_tokens(*asked), min(max_tokens, DOMAIN_TOKENS), frame, is_kept=found is not None
+    )
+    return expected, found or GUESSED

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat._messages import Messages, ask_entities, ask_propositions, prompt
+from hlgraph.extract.chat._messages import Messages, ask_entities, ask_propositions, version
 from hlgraph.extract.chat._schema import (
     FoundEntities,
     FoundEntity,
@@ -17,7 +17,7 @@ from hlgraph.extract.chat._schema import (
     parse,
 )
 from hlgraph.extract.seam import ChunkInput
-from hlgraph.records import Extraction
+from hlgraph.records import Domain, Extraction
 
 
 class MendedCall(NamedTuple):
@@ -36,7 +36,7 @@ class Mended(NamedTuple):
     calls: tuple[MendedCall, MendedCall]
 
 
-def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str]) -> Mended:
+def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Domain | None = None) -> Mended:
     """The extraction that a mended reply says of a chunk.
 
     The entities are those of the reply; else those of the last of the model's own ``replies`` that lists any; else the names
@@ -47,10 +47,14 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str]) -> Mended:
     found = parse(reply, MendedReply)
     entities = _entities(found, replies)
     extraction, left_out = to_extraction(chunk, entities, found.propositions)
-    first = MendedCall(prompt("entities").version, ask_entities(chunk), _text(FoundEntities(entities=list(entities))))
+    first = MendedCall(
+        version("entities", domain),
+        ask_entities(chunk, domain),
+        _text(FoundEntities(entities=list(entities))),
+    )
     second = MendedCall(
-        prompt("propositions").version,
-        ask_propositions(chunk, entities),
+        version("propositions", domain),
+        ask_propositions(chunk, entities, domain=domain),
         _text(FoundPropositions(propositions=found.propositions)),
     )
     return Mended(extraction, left_out, (first, second))

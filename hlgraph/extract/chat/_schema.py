@@ -133,7 +133,7 @@ def parse(reply: str, form: type[Reply]) -> Reply:
     try:
         return form.model_validate(tree)
     except ValidationError as error:
-        raise ReplyError("; ".join(_reasons(error))) from error
+        raise ReplyError("; ".join(reasons(error))) from error
 
 
 @cache
@@ -151,7 +151,8 @@ def is_readable(reply: str, form: type[Reply]) -> bool:
     return True
 
 
-def _reasons(error: ValidationError) -> list[str]:
+def reasons(error: ValidationError) -> list[str]:
+    """What is wrong with an object, the first few of it."""
     found = [f"{'.'.join(map(str, item['loc'])) or 'the object'}: {item['msg']}" for item in error.errors()]
     more = len(found) - _MOST_REASONS
     return found[:_MOST_REASONS] + ([f"and {more} more"] if more > 0 else [])

@@ -25,14 +25,6 @@ _ELSEWHERE = Path("elsewhere")  # nothing is read or written there
 Book = Literal["ledger", "replies", "quarantine"]
 
 
-class Limits(NamedTuple):
-    """What the calls of an ingest are held to: a budget, by the price of the model of this name."""
-
-    budget: Budget | None = None
-    price: Price | None = None
-    model: str = ""
-
-
 class Spending(NamedTuple):
     """Calls so far, their tokens, and how many calls have not ended."""
 
@@ -40,6 +32,18 @@ class Spending(NamedTuple):
     input_tokens: int
     output_tokens: int
     under_way: int
+
+
+class Limits(NamedTuple):
+    """What the calls of an ingest are held to: a budget, by the price of the model of this name.
+
+    ``before``: what the process that called for the ingest has spent of the budget by itself, to infer a domain.
+    """
+
+    budget: Budget | None = None
+    price: Price | None = None
+    model: str = ""
+    before: Spending | None = None
 
 
 class Books:
@@ -57,6 +61,9 @@ class Books:
             "quarantine": quarantine(settings, corpus),
         }
         self._purse = Purse(limits.budget, price=limits.price, model=limits.model)
+        if limits.before is not None:
+            calls, sent, replied, _ = limits.before
+            self._purse.carry(calls, sent, output_tokens=replied)
         self._admitted: dict[str, set[int]] = {}
 
     def write(self, book: Book, name: str, *, args: tuple[object, ...], named: Mapping[str, object]) -> object:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlgraph import pipeline
 from hlgraph.errors import BudgetError, ClusterError, InputError
+from hlgraph.extract.seam import Metered
 from hlgraph.integrations.ray.books import Books, FarBooks, Limits, Spending
 from hlgraph.integrations.ray.cluster import joined
 from hlgraph.integrations.ray.parcels import Parcel, packed, unpacked
@@ -107,6 +108,7 @@ class RayRun:
         work = self._work(job)
         books = self._books(work, job)
         usage = Usage()
+        usage.kept = _spent(job).kept
         prepared = self._prepared(job, work, books=books, report=report, usage=usage)
         try:
             pipeline.write(prepared, job.corpus, report=report, stores=job.stores, steps=job.steps)
@@ -158,13 +160,16 @@ class RayRun:
             embedder=models.embedder_asked_for,
             chat_name=models.chat.fingerprint if is_chat and models.chat is not None else "",
             run=uuid.uuid4().hex,
+            domain=job.domain,
         )
 
     def _books(self, work: Work, job: Job) -> FarBooks | None:
         if not work.chat_name:
             return None
         price = price_of(work.chat_name, work.settings.models.prices)
-        limits = Limits(job.options.budget, price, work.chat_name)
+        spent = _spent(job)
+        before = Spending(spent.calls, spent.input_tokens, spent.output_tokens, 0)
+        limits = Limits(job.options.budget, price, work.chat_name, before)
         made = self._ray.remote(Books).options(num_cpus=0, label_selector=self._here)
         return FarBooks(made.remote(work.without_stores().settings, job.corpus, limits=limits))
 
@@ -230,6 +235,12 @@ class RayRun:
                 **each,
             )
             return rows.map_batches(Embed, fn_constructor_args=(bare,), compute=some, num_cpus=_SHARE, **each)
+
+
+def _spent(job: Job) -> Usage:
+    """What this process itself has spent on the ingest, before its stages begin: the call for a domain, if there was one."""
+    extractor = job.steps.extractor
+    return extractor.usage if isinstance(extractor, Metered) else Usage()
 
 
 def _check_sendable(ray: ModuleType, model: object) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat, AnyEmbedder
     from hlgraph.models.executor import Executor
     from hlgraph.models.seams import Embedder
+    from hlgraph.records import Domain
     from hlgraph.settings import Settings
     from hlgraph.wiring import IngestOptions
 
@@ -47,6 +48,7 @@ class Work:
     chat, embedder : by name, or as objects that can be pickled
     chat_name : fingerprint of the chat model; empty: none extracts
     run : tells this ingest from others
+    domain : of the corpus, which the prompts of the chat model name
     """
 
     settings: Settings
@@ -56,6 +58,7 @@ class Work:
     embedder: AnyEmbedder
     chat_name: str
     run: str
+    domain: Domain | None = None
 
     def without_stores(self) -> Work:
         """The same for a stage that opens no store."""
@@ -93,7 +96,8 @@ def _named_extractor(work: Work) -> Extractor:
     from hlgraph.extract.chat import ChatExtractor
     from hlgraph.planning import NamedChat
 
-    return ChatExtractor(NamedChat(work.chat_name), quarantine=Quarantine(Path(), store="", corpus=""))
+    nowhere = Quarantine(Path(), store="", corpus="")
+    return ChatExtractor(NamedChat(work.chat_name), quarantine=nowhere, domain=work.domain)
 
 
 class Stage(ABC):
@@ -236,6 +240,7 @@ def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
         _with_far_books(executor, far),
         quarantine=FarQuarantine(far),
         max_tokens=work.settings.models.max_tokens,
+        domain=work.domain,
     )
 
 

@@ -1,0 +1,142 @@
+"""The domain of a corpus, inferred by a chat model or given by a person: held to one form, so that prompts stay short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from hlgraph.errors import InputError, ModelAnswerError
+from hlgraph.extract.chat._messages import Messages, ask_again, ask_domain, prompt
+from hlgraph.extract.chat._schema import ReplyError, Words, _Part, is_readable, parse, reasons, schema
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.models.executor import Asking, Executor
+from hlgraph.models.ledger import Purpose
+from hlgraph.models.seams import Completion
+from hlgraph.models.usage import Usage
+from hlgraph.records import Domain
+
+_MOST_KINDS, _LONGEST_KIND = 15, 40
+_MOST_TOPICS, _LONGEST_TOPIC = 20, 80
+_MORE_ROOM = 2
+DOMAIN_TOKENS = 250
+"""Of a reply, about."""
+GUESSED = Domain(("kind of things",) * 10, ("topic of some documents",) * 12)
+"""Stands for a domain that is not known yet, where tokens are counted."""
+
+
+def _kind(text: str) -> str:
+    if len(text) > _LONGEST_KIND:
+        raise ValueError(f"must be a kind of at most {_LONGEST_KIND} characters")
+    return text.lower()
+
+
+def _topic(text: str) -> str:
+    if len(text) > _LONGEST_TOPIC:
+        raise ValueError(f"must be a topic of at most {_LONGEST_TOPIC} characters")
+    return text
+
+
+def _once(names: list[str]) -> list[str]:
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.casefold(), name)
+    return list(found.values())
+
+
+Kinds = Annotated[list[Annotated[Words, AfterValidator(_kind)]], Field(max_length=_MOST_KINDS), AfterValidator(_once)]
+Topics = Annotated[
+    list[Annotated[Words, AfterValidator(_topic)]], Field(max_length=_MOST_TOPICS), AfterValidator(_once)
+]
+
+
+class FoundDomain(_Part):
+    """The reply about the samples of a corpus."""
+
+    kinds: Annotated[Kinds, Field(min_length=1)]
+    topics: Annotated[Topics, Field(min_length=1)]
+
+
+class GivenDomain(_Part):
+    """A domain as a person gives it: one of the lists may be left out."""
+
+    kinds: Kinds = Field(default_factory=list)
+    topics: Topics = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if not (self.kinds or self.topics):
+            raise ValueError("must name kinds or topics")
+        return self
+
+
+def given_domain(tree: object) -> Domain:
+    """The domain that a mapping with ``kinds`` and ``topics`` says. Raises InputError for one of another form."""
+    try:
+        found = GivenDomain.model_validate(tree)
+    except ValidationError as error:
+        raise InputError(
+            f"the domain cannot be used: {'; '.join(reasons(error))}; give at most {_MOST_KINDS} kinds of entities and "
+            f"{_MOST_TOPICS} topics, as {{kinds: [drug, side effect], topics: [safety of patients]}}"
+        ) from error
+    return Domain(tuple(found.kinds), tuple(found.topics))
+
+
+def read_domain(reply: str, *, model: str) -> Domain:
+    """The domain that the reply of a model says. Raises ReplyError for one of another form."""
+    found = parse(reply, FoundDomain)
+    return Domain(tuple(found.kinds), tuple(found.topics), f"{prompt('domain').version}+{model}")
+
+
+def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: int, usage: Usage) -> Domain:
+    """The domain of the corpus that these chunks are of: one call, and a second one where its reply cannot be read.
+
+    Parameters
+    ----------
+    model : brings the ledger (stage ``domain``), the kept replies and the budget
+    max_tokens : of the reply
+    usage : counts what the calls cost
+
+    Raises
+    ------
+    ModelAnswerError : neither reply can be used
+    ModelUnavailableError, ModelAccessError, BudgetError : no call gets through
+
+    References
+    ----------
+    HLG, section 6.2, step 2.
+    """
+    messages, room = ask_domain(samples), max_tokens
+    first = _complete(_asking(model, "domain"), messages, room, usage)
+    try:
+        return read_domain(first.text, model=model.fingerprint)
+    except ReplyError as error:
+        if first.is_cut:
+            name, again, room = "domain", messages, room * _MORE_ROOM
+        else:
+            name, again = "repair", ask_again(messages, first.text, reason=str(error))
+    second = _complete(_asking(model, name), again, room, usage)
+    try:
+        found = read_domain(second.text, model=model.fingerprint)
+    except ReplyError as error:
+        raise ModelAnswerError(
+            f"{model.fingerprint} was asked twice for the domain of the corpus, and its reply cannot be used: {error}; "
+            "nothing was changed; run the same again, name another chat model, or write the domain by hand: "
+            "hlgraph domain set"
+        ) from error
+    # Asked the first time again, nobody should pay for the way there again.
+    _asking(model, "domain").settle(*messages, max_tokens=max_tokens, completion=second)
+    return found
+
+
+def _asking(model: Executor, name: str) -> Asking:
+    # No source: the samples are of several, and the reply goes with the first change that removes something.
+    purpose = Purpose(stage="domain", prompt=prompt(name).version)
+    return model.about(purpose, accept=lambda text: is_readable(text, FoundDomain), form=schema(FoundDomain))
+
+
+def _complete(model: Asking, messages: Messages, room: int, usage: Usage) -> Completion:
+    completion = model.complete(messages.system, messages.user, max_tokens=room)
+    usage.add(completion)
+    return completion

@@ -1,0 +1,43 @@
+"""DomainStore on Neo4j: a node for each corpus that has a domain, joined to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hlgraph.records import Domain
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import Server, Transaction
+
+
+class Neo4jDomainStore:
+    """The domains of one database; see :class:`hlgraph.stores.domains.DomainStore`."""
+
+    def __init__(self, server: Server, lease: Lease) -> None:
+        self._server = server
+        self._lease = lease
+
+    def read(self, corpus: str) -> Domain | None:
+        """See the protocol."""
+        rows: list[dict[str, Any]] = self._server.ask("index/read_domain", corpus=corpus)
+        return next((Domain(tuple(row["kinds"]), tuple(row["topics"]), row["made_by"]) for row in rows), None)
+
+    def write(self, corpus: str, domain: Domain) -> None:
+        """See the protocol."""
+        values = {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by}
+
+        def work(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            transaction.rows("index/merge_domain", corpus=corpus, **values)
+            self._lease.check(transaction)
+
+        self._server.write(work)
+
+    def drop(self, corpus: str) -> None:
+        """See the protocol."""
+
+        def work(transaction: Transaction) -> None:
+            self._lease.check(transaction)
+            transaction.rows("index/drop_domain", corpus=corpus)
+            self._lease.check(transaction)
+
+        self._server.write(work)
