@@ -164,11 +164,15 @@ def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_
         graph.ingest(DOCUMENTS, options=CHAT)
         state, paid = snapshot(graph._opened.stores, "default"), len(server.paid)
     with contextlib.closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
-        connection.executescript("DROP TABLE domain; DELETE FROM migration WHERE version = 5;")
+        # What came after the domains is taken back, too: a history has no holes.
+        connection.executescript(
+            "DROP TABLE domain; DROP TABLE summary_member_of; DELETE FROM migration WHERE version >= 5;"
+        )
     config = ("--config", write_settings(tmp_path, server))
     code, _, err = call(*config, "domain", "show")
     assert code == 5
-    assert "needs migration V005; run: hlgraph" in err
+    assert "needs migration V005" in err
+    assert "; run: hlgraph" in err
     assert call(*config, "migrate", "apply")[0] == 0
     with opened(tmp_path, server) as graph:
         assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == len(DOCUMENTS)
