@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hlgraph.change import VectorBlock
 from hlgraph.records import Kind
 from hlgraph.stores.embedded import ann
+from hlgraph.stores.embedded.ann_file import overwrite
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
 
@@ -109,6 +110,67 @@ def test_the_index_holds_nothing_of_deleted_rows(tmp_path: Path, monkeypatch: py
         opened.stores.vectors.delete("c", {"statement": [*names[70:80], *names[_ROWS : _ROWS + 10]]})
     assert _held_of(folder, matrix[:100]) == list(range(80, 100))
     assert _held_of(folder, tail[:20]) == list(range(10, 20))
+
+
+@pytest.mark.usefixtures("few")
+def test_a_row_with_the_vector_of_a_deleted_one_stays(stores: Stores) -> None:
+    """Rows of the file were found by their bytes, and threads add them anywhere: a living twin was zeroed, too."""
+    matrix = _matrix(_ROWS, 1)
+    matrix[1::2] = matrix[::2]
+    _write(stores, matrix)
+    stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(0, _ROWS, 2)]})
+    left = matrix.copy()
+    left[::2] = 0
+    assert _recall(stores, left) >= 0.95
+    lost = [at for at in range(1, _ROWS, 2) if _found(stores, matrix[at]) != at]
+    assert not lost
+
+
+def _found(stores: Stores, vector: NDArray[np.float32]) -> int:
+    return int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, vector))[0].id, 16)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_row_that_was_replaced_is_wiped_at_once(stores: Stores, tmp_path: Path) -> None:
+    """It stayed in both files until something was deleted."""
+    matrix = _matrix(_ROWS, 1)
+    _write(stores, matrix)
+    _write(stores, _matrix(20, 4), change="two")
+    assert _held_of(tmp_path, matrix[:30]) == list(range(20, 30))
+    (path,) = tmp_path.rglob("*.f32")
+    data = path.read_bytes()
+    assert [at for at in range(30) if matrix[at].tobytes() in data] == list(range(20, 30))
+    assert _recall(stores, np.concatenate([_matrix(20, 4), matrix[20:]])) >= 0.95
+
+
+@pytest.mark.usefixtures("few")
+def test_each_key_has_its_own_row_in_the_file(stores: Stores, tmp_path: Path) -> None:
+    _write(stores, _matrix(_ROWS, 1))
+    (path,) = tmp_path.rglob("*.usearch")
+    overwrite(path, np.array([3, 1_700, _ROWS + 5]))
+    index = ann._index_class().restore(str(path))
+    assert index is not None
+    rows = np.asarray(index.get(np.arange(_ROWS, dtype=np.uint64)))
+    assert np.flatnonzero(~rows.any(axis=1)).tolist() == [3, 1_700]
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("harm", ["cut", "longer", "magic", "count"])
+def test_a_file_of_another_layout_is_not_written_to(stores: Stores, tmp_path: Path, harm: str) -> None:
+    _write(stores, _matrix(_ROWS, 1))
+    (path,) = tmp_path.rglob("*.usearch")
+    data = path.read_bytes()
+    at = data.index(b"usearch")
+    harmed = {
+        "cut": data[: at + 20],
+        "longer": data + b"\0",
+        "magic": data[:at] + b"research" + data[at + 8 :],
+        "count": b"\x01" + data[1:],
+    }[harm]
+    path.write_bytes(harmed)
+    with pytest.raises(ValueError, match="index"):
+        overwrite(path, np.array([3]))
+    assert path.read_bytes() == harmed
 
 
 @pytest.mark.usefixtures("few")

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.models.local.runtime import load_runtime
+from hlgraph.stores.embedded.ann_file import overwrite
 
 if TYPE_CHECKING:
     from usearch.index import Index
@@ -35,7 +36,6 @@ _PRECISION = "bf16"
 _CONNECTIVITY = 16
 _EXPANSION_ADD = 128
 _EXPANSION_SEARCH = 256
-_HEADER = 8
 
 
 def index_path(matrix: Path) -> Path:
@@ -83,15 +83,16 @@ class Growing:
         path = index_path(matrix)
         index, state, saved = self._held.get(path, (None, (0, 0), 0))
         if index is not None:
-            if state != _state(path):  # another writer has saved it since: that is what the next write goes on from
+            if state == _state(path):
+                known = slots[slots < len(index)].astype(np.uint64)
+                index.remove(known)
+                index.add(known, np.zeros((len(known), index.ndim), dtype=np.float32))
+            else:  # another writer has saved it since: that is what the next write goes on from
                 del self._held[path]
-            known = slots[slots < len(index)].astype(np.uint64)
-            index.remove(known)
-            index.add(known, np.zeros((len(known), index.ndim), dtype=np.float32))
         if path.exists():
             try:
-                _overwrite(path, slots)
-            except (ImportError, RuntimeError, ValueError, OSError):
+                overwrite(path, slots)
+            except (ValueError, OSError):
                 path.unlink(missing_ok=True)
         if index is not None and path in self._held:
             if path.exists():
@@ -149,48 +150,6 @@ def _save(index: Index, path: Path) -> int:
     index.save(str(fresh))
     fresh.replace(path)
     return len(index)
-
-
-def _overwrite(path: Path, slots: NDArray[np.int64]) -> None:
-    """Zero some rows of a saved index where they lie. Raises ValueError when one is not found.
-
-    The file begins with the number of rows and the bytes of one, then come the rows, in the order in which they were added:
-    threads add them, so that a row may lie anywhere. It is found by its bytes.
-    """
-    index = _index_class().restore(str(path), view=os.name != "nt")
-    if index is None:
-        raise ValueError(f"{path} is no index")
-    keys = slots[slots < len(index)]
-    if not len(keys):
-        return
-    held = np.asarray(index.get(keys.astype(np.uint64)), dtype=np.float32)
-    known = (held.view(np.uint32) >> 16).astype(np.uint16)  # bfloat16 is the upper half of float32
-    keys, known = keys[known.any(axis=1)], known[known.any(axis=1)]
-    with path.open("r+b") as file:
-        count, width = np.frombuffer(file.read(_HEADER), dtype=np.uint32).tolist()
-        if (count, width) != (len(index), 2 * index.ndim):
-            raise ValueError(f"{path} begins with {count} rows of {width} bytes, not {len(index)} of {2 * index.ndim}")
-        rows = np.memmap(path, dtype=np.uint16, mode="r", offset=_HEADER, shape=(count, index.ndim))
-        for place in _places(rows, known, likely=keys):
-            file.seek(_HEADER + place * width)
-            file.write(bytes(width))
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _places(rows: NDArray[np.uint16], known: NDArray[np.uint16], *, likely: NDArray[np.int64]) -> list[int]:
-    """Where these rows lie, all places of each: most lie where they would if one thread had added them."""
-    found: list[int] = likely[(rows[likely] == known).all(axis=1)].tolist()
-    astray = {row.tobytes() for row in known[(rows[likely] != known).any(axis=1)]}
-    seen: set[bytes] = set()
-    for start in range(0, len(rows) if astray else 0, _BLOCK):
-        for at, row in enumerate(rows[start : start + _BLOCK], start):
-            if (data := row.tobytes()) in astray:
-                found.append(at)
-                seen.add(data)
-    if seen != astray:
-        raise ValueError(f"{len(astray) - len(seen)} rows are not in the index")
-    return found
 
 
 def candidates(matrix: Path, vector: NDArray[np.float32], *, k: int) -> tuple[NDArray[np.int64], int]:

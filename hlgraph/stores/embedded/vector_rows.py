@@ -19,6 +19,7 @@ from hlgraph.stores.protocols import VectorBatch
 from hlgraph.text import words
 
 _COMPACT = 1_000
+_UNCLEAN = "SELECT 1 FROM vector_free WHERE file = ? AND is_zeroed = 0 LIMIT 1"
 _STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
 
 
@@ -95,16 +96,18 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
 
 
 def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing) -> None:
-    """Let the approximate indices follow the matrices that are large enough to have one, and what readers keep of old states
-    go; called after the commit."""
+    """What follows a commit: readers' copies of old states go, rows that were replaced are wiped, and the approximate indices
+    follow the matrices that are large enough to have one."""
+    connection = database.writer()
     for block in batch.blocks:
-        row = (
-            database.writer().execute(f"{_STATE} WHERE corpus = ? AND kind = ?", (batch.corpus, block.kind)).fetchone()
-        )
+        row = connection.execute(f"{_STATE} WHERE corpus = ? AND kind = ?", (batch.corpus, block.kind)).fetchone()
         if row is None:
             continue
         state = State(*row)
         drop_old(database.path, state.file, kept=state)  # a row that was replaced is a deletion, too
+        if connection.execute(_UNCLEAN, (state.file,)).fetchone():
+            clean_file(database, state.file, indices=indices)
+            state = State(*connection.execute(f"{_STATE} WHERE file = ?", (state.file,)).fetchone())
         if ann.is_wanted(state.slots):
             path = matrix_path(database.path, state.file, generation=state.generation)
             with mapped(database.path):
