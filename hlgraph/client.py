@@ -170,10 +170,10 @@ class HLGraph(Tiers, Answering):
             item.id for item in chosen_sources(names, self._checked(where), corpus=self.corpus, graph=stores.graph)
         ]
         with forgetting(self.settings, self.corpus, graph=stores.graph, is_all=is_all) as done:
+            if is_all:  # first: killed after the sources, nobody would think of it again
+                drop_inferred(stores, self.corpus)
             report = pipeline.delete(chosen, self.corpus, stores=stores, batch_sources=self._opened.batch_removed)
             done.append(report)
-            if is_all:
-                drop_inferred(stores, self.corpus)
         return report
 
     # Reading

@@ -386,6 +386,30 @@ def test_killed_after_the_call_it_is_not_paid_again(
     assert asked_for(server)[0] == 1
 
 
+_DELETER = """
+import os, signal, sys, hlgraph
+from hlgraph import pipeline
+from hlgraph.settings import load
+from hlgraph.testing.embedder import WordEmbedder
+
+real = pipeline.delete
+pipeline.delete = lambda *rest, **named: (real(*rest, **named), os.kill(os.getpid(), signal.SIGKILL))
+with hlgraph.connect(load(sys.argv[1]), embedder=WordEmbedder()) as graph:
+    graph.delete(is_all=True)
+"""
+
+
+def test_killed_when_all_sources_are_deleted_what_they_told_is_gone_too(tmp_path: Path, server: ChatServer) -> None:
+    """It was dropped after them, and stayed: nobody deletes an empty corpus."""
+    path = write_settings(tmp_path, server)
+    with opened(tmp_path, server) as graph:
+        assert graph.ingest(DOCUMENTS, options=ADAPTED).domain == FOUND
+    worker = subprocess.run([sys.executable, "-c", _DELETER, str(path)], check=False)
+    assert worker.returncode == -signal.SIGKILL
+    with opened(tmp_path, server) as graph:
+        assert (graph.stats()[0].records[Kind.SOURCE], graph.domain.find()) == (0, None)
+
+
 # What cannot be
 
 
