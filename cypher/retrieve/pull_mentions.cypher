@@ -1,10 +1,10 @@
 // Statements, their entities and, if asked for, their topics around some ids: at most four breadth-first steps, and all edges
 // between what was reached, as expand_frontier and induce_edges find them for a step, in one round trip. A pull of this shape
 // is what beams over statements ask for. Each step takes, of every node of the frontier, the first neighbours by id that may be
-// seen and were not reached before. Nodes stand in the order in which they were reached; an edge goes from the place of a
-// statement to the id of an entity or a topic. The version of the corpus is read before all else and again after all else.
+// seen and were not reached before. Edges stand by the entity or topic in which they end: its id, and the places of the
+// statements in which they begin. The version of the corpus is read before all else and again after all else.
 // params: corpus, ids, has_topics, hops, fan_out, node_cap, has_scope, listed, admits
-// columns: version, ids, kinds, is_cut, starts, stops, version_after
+// columns: version, is_cut, statements, entities, topics, stops, starts, version_after
 MATCH (c:Corpus {name: $corpus})
 WITH c.version AS version
 CALL (version) {
@@ -92,16 +92,16 @@ CALL (reached, frontier) {
 }
 WITH version, reached + found[..$node_cap - size(reached)] AS reached,
   is_cut OR is_more OR size(found) > $node_cap - size(reached) AS is_cut
-CALL (reached) {
-  UNWIND range(0, size(reached) - 1) AS start
-  WITH start, reached[start] AS n
-  WHERE n:Statement
+WITH version, is_cut, reached, [n IN reached WHERE n:Statement] AS statements
+CALL (reached, statements) {
+  UNWIND range(0, size(statements) - 1) AS start
+  WITH start, statements[start] AS n
   MATCH (n)-[:MENTIONS|ABOUT]->(m)
   WHERE m IN reached
-  RETURN collect(start) AS starts, collect(m.id) AS stops
+  WITH m, collect(start) AS starts
+  RETURN collect(m.id) AS stops, collect(starts) AS starts
 }
 WITH *, $corpus AS corpus
 MATCH (c:Corpus {name: corpus})
-RETURN version, [n IN reached | n.id] AS ids,
-  [n IN reached | CASE WHEN n:Statement THEN 'statement' WHEN n:Entity THEN 'entity' ELSE 'topic' END] AS kinds,
-  is_cut, starts, stops, c.version AS version_after
+RETURN version, is_cut, [n IN statements | n.id] AS statements, [n IN reached WHERE n:Entity | n.id] AS entities,
+  [n IN reached WHERE n:Topic | n.id] AS topics, stops, starts, c.version AS version_after

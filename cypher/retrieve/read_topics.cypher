@@ -1,6 +1,6 @@
-// Topics by id.
+// Topics by id, each as: id, source, name. All in one row: a row a record would cost several times as much to read.
 // params: ids
-// columns: id, source_id, name
+// columns: records
 UNWIND $ids AS id
 MATCH (n:Topic {id: id})
-RETURN id, n.source_id AS source_id, n.name AS name
+RETURN collect([id, n.source_id, n.name]) AS records

@@ -162,7 +162,8 @@ class DiameterRetriever:
                 selection = post_filter(graph.adjacency, cosines, candidates=at, bounds=bounds)
             step.count = len(selection.nodes)
             step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
-        chosen = {str(graph.ids[node]): float(cosines[node]) for node in selection.nodes}
+        # Each has the edges of all that it is one with: together they would count several times.
+        chosen = session.distinct({str(graph.ids[node]): float(cosines[node]) for node in selection.nodes})
         if session.is_explained:
             others = max(selection.visited - len(chosen), 0)
             far = min(selection.rejected, others)

@@ -19,7 +19,7 @@ from hlgraph.subgraph import Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_EPSILON = 5e-5
+_EPSILON = 1e-5
 _DAMPING = 0.85
 
 

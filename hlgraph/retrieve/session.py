@@ -265,6 +265,15 @@ class Session:
             step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
         return graph
 
+    def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:
+        """Of entities that are one by a merge, the one with the highest score, ties by id; the others as they are."""
+        aliases = self._aliases()
+        best: dict[str, str] = {}
+        for name in sorted(scores, key=lambda item: (-scores[item], item)):
+            best.setdefault(min(aliases.get(name, (name,))), name)
+        kept = set(best.values())
+        return {name: score for name, score in scores.items() if name in kept}
+
     def _aliases(self) -> Aliases:
         """What is one by merges; the store reads it once a version of the corpus."""
         store = self._stores.merges

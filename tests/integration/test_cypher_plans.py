@@ -111,8 +111,13 @@ def test_no_query_reads_the_whole_graph_or_multiplies(plans: Mapping[str, Plan |
 
 
 def test_whole_labels_and_types_are_read_only_where_it_is_meant(plans: Mapping[str, Plan | None]) -> None:
-    """Which of the two is cheaper to begin with depends on how much of each there is."""
-    assert _which(plans, "ByLabelScan", "ByLabelsScan", "RelationshipTypeScan", "IndexScan") == set(_SCANS)
+    """Which of the two is cheaper to begin with depends on how much of each there is.
+
+    What the doctor asks may begin with a seek on a server that has held much more before.
+    """
+    found = _which(plans, "ByLabelScan", "ByLabelsScan", "RelationshipTypeScan", "IndexScan")
+    assert found <= set(_SCANS)
+    assert {name for name, why in _SCANS.items() if why != _DOCTOR} <= found
 
 
 def test_rows_are_held_back_only_where_something_is_deleted(

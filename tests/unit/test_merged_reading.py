@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from named_corpus import CORPUS, Said, ingest, key
@@ -11,6 +12,7 @@ from named_corpus import CORPUS, Said, ingest, key
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, search
+from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.merged import pull_merged, spread_seeds
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.statement_graph import StatementGraphRetriever
@@ -135,6 +137,26 @@ def test_round_trips_are_those_that_were_made(stores: Stores, monkeypatch: pytes
     found = pull_merged([key("Aldane Bridge")], shape, scope=Scope(CORPUS), graph=stores.graph, aliases=aliases)
     assert names_in(found.graph, "Tessing", "Orne") == ["Tessing"]
     assert found.round_trips == len(made) < 2 + shape.hops
+
+
+@pytest.mark.parametrize("how", ["in_filter", "post_filter"])
+def test_an_entity_of_two_names_supports_its_chunks_once(
+    stores: Stores, how: Literal["in_filter", "post_filter"]
+) -> None:
+    """Both names were chosen, each with the statements of both: what they are in counted twice."""
+    chosen = DiameterRetriever(search=how, entities=6, max_diameter=4)
+    request = SearchRequest("Mara Quill", CORPUS, 4, explain=True)
+
+    def entities() -> list[str]:
+        found = search(request, chosen, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+        (hop,) = (item for item in found.explain.hops if item.name == f"diameter {how}")
+        return [item.id for item in hop.best]
+
+    assert key("Mara Quill") in entities()
+    merge(stores, ("M. Quill", "Mara Quill"))
+    together = entities()
+    assert (key("Mara Quill") in together, key("M. Quill") in together) == (True, False)
+    assert key("Tessing") in together
 
 
 def test_a_walk_begins_at_all_names_of_a_seed() -> None:

@@ -20,7 +20,7 @@ from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.publish import publish
 from hlgraph.stores.neo4j.pull import STORED, Bounds, nothing, pull
-from hlgraph.stores.neo4j.rows import PLURAL, record
+from hlgraph.stores.neo4j.rows import PLURAL, records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
 
@@ -161,7 +161,7 @@ class Neo4jGraphStore:
         found: dict[str, Record] = {}
         for start in range(0, len(wanted), BATCH):
             rows = self._server.ask(f"retrieve/read_{PLURAL[kind]}", ids=wanted[start : start + BATCH])
-            found |= {str(row["id"]): record(kind, row) for row in rows}
+            found |= records(kind, rows)
         return [found[item] for item in wanted if item in found]
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hlgraph.errors import StoreConflictError
+from hlgraph.records import Entity, Kind
 from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
 from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
 
@@ -33,8 +35,8 @@ class Neo4jMergeStore:
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)
             ends = sorted({name for item in decisions for name in item.pair})
-            there = transaction.collect("retrieve/read_entities", ends)
-            if sum(row["corpus"] == corpus for row in there) != len(ends):
+            there = records(Kind.ENTITY, transaction.collect("retrieve/read_entities", ends)).values()
+            if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
                 raise StoreConflictError(
                     f"corpus {corpus!r} has not all of the entities of these decisions any more; run the same command again"
                 )

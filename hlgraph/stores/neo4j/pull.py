@@ -144,15 +144,17 @@ def _pull_mentions(
     version = row["version"]
     if version != row["version_after"] or bounds.version not in (0, version) or not isinstance(version, int):
         return None
-    found = np.array(_list(row["ids"]), dtype="<U32")
+    groups = {Kind.STATEMENT: "statements", Kind.ENTITY: "entities", Kind.TOPIC: "topics"}
+    parts = {kind: np.array(_list(row[name]), dtype="<U32") for kind, name in groups.items()}
+    found = np.concatenate(list(parts.values()))
+    codes = np.concatenate([np.full(len(part), KINDS.index(kind), np.uint8) for kind, part in parts.items()])
     order = np.argsort(found)
-    ids = found[order]
-    codes = {kind.value: KINDS.index(kind) for kind in shape.kinds}
-    kinds = np.array([codes[str(kind)] for kind in _list(row["kinds"])], dtype=np.uint8)[order]
-    place = np.empty(len(ids), dtype=np.int64)
-    place[order] = np.arange(len(ids))
-    starts = place[_places(row["starts"])]
-    stops = np.searchsorted(ids, np.array(_list(row["stops"]), dtype="<U32"))
+    ids, kinds = found[order], codes[order]
+    begins = [np.array(some, dtype=np.int64) for some in _list(row["starts"])]
+    ends = np.searchsorted(ids, np.array(_list(row["stops"]), dtype="<U32"))
+    stops = np.repeat(ends, [len(some) for some in begins])
+    places = np.searchsorted(ids, parts[Kind.STATEMENT])
+    starts = places[np.concatenate([_places([]), *begins])]
     is_about = kinds[stops] == KINDS.index(Kind.TOPIC)
     edges = {
         item: _matrix(starts[chosen], stops[chosen], size=len(ids))

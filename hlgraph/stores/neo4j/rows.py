@@ -21,7 +21,6 @@ PLURAL: Mapping[Kind, str] = {
 }
 """The kinds that the server stores, as the names of queries spell them."""
 
-_Read = dict[str, Any]
 _Named = TypeVar("_Named", Topic, Statement)
 
 
@@ -34,49 +33,33 @@ def _texts(value: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(value or ())
 
 
-_MAKE: Mapping[Kind, Callable[[_Read], Record]] = {
-    Kind.SOURCE: lambda r: Source(
-        r["id"],
-        r["corpus"],
-        r["uri"],
-        r["title"],
-        r["checksum"],
-        metadata(r["metadata"]),
-        r["version"],
-        r["valid_from"],
-        r["valid_to"],
-    ),
-    Kind.CHUNK: lambda r: Chunk(
-        r["id"],
-        r["source_id"],
-        r["text"],
-        r["start"],
-        r["end"],
-        r["position"],
-        r["tokens"],
-        _texts(r["headings"]),
-        r["page"],
-        r["fingerprint"],
-    ),
-    Kind.TOPIC: lambda r: Topic(r["id"], r["source_id"], r["name"]),
-    Kind.STATEMENT: lambda r: Statement(
-        r["id"], r["source_id"], r["text"], r["start"], r["end"], r["chunk_id"], _texts(r["details"])
-    ),
-    Kind.FACT: lambda r: Fact(
-        r["id"],
-        r["corpus"],
-        r["subject_id"],
-        r["predicate"],
-        r["object_id"],
-        f"{r['subject']} {r['predicate']} {r['complement']}",
-    ),
-    Kind.ENTITY: lambda r: Entity(r["id"], r["corpus"], r["name"], r["kind"], _texts(r["aliases"])),
+_MAKE: Mapping[Kind, Callable[..., Record]] = {
+    Kind.SOURCE: Source,
+    Kind.CHUNK: Chunk,
+    Kind.TOPIC: Topic,
+    Kind.STATEMENT: Statement,
+    Kind.FACT: Fact,
+    Kind.ENTITY: Entity,
 }
+_CONVERTED: Mapping[Kind, tuple[int, Callable[[Any], object]]] = {
+    Kind.SOURCE: (5, metadata),
+    Kind.CHUNK: (7, _texts),
+    Kind.STATEMENT: (6, _texts),
+    Kind.ENTITY: (4, _texts),
+}
+"""Which value is stored in another form than the record has it in."""
 
 
-def record(kind: Kind, row: Row) -> Record:
-    """The record that a row of ``retrieve/read_<kind>`` is."""
-    return _MAKE[kind](row)
+def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
+    """The records by id that ``retrieve/read_<kind>`` gives: lists of the values of their fields, many in a row."""
+    make, lists = _MAKE[kind], list[list[Any]]()
+    for row in rows:
+        lists += row["records"] if isinstance(row["records"], list) else []
+    if kind in _CONVERTED:
+        at, convert = _CONVERTED[kind]
+        for values in lists:
+            values[at] = convert(values[at])
+    return {values[0]: make(*values) for values in lists}
 
 
 def source_rows(change: Change) -> list[Row]:
