@@ -26,9 +26,10 @@ _KEY, _LEVEL, _DEGREE, _NEIGHBOUR = 8, 2, 4, 4
 def overwrite(path: Path, keys: NDArray[np.int64]) -> None:
     """Zero the rows of these keys in the file of an index; keys that it does not hold are passed over.
 
-    Raises:
-        ValueError: The file is not laid out as usearch 2 lays it out, with the keys 0 to n - 1; nothing was written.
-        OSError: It cannot be read or written.
+    Raises
+    ------
+    ValueError : the file is not laid out as usearch 2 lays it out, with the keys 0 to n - 1; nothing was written
+    OSError : it cannot be read or written
     """
     data = np.memmap(path, dtype=np.uint8, mode="r")
     count, width = _numbers(data, 0, count=2, dtype="<u4")
