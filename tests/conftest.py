@@ -49,17 +49,12 @@ class LiveServers:
 
 
 class _ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """In several processes (`-n`) the files that use servers go in two parts, each to one process, which starts servers of its
-    own; any other file goes where there is room. Servers that are given are one set: then it is one part."""
+    """In several processes (`-n`) one has the servers, and all files that use them; any other file goes where there is room."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         is_unit = file.startswith(("hlgraph/", "tests/unit/"))
-        if is_unit or not _uses_servers(REPOSITORY / file):
-            return file
-        if os.environ.get(ENVIRONMENT):
-            return "servers"
-        return "servers: integration" if file.startswith("tests/integration/") else "servers: the others"
+        return "servers" if not is_unit and _uses_servers(REPOSITORY / file) else file
 
 
 @cache
