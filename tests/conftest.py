@@ -59,7 +59,9 @@ class _ByServers(LoadScopeScheduling):  # type: ignore[misc]
 
 @cache
 def _uses_servers(file: Path) -> bool:
-    return re.search(r"\b(servers|graph_server|neo4j_settings)\b", file.read_text(encoding="utf-8")) is not None
+    """Whether a function of the file takes one of the fixtures; a file that only writes of servers does not."""
+    taken = r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings)\b"
+    return re.search(taken, file.read_text(encoding="utf-8")) is not None
 
 
 @pytest.hookimpl(optionalhook=True)
