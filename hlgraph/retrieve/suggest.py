@@ -25,7 +25,7 @@ from hlgraph.subgraph import Csr, Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_EPSILON = 1e-5  # of the best 500 statements some 40 are others than by exact scores, of the best 20 hardly one
+_EPSILON = 1e-5  # of the best 500 statements some 40 are others than by exact scores
 _DAMPING = 0.85
 
 
