@@ -1,31 +1,31 @@
 // Which of some ids are nodes of a corpus that a pull may begin at: of the kinds asked for, of a source in the scope; and
 // the version of the corpus before anything else was read.
-// params: corpus, nodes, has_scope, listed, admits
+// params: corpus, ids, kinds, has_scope, listed, admits
 // columns: kind, ids, version
 MATCH (c:Corpus {name: $corpus})
 WITH c.version AS version
 CALL (version) {
-  UNWIND $nodes.sources AS id
+  UNWIND CASE WHEN 'source' IN $kinds THEN $ids ELSE [] END AS id
   MATCH (n:Source {id: id})
   RETURN n
   UNION ALL
-  UNWIND $nodes.chunks AS id
+  UNWIND CASE WHEN 'chunk' IN $kinds THEN $ids ELSE [] END AS id
   MATCH (n:Chunk {id: id})
   RETURN n
   UNION ALL
-  UNWIND $nodes.topics AS id
+  UNWIND CASE WHEN 'topic' IN $kinds THEN $ids ELSE [] END AS id
   MATCH (n:Topic {id: id})
   RETURN n
   UNION ALL
-  UNWIND $nodes.statements AS id
+  UNWIND CASE WHEN 'statement' IN $kinds THEN $ids ELSE [] END AS id
   MATCH (n:Statement {id: id})
   RETURN n
   UNION ALL
-  UNWIND $nodes.facts AS id
+  UNWIND CASE WHEN 'fact' IN $kinds THEN $ids ELSE [] END AS id
   MATCH (n:Fact {id: id})
   RETURN n
   UNION ALL
-  UNWIND $nodes.entities AS id
+  UNWIND CASE WHEN 'entity' IN $kinds THEN $ids ELSE [] END AS id
   MATCH (n:Entity {id: id})
   RETURN n
 }

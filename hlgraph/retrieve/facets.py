@@ -20,6 +20,7 @@ from hlgraph.subgraph import Subgraph
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
 _EPSILON = 1e-5
+_TOLERANCE = 1e-3
 _DAMPING = 0.85
 
 
@@ -52,9 +53,8 @@ def facets(
     """
     if not anchors:
         return []
-    query = RankQuery(
-        _SHAPE, dict.fromkeys(anchors, 1.0), region, _DAMPING, frozenset({Kind.STATEMENT}), epsilon=_EPSILON
-    )
+    seeds, kinds = dict.fromkeys(anchors, 1.0), frozenset({Kind.STATEMENT})
+    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE, epsilon=_EPSILON)
     ids = list(dict.fromkeys([*anchors, *(hit.id for hit in session.rank(query))]))[: max(region, len(anchors))]
     shape = PullShape(*INGREDIENTS[_SHAPE], hops=1, fan_out=_WIDE, node_cap=20 * len(ids) + 10_000)
     graph = session.pull(ids, shape)

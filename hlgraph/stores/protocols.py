@@ -188,7 +188,8 @@ class RankQuery:
     tolerance : the scores are exact to this sum of absolute differences
     epsilon : None: exact scores. A number above 0 allows a ranker to look around the seeds only, in time that does not grow
         with the graph: no score is then above the exact one, nor below it by more than ``epsilon`` times the sum of the
-        weights of the node's edges. 1e-5 finds nearly all of the best 50; a ranker may give exact scores all the same
+        weights of the node's edges. 1e-5 finds nearly all of the best 50; a ranker may give scores exact to
+        ``tolerance`` all the same
     """
 
     shape: ProjectionShape

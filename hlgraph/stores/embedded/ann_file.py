@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def overwrite(path: Path, keys: NDArray[np.int64]) -> None:
     OSError : it cannot be read or written
     """
     data = np.memmap(path, dtype=np.uint8, mode="r")
-    count, width = _numbers(data, 0, count=2, dtype="<u4")
+    count, width = _numbers(data, 0, count=2, dtype="<u4").tolist()
     places = _places(data, count, start=_COUNTS + count * width, path=path)
     wanted = np.sort(places[keys[keys < count]])
     with path.open("r+b") as file:
@@ -43,12 +44,11 @@ def overwrite(path: Path, keys: NDArray[np.int64]) -> None:
         os.fsync(file.fileno())
 
 
-def _numbers(data: NDArray[np.uint8], start: int, *, count: int, dtype: str) -> list[int]:
+def _numbers(data: NDArray[np.uint8], start: int, *, count: int, dtype: str) -> NDArray[Any]:
     size = np.dtype(dtype).itemsize * count
     if start + size > len(data):
         raise ValueError("the file of the index ends too early")
-    found: list[int] = data[start : start + size].view(dtype).tolist()
-    return found
+    return data[start : start + size].view(dtype)
 
 
 def _places(data: NDArray[np.uint8], count: int, *, start: int, path: Path) -> NDArray[np.int64]:
@@ -58,9 +58,9 @@ def _places(data: NDArray[np.uint8], count: int, *, start: int, path: Path) -> N
     if header[:7] != _MAGIC or major != _FORMAT or tuple(header[15:17]) != _KEY_AND_PLACE:
         raise ValueError(f"{path} is not laid out as usearch {_FORMAT} lays out an index")
     start += _HEADER
-    size, links, base_links, _, _ = _numbers(data, start, count=_GRAPH, dtype="<u8")
+    size, links, base_links, _, _ = _numbers(data, start, count=_GRAPH, dtype="<u8").tolist()
     start += 8 * _GRAPH
-    levels = np.array(_numbers(data, start, count=count, dtype="<i2"), dtype=np.int64)
+    levels = _numbers(data, start, count=count, dtype="<i2").astype(np.int64)
     start += _LEVEL * count
     lengths = _KEY + _LEVEL + (_DEGREE + _NEIGHBOUR * base_links) + levels * (_DEGREE + _NEIGHBOUR * links)
     ends = start + np.cumsum(lengths)

@@ -71,16 +71,14 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
         "counted": _names(counted),
         **admitted.params(),
     }
-    wanted = sorted(set(seeds))
-    rows = transaction.rows(
-        "retrieve/find_seeds", corpus=corpus, nodes=dict.fromkeys(PLURAL.values(), wanted), **admitted.params()
-    )
+    wanted, entered = sorted(set(seeds)), sorted(kind.value for kind in shape.kinds)
+    rows = transaction.rows("retrieve/find_seeds", corpus=corpus, ids=wanted, kinds=entered, **admitted.params())
     version = rows[0]["version"] if rows else _version(transaction, corpus)
     if not isinstance(version, int):
         return nothing(shape)
     if wanted_version not in (0, version):
         return None
-    found = [(name, kind) for name, kind in _nodes(rows) if kind in shape.kinds]
+    found = _nodes(rows)
     is_cut = len(found) > shape.node_cap
     frontier = found[: shape.node_cap]
     reached = dict(frontier)
@@ -90,7 +88,7 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
         rows = transaction.rows(
             "retrieve/expand_frontier",
             nodes=_by_kind(frontier),
-            kinds=sorted(kind.value for kind in shape.kinds),
+            kinds=entered,
             reached=list(reached),
             fan_out=shape.fan_out,
             **scope,

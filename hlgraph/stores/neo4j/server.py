@@ -31,6 +31,18 @@ _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
 _SECRET = re.compile(r"//[^@/]*@")
 
 
+def size(rows: Iterable[Row]) -> int:
+    """How many rows these are, where each record of one that holds many (column ``records``) counts as a row.
+
+    Examples
+    --------
+    >>> size([{"id": "a"}, {"records": [["b"], ["c"]]}])
+    3
+    """
+    held = (row.get("records") for row in rows)
+    return sum(len(records) if isinstance(records, list) else 1 for records in held)
+
+
 class Transaction:
     """A running transaction: sends queries of the library by name, in batches, and counts."""
 
@@ -44,8 +56,8 @@ class Transaction:
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
             found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
-            call.rows = len(found)
-        self._server.count(1, len(found))
+            call.rows = size(found)
+        self._server.count(1, call.rows)
         return found
 
     def write(self, name: str, rows: Sequence[Value], /, *, key: str = "rows", **params: Value) -> int:
@@ -117,9 +129,10 @@ class Server:
                 database_=self.settings.database,
                 bookmark_manager_=self._bookmarks,
             )
-            call.rows = len(records)
-        self.count(1, len(records))
-        return [dict(zip(keys, record.values(), strict=True)) for record in records]
+            found = [dict(zip(keys, record.values(), strict=True)) for record in records]
+            call.rows = size(found)
+        self.count(1, call.rows)
+        return found
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
