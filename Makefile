@@ -57,7 +57,7 @@ check: setup
 	$(RUN)/mypy
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
 
-# In two processes: one has the servers to itself, the other does the rest meanwhile.
+# In two processes: one has the servers, the other does the rest meanwhile, with servers of its own for what kills them.
 test: setup browser
 	$(RUN)/pytest -n 2
 

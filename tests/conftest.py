@@ -49,12 +49,20 @@ class LiveServers:
 
 
 class _ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """In several processes (`-n`) one has the servers, and all files that use them; any other file goes where there is room."""
+    """In several processes (`-n`) one has the servers, and nearly all files that use them; any other file goes where there is
+    room.
+
+    So do the files of faults, which take their time: where another process than that of the servers has room first, it starts
+    servers of its own for them. Those that were given are shared by all, and one process has them.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        is_unit = file.startswith(("hlgraph/", "tests/unit/"))
-        return "servers" if not is_unit and _uses_servers(REPOSITORY / file) else file
+        file = Path(nodeid.partition("::")[0])
+        if file.parts[0] == "hlgraph" or file.parts[1] == "unit":
+            return str(file)
+        is_of_faults = file.parts[1] == "faults" or file.stem.endswith("_faults")
+        is_free = is_of_faults and not os.environ.get(ENVIRONMENT)
+        return "servers" if not is_free and _uses_servers(REPOSITORY / file) else str(file)
 
 
 @cache
