@@ -21,9 +21,16 @@ class Space:
     rest: NDArray[np.float64] = field(init=False)
     given: NDArray[np.float64] = field(init=False)
     place: NDArray[np.intp] = field(init=False)
+    starts: NDArray[np.intp] = field(init=False)
+    counts: NDArray[np.intp] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Three arrays as long as there are nodes; the first two are all 0 between calls."""
+        """Arrays as long as there are nodes; the first two are all 0 between calls.
+
+        The last two say where the edges of each class begin and how many there are.
+        """
+        self.starts = self.walk.steps.indptr[:-1].astype(np.intp)
+        self.counts = np.diff(self.walk.steps.indptr).astype(np.intp)
         self.rest = np.zeros(len(self.walk))
         self.given = np.zeros(len(self.walk))
         self.place = np.zeros(len(self.walk), dtype=np.intp)
@@ -142,24 +149,30 @@ def _push(
     epsilon, space = bounds
     rest, given = space.rest, space.given
     steps, roots = walk.steps, walk.roots
-    starts = steps.indptr
+    neighbours, weights = steps.indices, steps.data
     np.add.at(rest, seeds, shares if walk.is_directed else shares / _above_zero(roots[seeds]))
     first = space.distinct(seeds)
-    touched = [first]
+    touched, gave, kept = [first], [first[:0]], [rest[:0]]
     frontier = first[_is_over(walk, rest, first, epsilon)]
     ended = 0.0
     while len(frontier):
         held = rest[frontier]
         rest[frontier] = 0
-        given[frontier] += (1 - damping) * held
-        start, count = starts[frontier].astype(np.intp), (starts[frontier + 1] - starts[frontier]).astype(np.intp)
-        ended += damping * float(held[count == 0].sum())
+        gave.append(frontier)
+        kept.append((1 - damping) * held)
+        held *= damping
+        count = space.counts[frontier]
+        if len(touched) == 1 or walk.is_directed:  # undirected, nothing leads to a node without edges
+            ended += float(held[count == 0].sum())
         ends = np.cumsum(count)
-        at = np.arange(ends[-1]) + np.repeat(start - ends + count, count)
-        to = steps.indices[at].astype(np.intp)
-        np.add.at(rest, to, np.repeat(damping * held, count) * steps.data[at])
-        touched.append(to)
-        frontier = space.distinct(to[_is_over(walk, rest, to, epsilon)])
+        at = np.arange(ends[-1])
+        at += np.repeat(space.starts[frontier] - ends + count, count)
+        to = neighbours[at].astype(np.intp)
+        np.add.at(rest, to, np.repeat(held, count) * weights[at])
+        reached = space.distinct(to)
+        touched.append(reached)
+        frontier = reached[_is_over(walk, rest, reached, epsilon)]
+    np.add.at(given, np.concatenate(gave), np.concatenate(kept))
     nodes = space.distinct(np.concatenate(touched))
     scale = _above_zero(roots[nodes]).astype(np.float64)
     # Of what was not handed on, a node would keep its share in any case; so that share is no longer missing.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,12 +95,16 @@ def bipartite(across: Csr) -> Bipartite:
     degrees = np.diff(held.indptr).astype(np.float64)
     having = np.bincount(held.indices, minlength=held.shape[1])
     # Of what goes to an entity or chunk that only one statement has, all would come back to it: it joins nothing.
-    shared = sp.csr_array(held[:, np.flatnonzero(having > 1)])
-    sizes = having[having > 1].astype(np.float64)
-    inner = np.repeat(np.arange(count), np.diff(shared.indptr))
-    back = np.bincount(inner, 1 / sizes[shared.indices], minlength=count).astype(np.float64)
+    is_shared = having > 1
+    kept = is_shared[held.indices]
+    inner, joints = rows[kept], (np.cumsum(is_shared) - 1)[held.indices[kept]]
+    ends = np.zeros(count + 1, dtype=np.intp)
+    np.cumsum(np.bincount(inner, minlength=count), out=ends[1:])
+    sizes = having[is_shared].astype(np.float64)
+    shared = sp.csr_array((held.data[kept], joints, ends), shape=(count, len(sizes)))
+    back = np.bincount(inner, 1 / sizes[joints], minlength=count).astype(np.float64)
     own = np.bincount(rows, 1 / having[held.indices], minlength=count)
-    joins = np.diff(shared.indptr) > 0
+    joins = np.diff(ends) > 0
     outward = np.divide(1.0, degrees - own, out=np.zeros(count), where=joins)
     up = sp.csr_array((1 / sizes[shared.indices], shared.indices, shared.indptr), shape=shared.shape)
     return Bipartite(shared, sp.csr_array(shared.T), up, outward, back)
@@ -154,22 +159,62 @@ def query_pagerank(
     seeds = _checked(graph, cosines, seed_weights)
     check.positive("tolerance", tolerance)
     attraction = _attraction(graph, np.asarray(cosines, dtype=np.float64).T, walk)
-    by_structure, by_meaning, damping = walk.structure_weight, 1 - walk.structure_weight, walk.damping
-    outward, back = graph.outward[:, np.newaxis], graph.back[:, np.newaxis]
+    is_one = len(cosines) == 1
+    seeds = seeds[:, 0].copy() if is_one else seeds
+    follow = _one_step(graph, attraction, walk) if is_one else _many_steps(graph, attraction, walk)
     scores = seeds
     for iteration in range(1, max_iterations + 1):
-        leaving = scores * outward
-        following = by_structure * (graph.up @ (graph.down @ leaving) - back * leaving)
-        if len(attraction.nodes) and by_meaning:
-            drawn = attraction.weights * (attraction.towards @ (scores * attraction.outward))
-            following[attraction.nodes] += by_meaning * drawn
-        following *= damping
+        following = follow(scores)
         following += (1 - following.sum(axis=0)) * seeds
         change = float(np.abs(following - scores).sum(axis=0).max(initial=0.0))
         scores = following
         if change <= tolerance:
-            return QueryRanking(np.maximum(scores.T, 0), iteration, has_converged=True)
-    return QueryRanking(np.maximum(scores.T, 0), max_iterations, has_converged=False)
+            return QueryRanking(np.atleast_2d(np.maximum(scores.T, 0)), iteration, has_converged=True)
+    return QueryRanking(np.atleast_2d(np.maximum(scores.T, 0)), max_iterations, has_converged=False)
+
+
+def _many_steps(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _Step:
+    """``d M' p`` for several walkers, whose attractions differ."""
+    by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
+    outward, back = graph.outward[:, np.newaxis], graph.back[:, np.newaxis]
+
+    def follow(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        leaving = scores * outward
+        following: NDArray[np.float64] = by_structure * (graph.up @ (graph.down @ leaving) - back * leaving)
+        if len(attraction.nodes) and by_meaning:
+            drawn = attraction.weights * (attraction.towards @ (scores * attraction.outward))
+            following[attraction.nodes] += by_meaning * drawn
+        return following
+
+    return follow
+
+
+def _one_step(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _Step:
+    """The same for one walker as two matrices: on a few hundred statements an iteration takes its time for its calls."""
+    by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
+    count, joints, drawn = len(graph), graph.shared.shape[1], len(attraction.nodes)
+    down, towards = graph.down, attraction.towards
+    data = np.concatenate(
+        [down.data * graph.outward[down.indices], towards.data * attraction.outward[:, 0][towards.indices]]
+    )
+    starts = np.concatenate([down.indptr, down.indptr[-1] + towards.indptr[1:]])
+    indices = np.concatenate([down.indices, towards.indices])
+    first = sp.csr_array((data, indices, starts), shape=(joints + drawn, count))
+    # Each statement that attracts has one entry more, at the end of its row.
+    up, ends = graph.up, graph.up.indptr[attraction.nodes + 1]
+    values = np.insert(by_structure * up.data, ends, by_meaning * attraction.weights[:, 0])
+    columns = np.insert(up.indices, ends, joints + np.arange(drawn))
+    more = np.zeros(count + 1, dtype=up.indptr.dtype)
+    more[attraction.nodes + 1] = 1
+    second = sp.csr_array((values, columns, up.indptr + np.cumsum(more)), shape=(count, joints + drawn))
+    own = by_structure * graph.back * graph.outward
+
+    def follow(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        following: NDArray[np.float64] = second @ (first @ scores)
+        following -= own * scores
+        return following
+
+    return follow
 
 
 class _Attraction(NamedTuple):
@@ -187,6 +232,10 @@ class _Attraction(NamedTuple):
     towards: Csr
     weights: NDArray[np.float64]
     outward: NDArray[np.float64]
+
+
+_Step: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""From the scores of the walkers, shape (n, w), or (n,) of one, to what the transition hands on of them, damped."""
 
 
 def _attraction(graph: Bipartite, cosines: NDArray[np.float64], walk: QueryWalk) -> _Attraction:

@@ -25,7 +25,7 @@ Statements = Annotated[str, typer.Option(metavar="N,...", help="Sizes of the cor
 Strategies = Annotated[
     str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")
 ]
-Preset = Annotated[str, typer.Option(metavar="NAME", help="Parameters: paper, tuned or plain.")]
+Preset = Annotated[str, typer.Option(metavar="NAME", help="Parameters: paper, tuned, fast or plain.")]
 Vectors = Annotated[
     Literal["made-up", "model"], typer.Option(help="Vectors without a model, or by the model of the settings.")
 ]

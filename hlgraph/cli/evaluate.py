@@ -43,7 +43,9 @@ Limit = Annotated[int | None, typer.Option(metavar="N", help="Ask only the first
 Preset = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Parameters: paper (those of the papers), tuned (for small models), plain (no reranker)."
+        metavar="NAME",
+        help="Parameters: paper (those of the papers), tuned (for small models), fast (path in less time), plain "
+        "(no reranker).",
     ),
 ]
 Against = Annotated[

@@ -24,11 +24,11 @@ StrategyName = Annotated[
     ),
 ]
 PresetName = Annotated[
-    Literal["paper", "tuned", "plain", "chat"],
+    Literal["paper", "tuned", "fast", "plain", "chat"],
     typer.Option(
         "--preset",
-        help="Parameters: those of the papers, tuned for a small embedder, without reranker, or with the chat model in the "
-        "steps of local and global.",
+        help="Parameters: those of the papers, tuned for a small embedder, fast (path in less time), without "
+        "reranker, or with the chat model in the steps of local and global.",
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]

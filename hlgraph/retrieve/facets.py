@@ -19,8 +19,7 @@ from hlgraph.subgraph import Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_EPSILON = 1e-5
-_TOLERANCE = 1e-3
+_TOLERANCE = 1e-6  # to a sum so small nearly every time each store has the same statements, and so communities
 _DAMPING = 0.85
 
 
@@ -54,7 +53,7 @@ def facets(
     if not anchors:
         return []
     seeds, kinds = dict.fromkeys(anchors, 1.0), frozenset({Kind.STATEMENT})
-    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE, epsilon=_EPSILON)
+    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE)
     ids = list(dict.fromkeys([*anchors, *(hit.id for hit in session.rank(query))]))[: max(region, len(anchors))]
     shape = PullShape(*INGREDIENTS[_SHAPE], hops=1, fan_out=_WIDE, node_cap=20 * len(ids) + 10_000)
     graph = session.pull(ids, shape)

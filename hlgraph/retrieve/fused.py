@@ -28,7 +28,7 @@ class FusedRetriever:
     ----------
     parts : the strategies
     weights : one a strategy, 0 or more
-    rank_constant : how little the first ranks stand out; 3, as the first places of the default parts are good (60 in the
+    rank_constant : how little the first ranks stand out; 6, as the first places of the default parts are good (60 in the
         paper of the method)
     depth : how many of each are fused
 
@@ -39,8 +39,8 @@ class FusedRetriever:
 
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = (TUNED_PATH, TUNED_TOPIC_GRAPH)
-    weights: tuple[float, ...] = (3.0, 2.0)
-    rank_constant: float = 3
+    weights: tuple[float, ...] = (5.0, 2.0)
+    rank_constant: float = 6
     depth: int = 100
 
     def __post_init__(self) -> None:

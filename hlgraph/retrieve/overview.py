@@ -166,7 +166,9 @@ class GlobalRetriever:
         groups = partition(np.stack([found.vector(item) for item in pool]), self.breadth)
         parts = [[pool[at] for at in members] for members in groups]
         explored: list[_Explored] = []
-        for part, around in zip(parts, horizons(session, parts, extraction=self.extraction), strict=True):
+        # Exactly: what is collected leads to communities, which one statement more or less can divide in another way.
+        found_around = horizons(session, parts, extraction=self.extraction, is_exact=True)
+        for part, around in zip(parts, found_around, strict=True):
             walkers = [item for item in part if item in set(around.ids.tolist())]
             if not walkers:
                 continue

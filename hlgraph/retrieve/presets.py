@@ -8,7 +8,7 @@ from hlgraph.errors import UnknownNameError
 from hlgraph.retrieve.diameter import DiameterRetriever
 from hlgraph.retrieve.local import LocalRetriever
 from hlgraph.retrieve.overview import GlobalRetriever
-from hlgraph.retrieve.path import TUNED_PATH
+from hlgraph.retrieve.path import FAST_PATH, TUNED_PATH
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever_named
 from hlgraph.retrieve.statement import StatementRetriever
@@ -20,6 +20,7 @@ from hlgraph.retrieve.topic_graph import TUNED_TOPIC_GRAPH
 _PRESETS: Mapping[str, Mapping[str, Retriever]] = {
     # The steps that a paper gives to a model are done by the chat model, one call each; without one the search is refused.
     "chat": {"global": GlobalRetriever(by="chat"), "local": LocalRetriever(by="chat")},
+    "fast": {"path": FAST_PATH},
     "paper": {},
     "plain": {"statement": StatementRetriever(has_rerank=False), "topic": TopicRetriever(has_rerank=False)},
     # A small embedder, and a reranker that reads words, see nothing of the question in a statement that only bridges two

@@ -42,7 +42,8 @@ def check_counts(retriever: Retriever) -> None:
     """Counts among the parameters are at least 1; for ``__post_init__``."""
     for item in fields(retriever):
         value = getattr(retriever, item.name)
-        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+        is_count = isinstance(value, int) and not isinstance(value, bool) and "float" not in str(item.type)
+        if is_count and value < 1:
             raise InputError(f"{item.name} is {value}; it must be at least 1")
 
 
@@ -52,7 +53,19 @@ def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
 
 
 def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
+    """Order nodes by the reranker, ties by id, with both scores of each."""
+    hits, cosines = _reranked(session, kind, ids)
+    why: Why = {hit.id: {"rerank": hit.score, "cosine": cosines.get(hit.id, 0.0)} for hit in hits}
+    return Ranked(kind, hits, why)
+
+
+def reranked_hits(session: Session, kind: Kind, *, ids: Sequence[str]) -> list[Hit]:
     """Order nodes by the reranker, ties by id."""
+    return _reranked(session, kind, ids)[0]
+
+
+def _reranked(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit], dict[str, float]]:
+    """The nodes in order, and their cosines to the question."""
     cosines = session.similarities(kind, ids)
     texts = _texts(session, kind, ids)
     known = [item for item in ids if item in texts]
@@ -60,15 +73,14 @@ def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
         similarities = np.array([cosines.get(item, 0.0) for item in known], dtype=np.float32)
         scores = session.reranker.rerank(
             session.request.question, [texts[item] for item in known], similarities=similarities
-        )
+        ).tolist()
         step.count = len(known)
         step.details = {"reranker": session.reranker.fingerprint}
-    order = sorted(range(len(known)), key=lambda at: (-float(scores[at]), known[at]))
-    why: Why = {known[at]: {"rerank": float(scores[at]), "cosine": float(similarities[at])} for at in order}
-    hits = [Hit(known[at], float(scores[at])) for at in order]
+    order = sorted(zip([-score for score in scores], known, strict=True))
+    hits = [Hit(item, -score) for score, item in order]
     gone = {"record is gone": len(ids) - len(known)} if len(known) < len(ids) else {}
     session.note_hop(Hop(-1, len(ids), len(hits), gone, hits, kind, name="rerank"))
-    return Ranked(kind, hits, why)
+    return hits, cosines
 
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:

@@ -1,10 +1,14 @@
 """How long `path` takes beside PropRAG's own code, and `statement_graph` on each kind of store, with its round trips.
 
-`path` runs with the parameters of the paper and with those tuned for a small embedder, each with nothing cached (the question
-and the paths are embedded anew) and with no encoder call (each question was asked before). PropRAG's figures are constants:
-they were measured on two idle cores, with the same sets, questions and embedder. On a busy machine the ratios by the clock
-are too low; those by the processor (which count both cores of an encoder) are nearer. `statement_graph` has the width 50
-and the depth 3 of its paper.
+`path` runs with the parameters of the paper, with those tuned for a small embedder and with those of the preset `fast`, each
+with nothing cached (the question and the paths are embedded anew) and with no encoder call (each question was asked before).
+PropRAG's figures are constants: they were measured on two idle cores, with the same sets, questions and embedder. On a busy
+machine the ratios by the clock are too low; those by the processor (which count both cores of an encoder) are nearer.
+
+On the real sets, where igraph is installed, PropRAG's graph is made again and igraph's PageRank runs on it before, between
+and after the timings of `path` (see peer_graph.py). Its time was noted along with PropRAG's, so it says how fast the machine
+is now: the calibrated ratios have PropRAG's times multiplied by that. `statement_graph` has the width 50 and the depth 3 of
+its paper.
 
     HLGRAPH_DATA=FOLDER python tests/benchmarks/bench_path.py [--store hlgraph://folder] [--sets names] [--questions 40]
 
@@ -27,14 +31,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from evaluation_sets import BenchmarkSet, open_set, origin_line
+from evaluation_sets import BenchmarkSet, data_folder, open_set, origin_line
 from measure import say, seconds_of, table
+from peer_graph import THEIRS, TWO_THREADS, PageRankClock, Times, peer_graph
 
 import hlgraph
 from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
-from hlgraph.models.local.load import cache_file
+from hlgraph.models.local.load import cache_file, cache_folder
 from hlgraph.models.seams import Embedder
 from hlgraph.retrieve.presets import retriever
 from hlgraph.retrieve.retriever import Retriever
@@ -92,24 +97,80 @@ def opened(target: str | Settings, item: BenchmarkSet, embedder: Embedder, *, cl
     return graph
 
 
-def compare_paths(cached: HLGraph, plain: HLGraph, *, name: str, questions: Sequence[str]) -> list[list[str]]:
-    """Both presets, with nothing cached and with no encoder call; presets and kinds take turns."""
+class PathTimes(NamedTuple):
+    """One line of the comparison; ``machine``: by what PropRAG's times are multiplied for this machine, now."""
+
+    name: str
+    preset: str
+    is_cached: bool
+    found: Timed
+    machine: Times | None
+
+    def row(self) -> list[str]:
+        """Its cells."""
+        found = self.found
+        kind = "no encoder call" if self.is_cached else "nothing cached"
+        cells = [self.name, self.preset, kind, f"{found.p50:.1f}", f"{found.p95:.1f}", f"{found.cpu:.1f}"]
+        peer = PROPRAG.get(self.name)
+        if peer is None:
+            return cells
+        p50, p95 = (1000 * seconds for seconds in (peer.no_encoder if self.is_cached else peer.nothing))
+        ratio, by_cpu = p50 / found.p50, p50 / found.cpu
+        cells += [f"{p50:.0f}", f"{ratio:.1f}", f"{p95 / found.p95:.1f}", f"{by_cpu:.1f}"]
+        cells.append("ok" if ratio >= TIMES_FASTER else "SLOWER")
+        if self.machine is not None:
+            cells += [f"{ratio * self.machine.clock:.1f}", f"{by_cpu * self.machine.cpu:.1f}"]
+        return cells
+
+
+HEAD = ("path", "preset", "", "p50 ms", "p95", "cpu", "PropRAG", "times", "at p95", "by cpu", f"{TIMES_FASTER:g} times")
+CALIBRATED = ("times, calibrated", "by cpu, calibrated")
+
+
+def compare_paths(
+    cached: HLGraph, plain: HLGraph, *, name: str, questions: Sequence[str], clock: PageRankClock | None
+) -> list[PathTimes]:
+    """All presets, with nothing cached and with no encoder call; presets and kinds, and igraph, take turns."""
     rows = []
-    for preset in ("paper", "tuned"):
+    for preset in ("paper", "tuned", "fast"):
         strategy = retriever("path", preset)
         timed(cached, questions, strategy)  # now every text of theirs is in the cache, and the graph in memory
-        for kind, graph in (("nothing cached", plain), ("no encoder call", cached)):
-            found = timed(graph, questions, strategy)
-            row = [name, preset, kind, f"{found.p50:.1f}", f"{found.p95:.1f}", f"{found.cpu:.1f}"]
-            peer = PROPRAG.get(name)
-            if peer is not None:
-                p50, p95 = peer.nothing if graph is plain else peer.no_encoder
-                ratio = 1000 * p50 / found.p50
-                row += [f"{1000 * p50:.0f}", f"{ratio:.1f}", f"{1000 * p95 / found.p95:.1f}"]
-                row.append(f"{1000 * p50 / found.cpu:.1f}")
-                row.append("ok" if ratio >= TIMES_FASTER else "SLOWER")
-            rows.append(row)
-    return rows
+        for graph in (plain, cached):
+            if clock is not None:
+                clock.run()
+            rows.append(PathTimes(name, preset, graph is cached, timed(graph, questions, strategy), None))
+    if clock is None:
+        return rows
+    clock.run()
+    machine = clock.median.over(THEIRS[name], threads=2)
+    return [row._replace(machine=machine) for row in rows]
+
+
+def page_rank_clock(item: BenchmarkSet, embedder: Embedder, *, cache: Path, scratch: Path) -> PageRankClock | None:
+    """igraph on PropRAG's graph of a real set; None where that cannot be made, or is another graph."""
+    theirs = THEIRS.get(item.name)
+    if data_folder() is None or theirs is None or find_spec("igraph") is None:
+        return None
+    made = peer_graph(item, embedder, cache=cache)
+    say(
+        f"{item.name}: PropRAG's graph, made again: {made.nodes:,} nodes (theirs {theirs.nodes:,}), "
+        f"{len(made.edges):,} edges (theirs {theirs.edges:,})"
+    )
+    if not made.is_like(theirs):
+        say(f"{item.name}: these are not the same graph, so nothing is calibrated")
+        return None
+    return PageRankClock(made, scratch)
+
+
+def machine_row(name: str, clock: PageRankClock) -> list[str]:
+    """The time of igraph, and how many times as long that is as then."""
+    theirs, found = THEIRS[name], clock.median
+    two, one = (found.over(theirs, threads=threads) for threads in (2, 1))
+    times = [1000 * theirs.seconds, 1000 * found.clock, 1000 * found.cpu]
+    return [name, *(f"{each:.0f}" for each in times), *(f"{each:.2f}" for each in (*two, *one))]
+
+
+MACHINE = ("igraph's PageRank", "then, ms", "now", "cpu", "machine", "by cpu", "had it one thread", "by cpu")
 
 
 def statement_graph_row(graph: HLGraph, label: str, *, questions: Sequence[str], limit: float) -> list[str]:
@@ -145,13 +206,19 @@ def main() -> None:
         encoder = load_local(choice.embedder, root=Path(choice.root) if choice.root else None)
         cache = closing.enter_context(contextlib.closing(CachedEmbedder(encoder, cache_file(choice.cache))))
         store = chosen.store or f"hlgraph://{scratch}/store"
-        paths, walks = [], []
+        paths: list[PathTimes] = []
+        walks, machines = [], []
         for name in chosen.sets.split(","):
             item = open_set(name, scratch / "data", questions=chosen.questions)
             questions = [one.text for one in item.dataset.questions]
             cached = opened(store, item, cache, closing=closing)
             plain = opened(store, item, encoder, closing=closing)
-            paths += compare_paths(cached, plain, name=name, questions=questions)
+            kept = cache_folder(choice.cache) / "benchmarks"
+            clock = page_rank_clock(item, encoder, cache=kept, scratch=scratch)
+            with clock or contextlib.nullcontext():
+                paths += compare_paths(cached, plain, name=name, questions=questions, clock=clock)
+            if clock is not None:
+                machines.append(machine_row(name, clock))
             walks.append(statement_graph_row(cached, f"{name}, embedded", questions=questions, limit=EMBEDDED_MS))
             settings = server_settings() if len(walks) == 1 else None
             if settings is not None:
@@ -159,23 +226,27 @@ def main() -> None:
                 codec = "compiled Bolt codec" if find_spec("neo4j._rust") else "plain Bolt codec"
                 label = f"{name}, servers, {codec}"
                 walks.append(statement_graph_row(graph, label, questions=questions, limit=SERVERS_MS))
-    table(
-        (
-            "path",
-            "preset",
-            "",
-            "p50 ms",
-            "p95",
-            "cpu",
-            "PropRAG",
-            "times",
-            "at p95",
-            "by cpu",
-            f"{TIMES_FASTER:g} times",
-        ),
-        paths,
-    )
+    show(paths, machines, walks)
+
+
+def show(paths: Sequence[PathTimes], machines: Sequence[Sequence[str]], walks: Sequence[Sequence[str]]) -> None:
+    """The tables."""
+    head = (*HEAD, *CALIBRATED) if machines else HEAD
+    rows = [one.row() for one in paths]
+    table(head, [[*row, *[""] * (len(head) - len(row))] for row in rows])
     say()
+    if machines:
+        means = [
+            f"{statistics.geometric_mean(float(row[at]) for row in machines):.2f}" for at in range(4, len(MACHINE))
+        ]
+        table(MACHINE, [*machines, ["geometric mean", "", "", "", *means]])
+        say(
+            "machine: PropRAG's times are multiplied by this in the calibrated columns. It takes igraph to have had two threads "
+            f"then (its default),\nso only {TWO_THREADS:g} of its time in one thread counts. The figure of then of one set is "
+            "uncertain by some 40 %: the mean of all says more.\n"
+            "Where texts are embedded, the encoder takes most of the time, and PageRank says less of how fast that is."
+        )
+        say()
     table(("statement_graph", "p50 ms", "p95", "cpu", "limit", "", "round trips a query"), walks)
 
 

@@ -186,9 +186,9 @@ def test_a_hundred_filters_give_the_same_evidence(pair: Pair, corpus: str, strat
         )
         ids = [[item.statement_id or item.chunk_id for item in evidence] for evidence in (one, two)]
         assert ids[0] == ids[1], f"{request}"
-        # ToPG takes the statements around its pool by a bounded walk in process and by the exact one of the server: a few far
-        # ones differ, and with them, a little, the shares of all.
-        near = 1e-3 if strategy in ("local", "global") else 1e-6
+        # `local` takes the statements around its pool by a bounded walk in process and by the exact one of the server: a few
+        # far ones differ, and with them, a little, the shares of all.
+        near = 1e-3 if strategy == "local" else 1e-6
         assert [item.score for item in two] == pytest.approx([item.score for item in one], rel=near, abs=near / 10)
         assert [(item.text, item.start, item.end, item.source.id) for item in one] == [
             (item.text, item.start, item.end, item.source.id) for item in two

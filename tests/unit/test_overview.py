@@ -18,14 +18,14 @@ from hlgraph.errors import InputError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
-from hlgraph.records import Document, Extraction, Mention, Proposition
+from hlgraph.records import Document, Extraction, Hit, Mention, Proposition
 from hlgraph.retrieve import SearchRequest, SearchResult, overview, search
 from hlgraph.retrieve.decompose import ChatDecomposer, FacetSplitter
 from hlgraph.retrieve.overview import GlobalRetriever
 from hlgraph.retrieve.subqueries import GivenSplitter
 from hlgraph.retrieve.suggest import Suggestion
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import RankQuery, Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
@@ -81,6 +81,21 @@ class _Told:
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
         self.shown.append((question, [item.text for item in suggestions]))
         return [item.id for item in suggestions if item.text in self.wanted and item.text not in collected]
+
+
+class _Noted:
+    """Stores whose ranker notes down what it is asked."""
+
+    def __init__(self, stores: Stores) -> None:
+        assert stores.ranker is not None
+        self._inner = stores.ranker
+        self.queries: list[RankQuery] = []
+        self.stores = stores._replace(ranker=self)
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """By the ranker of the stores."""
+        self.queries.append(query)
+        return self._inner.rank(query, scope=scope)
 
 
 _PLAIN = GlobalRetriever(
@@ -183,6 +198,14 @@ def test_the_communities_cover_the_anchors(stores: Stores) -> None:
     assert {community[RIVER], community[SONG]} == {1.0, 2.0}
     # In turns: the anchor of each community before the second of any.
     assert {item.text for item in result.evidence[:2]} == {RIVER, SONG}
+
+
+def test_what_lies_around_is_ranked_exactly_so_that_every_store_gives_the_same(stores: Stores) -> None:
+    noted = _Noted(stores)
+    assert _ask(noted.stores, replace(_PLAIN, selector=_Told({RIVER, SONG, MILL}))).evidence
+    assert len(noted.queries) > 1
+    assert {query.epsilon for query in noted.queries} == {None}
+    assert max(query.tolerance for query in noted.queries) <= 1e-6
 
 
 def test_in_the_order_of_the_cover(stores: Stores) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,7 +169,7 @@ def _embedder(stores: Stores) -> WordEmbedder:
     return EMBEDDER
 
 
-@pytest.mark.parametrize("preset", ["paper", "tuned"])
+@pytest.mark.parametrize("preset", ["paper", "tuned", "fast"])
 def test_the_bridging_passage_is_found_with_its_path(stores: Stores, preset: str) -> None:
     chosen = retriever("path", preset)
     assert isinstance(chosen, PathRetriever)
@@ -221,11 +222,35 @@ def test_a_walk_without_seeds_is_empty(stores: Stores) -> None:
         ({"damping": 1.5}, "damping is 1.5"),
         ({"damping_first": 1.0}, "damping_first is 1.0; it must be from 0 to below 1"),
         ({"passage_weight": -1.0}, "passage_weight is -1.0"),
+        ({"words": "some"}, "words is 'some'; choose one of: none, statements, all"),
+        ({"epsilon": 0.0}, "epsilon is 0.0; it must be a number above 0"),
     ],
 )
-def test_parameters_that_cannot_be_used_are_refused(changes: dict[str, float], message: str) -> None:
+def test_parameters_that_cannot_be_used_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replace(PathRetriever(), **changes)
+
+
+def test_a_weight_of_0_is_no_count() -> None:
+    assert replace(PathRetriever(), passage_weight=0, damping=0).passage_weight == 0
+
+
+def test_what_is_fast_embeds_the_question_alone_and_searches_by_vector_alone(stores: Stores) -> None:
+    class Counting(WordEmbedder):
+        count = 0
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            self.count += len(texts)
+            return super().embed(texts)
+
+    embedder = Counting()
+    request = SearchRequest("Where was the designer of the Aldane Bridge born?", CORPUS, 4, unit="chunk", explain=True)
+    found = search(request, retriever("path", "fast"), stores=stores, embedder=embedder, reranker=LexicalReranker())
+    assert embedder.count == 1
+    assert {call.name for call in found.explain.calls if call.name.startswith("search")} == {
+        "search statement by vector",
+        "search chunk by vector",
+    }
 
 
 def test_the_explanation_names_seeds_hops_and_paths(stores: Stores) -> None:

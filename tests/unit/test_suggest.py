@@ -88,6 +88,15 @@ def test_together_and_alone_are_the_same(stores: Stores) -> None:
         assert shares[0] == pytest.approx(shares[1])
 
 
+def test_an_exact_ranking_reaches_what_a_push_ends_before(stores: Stores) -> None:
+    pool, ring = _ids(stores, "Name3 "), set(_ids(stores, "Name"))
+    [pushed], [exact] = (
+        horizons(_session(stores), [pool], extraction=Taken(size=20), is_exact=is_exact) for is_exact in (False, True)
+    )
+    assert set(exact.ids.tolist()) == ring
+    assert set(pushed.ids.tolist()) < ring
+
+
 def test_the_number_of_pools_changes_no_round_trip(stores: Stores) -> None:
     counts = []
     for pools in ([_ids(stores, "Name3 ")], [[item] for item in _ids(stores, "Name")]):

@@ -34,6 +34,9 @@ class Database:
         self._owner: int | None = None
         self._depth = 0
         self._is_checked = False
+        self._watch: sqlite3.Connection | None = None
+        self._watches = 0
+        self._watching = threading.Lock()  # not the guard: that one is held while a writer waits for the end of its log
         self._file_lock = FileLock(str(path / "writer.lock"), timeout=0, thread_local=False)
 
     def exists(self) -> bool:
@@ -56,6 +59,15 @@ class Database:
         with self._guard:
             self._open.append(connection)
         return connection
+
+    def state(self) -> tuple[int, int]:
+        """Another value once any connection has committed a change. Raises StoreError when there is no store yet."""
+        self.reader()  # has checked that there is a store, and its schema
+        with self._watching, mapped(self.path):
+            if self._watch is None:  # a connection of its own: each counts the changes of the others since it was made
+                self._watch = self._connect_reading()
+                self._watches += 1
+            return self._watches, self._watch.execute("PRAGMA data_version").fetchone()[0]
 
     def _connect_reading(self) -> sqlite3.Connection:
         """Read-only where possible; on a read-only medium SQLite cannot make its shared memory, so open it as immutable."""
@@ -186,6 +198,10 @@ class Database:
                 connection.close()
             self._open.clear()
             self._local = threading.local()
+        with self._watching:
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
 
 
 def _holder(note: Path) -> str:

@@ -21,7 +21,8 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph_folder import drop_old
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.publish import publish
-from hlgraph.stores.embedded.rows import STORED, select
+from hlgraph.stores.embedded.recent import Recent
+from hlgraph.stores.embedded.rows import STORED, select, size_of
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
 from hlgraph.subgraph import KINDS
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 _ATTEMPTS = 2
+_ROOM = 1 << 22  # characters of the records of a kind that were read lately
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
     Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
@@ -62,6 +64,7 @@ class EmbeddedGraphStore:
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._adjacency: dict[str, Adjacency] = {}
+        self._recent = {kind: Recent[str, Record](database, most=_ROOM, size=size_of) for kind in STORED}
         self._guard = threading.Lock()
         self._staged: Change | None = None  # the last one, as it lies in the journal, so that it need not be read again
 
@@ -175,15 +178,14 @@ class EmbeddedGraphStore:
         if kind not in STORED or not ids or not self._database.exists():
             return []
         connection = self._database.reader()
-        with mapped(self._database.path):
-            found = select(
-                connection,
-                kind,
-                condition="node.id IN (SELECT value FROM json_each(:ids))",
-                values={"ids": json.dumps(list(ids))},
-            )
-        by_id = {record.id: record for record in found}
-        return [by_id[item] for item in dict.fromkeys(ids) if item in by_id]
+
+        def read(missing: list[str]) -> dict[str, Record]:
+            condition = "node.id IN (SELECT value FROM json_each(:ids))"
+            with mapped(self._database.path):
+                found = select(connection, kind, condition=condition, values={"ids": json.dumps(missing)})
+            return {record.id: record for record in found}
+
+        return list(self._recent[kind].read(ids, read).values())
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See the protocol."""

@@ -90,8 +90,10 @@ class Links(NamedTuple):
         if not found:
             return sp.csr_array((size, size), dtype=np.float32)
         one, other, weight = (np.concatenate(part) for part in zip(*found, strict=True))
-        rows, columns = (other, one) if is_back else (one, other)
-        return sp.csr_array((weight, (rows, columns)), shape=(size, size))
+        ends = np.zeros(size + 1, dtype=np.int32)
+        np.cumsum(np.bincount(one, minlength=size), out=ends[1:])
+        parts = (weight, other.astype(np.int32), ends)  # by rows already: no need to sort and to add up
+        return sp.csc_array(parts, shape=(size, size)).tocsr() if is_back else sp.csr_array(parts, shape=(size, size))
 
 
 def in_memory(matrix: Csr) -> Links:

@@ -35,6 +35,7 @@ _SELECT: Mapping[Kind, str] = {
         FROM entity AS r JOIN node USING (n) JOIN corpus USING (c)""",
 }
 STORED = frozenset(_SELECT)
+_HOLDING = 300
 
 
 def _metadata(text: str) -> Metadata:
@@ -70,3 +71,9 @@ def select(
         found = [make(row) for row in connection.execute(statement, values)]
         call.rows = len(found)
     return found
+
+
+def size_of(record: Record) -> int:
+    """About how many characters a record has; a few hundred more for what holds them."""
+    metadata = len(str(record.metadata)) if isinstance(record, Source) else 0
+    return _HOLDING + metadata + len(getattr(record, "text", ""))

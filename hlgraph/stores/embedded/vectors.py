@@ -22,6 +22,7 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.mapped import mapped
 from hlgraph.stores.embedded.matrix import matrix_path
 from hlgraph.stores.embedded.publish import metadata_json, script
+from hlgraph.stores.embedded.recent import Recent
 from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
@@ -31,6 +32,7 @@ from hlgraph.where import Where
 
 _SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND id IN (SELECT value FROM json_each(:ids))"
 _FUSE = 100
+_PLACES = 100_000  # of vectors of a kind that were read lately
 _GATHER = 20
 _THREADED = 50_000
 _FEW = 100  # vectors for which products with all rows take less time than an index of the rows
@@ -47,6 +49,7 @@ class EmbeddedVectorStore:
         self._database = database
         self._views = Views(database)
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
+        self._slots: dict[int, Recent[str, int]] = {}
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
         self._indices = ann.Growing()
@@ -269,12 +272,18 @@ class EmbeddedVectorStore:
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not ids:
             return [], np.empty((0, 0 if view is None else view.dimensions), dtype=np.float32)
-        values = {"file": view.state.file, "ids": json.dumps(list(ids))}
-        with told.sql(f"read vectors {kind}", _SLOTS, values=values) as call:
-            slots = dict(self._database.reader().execute(_SLOTS, values))
+        file = view.state.file
+
+        def read(missing: list[str]) -> dict[str, int]:
+            values = {"file": file, "ids": json.dumps(missing)}
+            return dict(self._database.reader().execute(_SLOTS, values))
+
+        with self._guard:
+            held = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
+        with told.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call:
+            slots = held.read(ids, read)
             call.rows = len(slots)
-        found = [item for item in dict.fromkeys(ids) if item in slots]
-        return found, np.array(view.matrix[[slots[item] for item in found]], dtype=np.float32)
+        return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """See the protocol."""
