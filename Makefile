@@ -74,7 +74,7 @@ servers-stop:
 	$(SERVERS_PY) stop $(SERVERS_STATE)
 
 faults: setup
-	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults --timeout 5400
+	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults --timeout 5400 -o faulthandler_timeout=5460
 
 # Some benchmarks need the servers; HLGRAPH_DATA names the evaluation sets for those that read them.
 bench: setup

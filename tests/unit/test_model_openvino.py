@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import openvino
 import pytest
 from tiny_model import TEXTS, make_model
 
@@ -42,6 +44,51 @@ def test_threads_share_one_model(folder: Path) -> None:
         results = list(pool.map(lambda _: shared.embed(TEXTS), range(64)))
     for result in results:
         np.testing.assert_allclose(result, expected, atol=1e-6)
+
+
+def test_batches_are_computed_one_at_a_time_by_the_thread_that_asks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two new shapes at once can wait for one another for ever on few cores: a run of these tests hung by that."""
+    computing, most = [0], [0]
+    infer = openvino.InferRequest.infer
+
+    def watched(self: openvino.InferRequest, *given: Any, **options: Any) -> Any:
+        computing[0] += 1
+        most[0] = max(most[0], computing[0])
+        time.sleep(0.002)  # others may come in meanwhile
+        found = infer(self, *given, **options)
+        computing[0] -= 1
+        return found
+
+    monkeypatch.setattr(openvino.InferRequest, "infer", watched)
+    monkeypatch.setattr("hlgraph.models.local.embedder.ThreadPoolExecutor", None)
+    shared = LocalEmbedder(folder, threads=2, runtime="openvino")
+    texts = [" ".join(["the old bridge"] * length) for length in range(1, 30)] * 8
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: shared.embed(texts), range(8)))
+    assert most == [1]
+
+
+@pytest.mark.parametrize(("capabilities", "precision"), [(["FP32", "BF16"], "bf16"), (["FP32", "INT8"], "f32")])
+def test_bfloat16_is_asked_for_only_where_the_processor_has_it(
+    capabilities: list[str], precision: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the instructions OpenVINO computes it all the same, so slowly that an ingest seems to hang."""
+    options: list[dict[str, Any]] = []
+
+    class Core(openvino.Core):
+        def get_property(self, *names: Any) -> Any:
+            assert names == ("CPU", "OPTIMIZATION_CAPABILITIES")
+            return capabilities
+
+        def compile_model(self, *given: Any) -> Any:
+            options.append(given[2])
+            return super().compile_model(*given)
+
+    monkeypatch.setattr(openvino, "Core", Core)
+    LocalEmbedder(folder, runtime="openvino").embed(["the"])
+    assert [each["INFERENCE_PRECISION_HINT"] for each in options] == [precision]
 
 
 def test_the_default_gives_the_same_vectors_on_every_machine(folder: Path) -> None:

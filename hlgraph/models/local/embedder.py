@@ -146,7 +146,7 @@ class LocalEmbedder:
         def compute(batch: NDArray[np.intp]) -> None:
             vectors[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
 
-        if len(batches) == 1 or self.threads == 1:
+        if len(batches) == 1 or self.threads == 1 or engine.uses_all_threads:
             for batch in batches:
                 compute(batch)
             return
@@ -179,6 +179,11 @@ class _Engine:
     @property
     def is_usable(self) -> bool:
         return not isinstance(self.compute, OpenVinoModel) or self.compute.is_usable
+
+    @property
+    def uses_all_threads(self) -> bool:
+        """Whether a single batch is computed by all the threads already."""
+        return isinstance(self.compute, OpenVinoModel)
 
     def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
         lengths = np.array([len(ids) for ids in tokens])

@@ -5,21 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import MissingExtraError, ModelError
-
-if TYPE_CHECKING:
-    import openvino
 
 _REPORTS = "openvino_telemetry"
 
@@ -31,10 +28,13 @@ class OpenVinoModel:
     Where the processor cannot do that, everything is float32. Nothing leaves this machine: OpenVINO's reports of use
     are not loaded (where the application has imported openvino before, that was the application's to decide).
 
+    One batch is computed at a time, by all the threads: OpenVINO prepares itself for each new shape, and when two
+    requests do so at once on few cores they can wait for one another for ever.
+
     Parameters
     ----------
     graph : ONNX file, which points into the weights beside it
-    threads : processor cores to use; as many calls are computed at the same time
+    threads : processor cores to use for a batch
 
     Raises
     ------
@@ -49,19 +49,22 @@ class OpenVinoModel:
     def __init__(self, graph: Path, *, threads: int) -> None:
         runtime = _imported()
         core = runtime.Core()
+        # Asked for bfloat16, OpenVINO computes it on every processor: without the instructions a hundred times slower.
+        has_bfloat16 = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         options = {
-            "INFERENCE_PRECISION_HINT": "bf16",
-            "NUM_STREAMS": threads,
+            "INFERENCE_PRECISION_HINT": "bf16" if has_bfloat16 else "f32",
+            "NUM_STREAMS": 1,
             "INFERENCE_NUM_THREADS": threads,
             "ENABLE_CPU_PINNING": False,  # the caller's threads keep the cores that the system gives them
         }
         try:
-            self._model = core.compile_model(core.read_model(graph), "CPU", options)
+            model = core.compile_model(core.read_model(graph), "CPU", options)
         except RuntimeError as error:
             raise ModelError(f"{graph}: openvino cannot load the model ({error}); get the model again") from error
         self._process = os.getpid()
-        self._idle: list[openvino.InferRequest] = []  # appending and popping are safe for threads
-        self._parts = [core, self._model, self._idle]
+        self._request = model.create_infer_request()
+        self._turn = threading.Lock()
+        self._parts = [core, model, self._request]
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=partial(_abandon, weakref.ref(self)))
 
@@ -72,13 +75,9 @@ class OpenVinoModel:
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
         """Compute one batch; the result is the caller's own."""
-        try:
-            request = self._idle.pop()
-        except IndexError:
-            request = self._model.create_infer_request()
-        # The results of a request are copied: its buffers are written again by the next call.
-        vectors: NDArray[np.float32] = request.infer([ids, mask])[0].copy()
-        self._idle.append(request)
+        with self._turn:
+            # The results of a request are copied: its buffers are written again by the next call.
+            vectors: NDArray[np.float32] = self._request.infer([ids, mask])[0].copy()
         return vectors
 
 
