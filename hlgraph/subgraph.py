@@ -53,7 +53,9 @@ class Subgraph:
         return np.where(self.ids[at] == wanted, at, -1)
 
     def within(self, nodes: NDArray[np.intp]) -> Subgraph:
-        """Only these nodes, ascending, and the edges between them."""
+        """Only these nodes, ascending, each once, and the edges between them."""
+        if len(nodes) == len(self.ids):
+            return self
         edges = {relationship: block(matrix, nodes, columns=nodes) for relationship, matrix in self.edges.items()}
         return Subgraph(self.ids[nodes], self.kinds[nodes], edges, self.version, self.is_cut)
 

@@ -62,9 +62,9 @@ def personalised_pagerank(
     seeds = seeds / seeds.sum()
     sums = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
     is_dangling = sums == 0
-    backwards = sp.csr_array(
-        sp.diags_array(1 / np.where(is_dangling, 1, sums)) @ adjacency.astype(np.float64)
-    ).T.tocsr()
+    weights = np.repeat(1 / np.where(is_dangling, 1, sums), np.diff(adjacency.indptr)) * adjacency.data
+    # Rows of the one are columns of the other: nothing is moved.
+    backwards = sp.csc_array((weights, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
     scores = seeds
     for iteration in range(1, max_iterations + 1):
         back = 1 - damping + damping * scores[is_dangling].sum()

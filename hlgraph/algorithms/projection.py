@@ -76,26 +76,41 @@ class Projected(NamedTuple):
     adjacency: Csr
 
 
-def project(graph: Subgraph, shape: ProjectionShape) -> Projected:
+class Incidence(NamedTuple):
+    """Which statement mentions what and where it stands: 0 or 1, rows and columns in the order of ``graph.nodes``.
+
+    Attributes
+    ----------
+    mentions : CSR (s, e): statements by entities
+    in_chunk : CSR (s, c): statements by chunks
+    """
+
+    mentions: Csr
+    in_chunk: Csr
+
+
+def project(graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None = None) -> Projected:
     """The graph of a shape, from a subgraph that holds its ingredients. Linear in the size of the result.
+
+    ``given``: the incidence of the subgraph, where the caller has it.
 
     References
     ----------
     PropRAG, appendix A.1; ToPG, section 3.1; TopoRAG, section 3.4.
     """
     if shape is ProjectionShape.ENTITY_PASSAGE:
-        return _entity_passage(graph)
+        return _entity_passage(graph, given or incidence(graph))
     if shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
-        return _statement_entity_chunk(graph)
+        return _statement_entity_chunk(graph, given or incidence(graph))
     return _entity_entity(graph)
 
 
-def incidence(graph: Subgraph) -> tuple[Csr, Csr]:
-    """Statements by entities and statements by chunks, 0 or 1; rows and columns in the order of ``graph.nodes``."""
+def incidence(graph: Subgraph) -> Incidence:
+    """Statements with their entities and with their chunks."""
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    mentions = block(graph.edges[Relationship.MENTIONS], statements, columns=entities)
-    in_chunk = block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks)
-    return _as_binary(mentions), _as_binary(in_chunk)
+    mentions = _made_binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
+    in_chunk = _made_binary(block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks))
+    return Incidence(mentions, in_chunk)
 
 
 def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
@@ -103,23 +118,23 @@ def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
     if Relationship.SAME_AS not in graph.edges:
         return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
     pairs = block(graph.edges[Relationship.SAME_AS], entities, columns=entities)
-    return _as_binary(sp.csr_array(pairs + pairs.T))
+    return _made_binary(sp.csr_array(pairs + pairs.T))
 
 
-def _as_binary(matrix: Csr) -> Csr:
-    found = sp.csr_array(matrix, dtype=np.float32, copy=True)
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    found.data[:] = 1.0
-    return found
+def _made_binary(matrix: Csr) -> Csr:
+    """The same matrix, changed: every entry that is not 0 is 1."""
+    matrix.sum_duplicates()
+    if not matrix.data.all():
+        matrix.eliminate_zeros()
+    matrix.data[:] = 1.0
+    return matrix
 
 
-def _entity_passage(graph: Subgraph) -> Projected:
+def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
     entities, chunks = graph.nodes(Kind.ENTITY), graph.nodes(Kind.CHUNK)
-    mentions, in_chunk = incidence(graph)
-    mentioned_by = sp.csr_array(mentions.T)
-    cliques = sp.coo_array(mentioned_by @ mentions)
-    contained = sp.coo_array(mentioned_by @ in_chunk)
+    mentioned_by = sp.csr_array(given.mentions.T)
+    cliques = sp.coo_array(mentioned_by @ given.mentions)
+    contained = sp.coo_array(mentioned_by @ given.in_chunk)
     synonyms = sp.coo_array(block(graph.edges[Relationship.SYNONYM], entities, columns=entities))
     nodes = np.sort(np.concatenate([entities, chunks]))
     entity, chunk = np.searchsorted(nodes, entities), np.searchsorted(nodes, chunks)
@@ -142,10 +157,9 @@ def _entity_passage(graph: Subgraph) -> Projected:
     return Projected(nodes, found)
 
 
-def _statement_entity_chunk(graph: Subgraph) -> Projected:
+def _statement_entity_chunk(graph: Subgraph, given: Incidence) -> Projected:
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    mentions, in_chunk = incidence(graph)
-    across = sp.csr_array(sp.hstack([mentions, in_chunk]))
+    across = sp.csr_array(sp.hstack([given.mentions, given.in_chunk]))
     among = sp.block_diag([merged(graph, entities), sp.csr_array((len(chunks), len(chunks)))], format="csr")
     return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, among]], format="csr"))
 

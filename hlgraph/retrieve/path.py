@@ -12,7 +12,7 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions, BeamPath, BeamResult, beam_search
 from hlgraph.algorithms.frontier import run
 from hlgraph.algorithms.ppr import personalised_pagerank
-from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.algorithms.projection import INGREDIENTS, Incidence, ProjectionShape, incidence, project
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
 from hlgraph.retrieve.explain_notes import Hop
@@ -27,6 +27,7 @@ from hlgraph.subgraph import Subgraph
 Words = Literal["none", "statements", "all"]
 _SHAPE = ProjectionShape.ENTITY_PASSAGE
 _CANDIDATES = 100
+_SEED_PASSAGES = 4  # times those of the subgraph: so many weigh in stage 1
 _WIDE = 1_000
 _SHOWN = 5
 
@@ -100,20 +101,21 @@ class PathRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        first = self._first(session, max(k, 4 * self.passages))
+        first = self._first(session, max(k, self.passages))
         focus = [hit.id for hit in first[: self.passages]]
         if not focus:
             return Ranked(Kind.CHUNK, [], {})
         shape = PullShape(*INGREDIENTS[_SHAPE], hops=2, fan_out=_WIDE)
         graph = within(session.pull(focus, shape), focus)
-        found = self._search(session, graph)
-        second = self._second(session, graph, found=found)
+        given = incidence(graph)
+        found = self._search(session, statement_graph(graph, given=given))
+        second = self._second(session, graph, given=given, found=found)
         lowest = min((hit.score for hit in second), default=0.0)
         best = max((hit.score for hit in first), default=1.0) or 1.0
         inside = {hit.id for hit in second}
         # The rest of stage 1 stand below all of stage 2, in their order.
         rest = [Hit(hit.id, 0.5 * lowest * hit.score / best) for hit in first if hit.id not in inside]
-        hits = [*second, *rest]
+        hits = [*second, *rest[: max(k - len(second), 0)]]
         if session.request.unit == "statement":
             return _statements(session, found=found, chunks=hits)
         return Ranked(Kind.CHUNK, hits, _why(session, hits, first=first, found=found))
@@ -135,7 +137,7 @@ class PathRetriever:
         session.note_seeds(Kind.ENTITY, chosen, origin="statements")
         seeds = {hit.id: 1.0 for hit in chosen}
         if self.passage_weight_first:
-            passages = self._seeds(session, Kind.CHUNK, k)
+            passages = self._seeds(session, Kind.CHUNK, max(k, _SEED_PASSAGES * self.passages))
             top = max((hit.score for hit in passages), default=0.0)
             seeds |= {hit.id: self.passage_weight_first * hit.score / top for hit in passages if hit.score > 0}
         if not seeds:
@@ -156,9 +158,8 @@ class PathRetriever:
     def _has_words(self, kind: Kind) -> bool:
         return self.words == "all" or (self.words == "statements" and kind is Kind.STATEMENT)
 
-    def _search(self, session: Session, graph: Subgraph) -> _Found:
+    def _search(self, session: Session, joined: StatementGraph) -> _Found:
         """Stage 2: paths of statements."""
-        joined = statement_graph(graph)
         ids = [str(item) for item in joined.ids]
         known, vectors = session.vectors(Kind.STATEMENT, ids)
         if known != ids:  # removed a moment ago: a row of zeros has no similarity
@@ -192,14 +193,14 @@ class PathRetriever:
         _note(session, joined, result)
         return _Found(joined, result.paths)
 
-    def _second(self, session: Session, graph: Subgraph, *, found: _Found) -> list[Hit]:
+    def _second(self, session: Session, graph: Subgraph, *, given: Incidence, found: _Found) -> list[Hit]:
         """The passages of the subgraph by PageRank from the entities of paths."""
         single = [path for path in found.paths if len(path.nodes) == 1]
         weights = np.maximum(
             entity_weights(found.graph, single[: self.beam_width], most=self.seed_entities),
             entity_weights(found.graph, found.paths[: self.paths], most=self.path_entities),
         )
-        made = project(graph, _SHAPE)
+        made = project(graph, _SHAPE, given=given)
         passages = graph.nodes(Kind.CHUNK)
         chunks: list[str] = graph.ids[passages].tolist()
         of_node = np.zeros(len(graph))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.beam import BeamPath
 from hlgraph.algorithms.frontier import Candidates, Children, children_of
-from hlgraph.algorithms.projection import incidence
+from hlgraph.algorithms.projection import Incidence, incidence
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve.lexical import Coverage
 from hlgraph.subgraph import Csr, Subgraph, block, entries
@@ -39,14 +39,19 @@ class StatementGraph(NamedTuple):
     entity_ids: NDArray[np.str_]
 
 
-def statement_graph(graph: Subgraph) -> StatementGraph:
-    """The statements of a subgraph, joined by shared and by synonymous entities."""
+def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> StatementGraph:
+    """The statements of a subgraph, joined by shared and by synonymous entities.
+
+    ``given``: the incidence of the subgraph, where the caller has it.
+    """
     statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
-    mentions, _ = incidence(graph)
+    mentions, _ = given or incidence(graph)
     edges = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
-    synonyms = sp.csr_array(((edges + edges.T) > 0).astype(np.float32))
-    linked = sp.csr_array(mentions @ (synonyms + sp.eye_array(len(entities), dtype=np.float32, format="csr")))
-    following = sp.csr_array(linked @ mentions.T)
+    synonyms = sp.csr_array(edges + edges.T)
+    synonyms.data[:] = synonyms.data > 0
+    if not synonyms.data.all():
+        synonyms.eliminate_zeros()
+    following = sp.csr_array((mentions @ synonyms + mentions) @ mentions.T)
     following.sort_indices()
     return StatementGraph(graph.ids[statements], mentions, synonyms, following, graph.ids[entities])
 

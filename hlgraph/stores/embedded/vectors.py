@@ -153,7 +153,7 @@ class EmbeddedVectorStore:
         scores = _scores(view, question, rows)
         ids = view.ids(rows)
         best = top_k(scores, k, tie_break=ids)
-        return [Hit(str(ids[at], "ascii"), float(scores[at])) for at in best]
+        return list(map(Hit, ids[best].astype(np.str_).tolist(), scores[best].tolist()))
 
     def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
         """Rows to score: those that an approximate index names and those that it does not cover; None for all."""
