@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.walk import Walk, own_shares, seed_shares
+from hlgraph.algorithms.walk import Walk, dot, own_shares, seed_shares
 from hlgraph.errors import InputError
 
 
@@ -177,7 +177,7 @@ def _push(
     scale = _above_zero(roots[nodes]).astype(np.float64)
     # Of what was not handed on, a node would keep its share in any case; so that share is no longer missing.
     scores = (given[nodes] + (1 - damping) * rest[nodes]) * scale
-    left = damping * float(rest[nodes] @ scale)
+    left = damping * float(dot(rest[nodes], scale))
     rest[nodes] = given[nodes] = 0
     # What a rest at a node without edges would end is missing in `ended`: the scores stay below the exact ones.
     return _Pushed(nodes, scores, left, 1 - ended)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import igraph
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from plain_pagerank import graphs, solved
 from hlgraph.algorithms import walk as walk_module
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.push import Space, local_pagerank
-from hlgraph.algorithms.walk import Walk, exact_pagerank, prepare
+from hlgraph.algorithms.walk import Walk, dot, exact_pagerank, prepare
 from hlgraph.errors import InputError
 
 Dense = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -237,3 +239,12 @@ def test_bad_input(options: dict[str, object], message: str) -> None:
         local_pagerank(made, np.array([0]), weights=np.ones(1), epsilon=0)
     with pytest.raises(InputError, match="work space is that of another graph"):
         local_pagerank(made, np.array([0]), weights=np.ones(1), space=Space(prepare(sp.csr_array(np.ones((3, 3))))))
+
+
+@pytest.mark.parametrize("length", [0, 1, 8_191, 8_192, 20_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_product_of_vectors_by_one_thread(length: int, dtype: type[np.float32] | type[np.float64]) -> None:
+    one, other = np.random.default_rng(length).random((2, length)).astype(dtype)
+    found = dot(one, other)
+    assert found.dtype == dtype
+    assert float(found) == pytest.approx(math.fsum((one.astype(np.float64) * other).tolist()), rel=1e-5)
