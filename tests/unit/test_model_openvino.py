@@ -49,7 +49,7 @@ def test_threads_share_one_model(folder: Path) -> None:
 def test_batches_are_computed_one_at_a_time_by_the_thread_that_asks(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two new shapes at once can wait for one another for ever on few cores: a run of these tests hung by that."""
+    """Two new shapes at once are reported to wait for one another for ever on few cores; a run of these tests hung here."""
     computing, most = [0], [0]
     infer = openvino.InferRequest.infer
 

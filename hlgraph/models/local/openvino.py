@@ -28,8 +28,8 @@ class OpenVinoModel:
     Where the processor cannot do that, everything is float32. Nothing leaves this machine: OpenVINO's reports of use
     are not loaded (where the application has imported openvino before, that was the application's to decide).
 
-    One batch is computed at a time, by all the threads: OpenVINO prepares itself for each new shape, and when two
-    requests do so at once on few cores they can wait for one another for ever.
+    One batch is computed at a time, by all the threads: OpenVINO prepares itself for each new shape, and of requests that
+    do so at once on few cores it is reported that they wait for one another for ever.
 
     Parameters
     ----------
