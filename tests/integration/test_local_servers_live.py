@@ -7,7 +7,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +88,38 @@ def test_a_port_that_was_taken_meanwhile_is_named(folder: Path) -> None:
     assert refused.returncode == 1
     assert f"port {port} of 127.0.0.1 is taken" in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_servers_whose_ports_are_taken_while_they_start_move_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody holds the ports when they are chosen and checked, and somebody does when the server comes to listen."""
+    spawn, taken = process.spawn, dict[str, socket.socket]()
+
+    def take_first(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
+        if cwd.name not in taken:
+            servers = state.read(tmp_path)
+            endpoint = servers.neo4j if cwd.name == "neo4j" else servers.opensearch
+            assert endpoint
+            other = taken[cwd.name] = socket.create_server(("127.0.0.1", process.port_of(endpoint.url)))
+            other.listen()
+        return spawn(command, log=log, cwd=cwd)
+
+    monkeypatch.setattr(process, "spawn", take_first)
+    try:
+        servers = operate.start(tmp_path)
+        assert servers.neo4j
+        assert servers.opensearch
+        assert neo4j_server.ask(servers.neo4j, "RETURN 1") == [[1]]
+        assert opensearch_server.ask(servers.opensearch, "/_cluster/health")[0] == http.client.OK
+        held = {name: one.getsockname()[1] for name, one in taken.items()}
+        assert set(held) == set(operate.NAMES)
+        assert process.port_of(servers.neo4j.url) != held["neo4j"]
+        assert process.port_of(servers.opensearch.url) != held["opensearch"]
+    finally:
+        operate.stop(tmp_path, is_forced=True)
+        for one in taken.values():
+            one.close()
 
 
 def test_neo4j_comes_back_as_it_was(folder: Path) -> None:

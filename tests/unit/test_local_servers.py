@@ -17,7 +17,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from local_servers import cache, cli, fetch, java, neo4j_server, operate, pins, process, state
-from local_servers.errors import ServerError
+from local_servers.errors import PortTakenError, ServerError
 from local_servers.pins import Jar
 from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 
@@ -280,6 +280,73 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         with pytest.raises(ServerError, match=rf"opensearch 3\.5\.0: port {port} of 127\.0\.0\.1 is taken"):
             process.check_free(port, "opensearch 3.5.0")
     process.check_free(port, "opensearch 3.5.0")
+
+
+def test_a_free_port_is_none_that_the_system_gives_to_others() -> None:
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first, last = map(int, given.read_text().split()) if given.exists() else (49_152, 65_535)
+    if first <= process.PORTS[0]:
+        first = last + 1  # a machine that gives out all of them
+    for _ in range(50):
+        port = process.free_port()
+        assert not first <= port <= last
+        process.check_free(port, "anybody")
+
+
+def test_a_free_port_is_found_among_taken_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        monkeypatch.setattr(process, "PORTS", range(taken, taken + 100))
+        assert all(process.free_port() != taken for _ in range(20))
+        monkeypatch.setattr(process, "PORTS", [taken] * 100)
+        assert process.free_port() != taken
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Caused by: org.neo4j.configuration.helpers.PortBindException: 127.0.0.1:7687", PortTakenError),
+        ("BindHttpException[Failed to bind to 127.0.0.1:9200]" + "\n\tat somewhere" * 200, PortTakenError),
+        ("java.lang.OutOfMemoryError: Java heap space", ServerError),
+    ],
+)
+def test_a_server_that_could_not_listen_is_told_from_others(tmp_path: Path, said: str, kind: type[ServerError]) -> None:
+    log = tmp_path / "log"
+    pid = process.spawn([sys.executable, "-c", f"print({said!r})"], log=log, cwd=tmp_path)
+    with pytest.raises(ServerError, match="thing: it ended while it was starting") as raised:
+        process.wait_until(lambda: False, pid, name="thing", log=log, patience=30)
+    assert raised.type is kind
+
+
+@pytest.mark.parametrize(
+    ("ports", "tries", "is_started"),
+    [
+        pytest.param({}, 3, True, id="chosen-here"),
+        pytest.param({}, 4, False, id="taken-each-time"),
+        pytest.param({"neo4j": 7687}, 2, False, id="asked-for"),
+    ],
+)
+def test_a_server_moves_on_only_from_a_port_that_was_chosen_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ports: dict[str, int], tries: int, is_started: bool
+) -> None:
+    seen = []
+
+    def start(pin: pins.Pin, folder: Path, endpoint: Neo4jEndpoint, note: object) -> None:
+        seen.append((endpoint.url, endpoint.http, endpoint.password))
+        if len(seen) < tries:
+            raise PortTakenError("neo4j: its port is taken")
+
+    monkeypatch.setattr(neo4j_server, "start", start)
+    if is_started:
+        started = operate.start(tmp_path, ["neo4j"], ports=ports).neo4j
+        assert started
+        assert (started.url, started.http, started.password) == seen[-1], "what is written down is where it runs"
+    else:
+        with pytest.raises(PortTakenError, match="its port is taken"):
+            operate.start(tmp_path, ["neo4j"], ports=ports)
+    assert len(seen) == (1 if ports else 3)
+    assert len({url for url, _, _ in seen}) == len({http for _, http, _ in seen}) == len(seen)
+    assert len({password for _, _, password in seen}) == 1
 
 
 def test_the_state_is_read_as_it_was_written_and_only_by_its_owner(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from local_servers import compose, neo4j_server, opensearch_server, pins, process, state
-from local_servers.errors import ServerError
+from local_servers.errors import PortTakenError, ServerError
 from local_servers.pins import NEO4J, OPENSEARCH, Pin
 from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 
@@ -19,6 +19,7 @@ NAMES = (NEO4J, OPENSEARCH)
 JARS, DOCKER, AUTO = "jars", "docker", "auto"
 WAYS = (AUTO, DOCKER, JARS)
 Endpoint = Neo4jEndpoint | OpenSearchEndpoint
+TRIES = 3
 
 
 def start(
@@ -32,7 +33,8 @@ def start(
     """Start what is named and does not run yet, and wait until it answers; all servers of the folder.
 
     A server that ran before comes back with its data, password and ports. ``ports`` gives a server another port; one
-    that is not named there and never ran takes a free one. ``by`` says whether processes (``jars``) or containers
+    that is not named there and never ran takes a free one, and another where somebody else has taken that one before it
+    listens. ``by`` says whether processes (``jars``) or containers
     (``docker``) are started; ``auto`` prefers containers where a Docker engine answers. A folder keeps its kind.
 
     Raises
@@ -46,10 +48,15 @@ def start(
             servers = compose.start(folder, names, known=servers, neo4j_version=neo4j_version, ports=ports or {})
             state.write(folder, servers)
             return servers
-        wanted = [_wanted(name, folder, servers, neo4j_version, (ports or {}).get(name, 0)) for name in names]
+        asked = [(ports or {}).get(name, 0) for name in names]
+        wanted = [_wanted(name, folder, servers, neo4j_version, port) for name, port in zip(names, asked, strict=True)]
         book = _Book(folder, servers)
         with ThreadPoolExecutor() as pool:
-            started = [pool.submit(_start_one, pin, endpoint, book) for pin, endpoint in wanted if pin]
+            started = [
+                pool.submit(_start_one, pin, endpoint, book, port)
+                for (pin, endpoint), port in zip(wanted, asked, strict=True)
+                if pin
+            ]
         for one in started:  # all have come to an end: what runs is written down, whatever became of the other
             one.result()
         return book.servers
@@ -152,13 +159,26 @@ def _wanted(name: str, folder: Path, servers: Servers, neo4j_version: str, port:
     # Ports are kept once the server has run on them, so that it comes back where its users look for it.
     if before and before.pid and not port:
         return pin, before
-    password = before.password if before else secrets.token_urlsafe(18)
-    if name == NEO4J:
-        return pin, neo4j_server.new_endpoint(password, pin.version, port=port)
-    return pin, opensearch_server.new_endpoint(folder, password, pin.version, port=port)
+    return pin, _new(pin, folder, before.password if before else secrets.token_urlsafe(18), port)
 
 
-def _start_one(pin: Pin, endpoint: Endpoint, book: _Book) -> None:
+def _new(pin: Pin, folder: Path, password: str, port: int) -> Endpoint:
+    if pin.kind == NEO4J:
+        return neo4j_server.new_endpoint(password, pin.version, port=port)
+    return opensearch_server.new_endpoint(folder, password, pin.version, port=port)
+
+
+def _start_one(pin: Pin, endpoint: Endpoint, book: _Book, port: int) -> None:
+    """Start a server; one that nobody knows the port of yet, and nobody chose it, moves on where that is taken."""
+    for _ in range(0 if endpoint.pid or port else TRIES - 1):
+        try:
+            return _try(pin, endpoint, book)
+        except PortTakenError:
+            endpoint = _new(pin, book.folder, endpoint.password, port)
+    return _try(pin, endpoint, book)
+
+
+def _try(pin: Pin, endpoint: Endpoint, book: _Book) -> None:
     book.note(endpoint)
     if isinstance(endpoint, Neo4jEndpoint):
         neo4j_server.start(pin, book.folder, endpoint, book.note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -10,17 +11,25 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from local_servers.errors import ServerError
+from local_servers.errors import PortTakenError, ServerError
 
 TAIL = 1500
+# Outside the range that systems give to connections and to servers that ask for any port (Linux from 32768, macOS from
+# 49152): a server needs seconds until it listens, and a port of that range may have gone to somebody else by then.
+PORTS = range(20_000, 32_000)
+# What the servers write where they cannot listen.
+TAKEN = ("PortBindException", "BindHttpException", "BindTransportException", "Address already in use")
 
 
 def free_port() -> int:
     """A port of the loopback interface that nobody listens on at this moment."""
+    for port in random.sample(PORTS, 100):
+        if _is_free(port):
+            return port
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+        given: int = one.getsockname()[1]
+        return given
 
 
 def port_of(url: str) -> int:
@@ -33,16 +42,12 @@ def check_free(port: int, owner: str) -> None:
 
     Raises
     ------
-    ServerError : somebody does
+    PortTakenError : somebody does
     """
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that is only waiting to close is free
-        try:
-            one.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise ServerError(
-                f"{owner}: port {port} of 127.0.0.1 is taken by another process; end that one, or choose another port"
-            ) from error
+    if not _is_free(port):
+        raise PortTakenError(
+            f"{owner}: port {port} of 127.0.0.1 is taken by another process; end that one, or choose another port"
+        )
 
 
 def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
@@ -94,23 +99,35 @@ def wait_until(is_ready: Callable[[], bool], pid: int, *, name: str, log: Path, 
 
     Raises
     ------
-    ServerError : it ended, or did not answer within ``patience`` seconds; the end of its log is in the message
+    PortTakenError : it ended because somebody else listens on its port; the end of its log is in the message
+    ServerError : it ended for another reason, or did not answer within ``patience`` seconds; with the end of its log
     """
     until = time.monotonic() + patience
     while not is_ready():
         if _has_ended(pid):
-            raise ServerError(f"{name}: it ended while it was starting; its log {log} ends:\n{tail(log)}")
+            kind = PortTakenError if any(word in tail(log, 20 * TAIL) for word in TAKEN) else ServerError
+            raise kind(f"{name}: it ended while it was starting; its log {log} ends:\n{tail(log)}")
         if time.monotonic() > until:
             raise ServerError(f"{name}: no answer within {patience:.0f} seconds; its log {log} ends:\n{tail(log)}")
         time.sleep(0.1)
 
 
-def tail(log: Path) -> str:
-    """The last lines of a log."""
+def tail(log: Path, characters: int = TAIL) -> str:
+    """The end of a log."""
     try:
-        return log.read_text(encoding="utf-8", errors="replace")[-TAIL:]
+        return log.read_text(encoding="utf-8", errors="replace")[-characters:]
     except OSError:
         return "(no log)"
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that is only waiting to close is free
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def _is_gone(pid: int, mark: str, patience: float) -> bool:
