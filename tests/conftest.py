@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).parents[1]
 LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
 ENVIRONMENT = "HLGRAPH_TEST_SERVERS"
+# The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
+# own, one is up after two thirds of the time and half the processor time.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,13 @@ def _uses_servers(file: Path) -> bool:
     """Whether a function of the file takes one of the fixtures; a file that only writes of servers does not."""
     taken = r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings)\b"
     return re.search(taken, file.read_text(encoding="utf-8")) is not None
+
+
+def pytest_configure() -> None:
+    """Servers that tests start, here and in processes of their own, read these options from the environment."""
+    given = os.environ.get("JAVA_TOOL_OPTIONS", "")
+    if JAVA_OPTIONS not in given:
+        os.environ["JAVA_TOOL_OPTIONS"] = f"{JAVA_OPTIONS} {given}".rstrip()
 
 
 @pytest.hookimpl(optionalhook=True)
