@@ -76,10 +76,8 @@ def _uses_servers(file: Path) -> bool:
 
 
 def pytest_configure() -> None:
-    """Servers that tests start, here and in processes of their own, read these options from the environment."""
-    given = os.environ.get("JAVA_TOOL_OPTIONS", "")
-    if JAVA_OPTIONS not in given:
-        os.environ["JAVA_TOOL_OPTIONS"] = f"{JAVA_OPTIONS} {given}".rstrip()
+    """Servers that tests start, here and in processes of their own, read these options, or one's own, from the environment."""
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)  # not added to others: two collectors are an error
 
 
 @pytest.hookimpl(optionalhook=True)

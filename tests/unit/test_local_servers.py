@@ -296,7 +296,7 @@ def test_a_free_port_is_none_that_the_system_gives_to_others() -> None:
 def test_a_free_port_is_found_among_taken_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
-        monkeypatch.setattr(process, "PORTS", range(taken, taken + 100))
+        monkeypatch.setattr(process, "PORTS", range(taken - 99, taken + 1))
         assert all(process.free_port() != taken for _ in range(20))
         monkeypatch.setattr(process, "PORTS", [taken] * 100)
         assert process.free_port() != taken

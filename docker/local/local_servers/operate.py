@@ -33,9 +33,9 @@ def start(
     """Start what is named and does not run yet, and wait until it answers; all servers of the folder.
 
     A server that ran before comes back with its data, password and ports. ``ports`` gives a server another port; one
-    that is not named there and never ran takes a free one, and another where somebody else has taken that one before it
-    listens. ``by`` says whether processes (``jars``) or containers
-    (``docker``) are started; ``auto`` prefers containers where a Docker engine answers. A folder keeps its kind.
+    that is not named there and never ran takes a free one, and (but for containers) another where somebody else has taken
+    that one before it listens. ``by`` says whether processes (``jars``) or containers (``docker``) are started; ``auto``
+    prefers containers where a Docker engine answers. A folder keeps its kind.
 
     Raises
     ------
