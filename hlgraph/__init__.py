@@ -37,9 +37,10 @@ from hlgraph.records import (
 )
 
 if TYPE_CHECKING:
-    from hlgraph.aio import AsyncHLGraph
-    from hlgraph.client import HLGraph, IngestOptions, connect
-    from hlgraph.models.budget import Budget
+    from hlgraph.ingest.options import IngestOptions
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.sdk.aio import AsyncHLGraph
+    from hlgraph.sdk.client import HLGraph, connect
     from hlgraph.settings import Settings
     from hlgraph.where import field
 
@@ -76,12 +77,12 @@ __all__ = [
 ]
 
 _LATER = {
-    "AsyncHLGraph": "hlgraph.aio",
-    "Budget": "hlgraph.models.budget",
-    "HLGraph": "hlgraph.client",
-    "IngestOptions": "hlgraph.client",
+    "AsyncHLGraph": "hlgraph.sdk.aio",
+    "Budget": "hlgraph.models.accounts.budget",
+    "HLGraph": "hlgraph.sdk.client",
+    "IngestOptions": "hlgraph.ingest.options",
     "Settings": "hlgraph.settings",
-    "connect": "hlgraph.client",
+    "connect": "hlgraph.sdk.client",
     "field": "hlgraph.where",
 }
 

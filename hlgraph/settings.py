@@ -21,8 +21,10 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+import platformdirs
 
 from hlgraph.errors import SettingsError
+from hlgraph.ids import checksum
 
 DEFAULT_STORE = "hlgraph://./.hlgraph"
 _Server = TypeVar("_Server", "Neo4jSettings", "OpenSearchSettings")
@@ -341,3 +343,34 @@ def as_text(settings: Settings) -> str:
     import yaml
 
     return yaml.safe_dump(as_tree(settings), sort_keys=False)
+
+
+def cache_folder(folder: str | None) -> Path:
+    """The folder for what can be made again: this one, or that of the user."""
+    return Path(folder) if folder else platformdirs.user_cache_path("hlgraph")
+
+
+REPLIES_FILE = "replies-1.sqlite"  # the number is that of its layout
+_HASH_CHARACTERS = 16
+
+
+def place_of(settings: Settings) -> str:
+    """The store as a name that does not depend on the folder in which the process runs."""
+    scheme, _, rest = settings.store.partition("://")
+    return str(Path(rest).expanduser().resolve()) if scheme == "hlgraph" else settings.store
+
+
+def accounts_folder(settings: Settings) -> Path:
+    """Where the ledger and the kept replies of a store are."""
+    place = place_of(settings)
+    if settings.models.ledger:
+        return Path(settings.models.ledger) / checksum(place)[:_HASH_CHARACTERS]
+    if settings.store.startswith("hlgraph://"):
+        return Path(place)
+    return platformdirs.user_data_path("hlgraph") / "ledger" / checksum(place)[:_HASH_CHARACTERS]
+
+
+def quarantine_folder(settings: Settings) -> Path:
+    """The folder for replies of a chat model that could not be used, of all stores."""
+    models = settings.models
+    return Path(models.quarantine) if models.quarantine else cache_folder(models.cache) / "quarantine"

@@ -155,7 +155,7 @@ def neo4j_settings(servers: LiveServers) -> Neo4jSettings:
 @pytest.fixture
 def graph_server(servers: LiveServers, neo4j_settings: Neo4jSettings) -> Iterator[Server]:
     """An empty database with the schema of hlgraph."""
-    from hlgraph import migrate
+    from hlgraph.stores import migrate
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
     from hlgraph.stores.neo4j.server import Server
 

@@ -14,7 +14,7 @@ from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.subgraph import Csr
 
 
-class Communities(NamedTuple):
+class CommunityLevels(NamedTuple):
     """``levels``: shape (levels, n), int64; row 0 the coarsest partition, each next one inside the one before.
 
     A community is named by its smallest node, so equal partitions are equal arrays.
@@ -37,7 +37,7 @@ class Communities(NamedTuple):
 
 def leiden(
     adjacency: Csr, *, resolution: float = 1.0, max_size: int | None = None, iterations: int = 2, seed: int = 0
-) -> Communities:
+) -> CommunityLevels:
     """Partitions that make modularity large; communities above ``max_size`` are divided again, level by level.
 
     One above it that the algorithm leaves whole, such as a clique, is cut into parts of nearly equal size.
@@ -71,7 +71,7 @@ def leiden(
         if np.array_equal(finer, labels[-1]):
             break
         labels.append(finer)
-    return Communities(np.stack(labels))
+    return CommunityLevels(np.stack(labels))
 
 
 def modularity(adjacency: Csr, labels: NDArray[np.integer], *, resolution: float = 1.0) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.candidates import guided_traversal, prune_by_radius
+from hlgraph.algorithms.diameter_candidates import guided_traversal, prune_by_radius
 from hlgraph.algorithms.distances import articulation_nodes, checked_edges, checked_nodes, hops_from, hops_to_any
 from hlgraph.algorithms.feasible import Induced, InGraph, Measure
 from hlgraph.errors import InputError
@@ -145,8 +145,8 @@ def in_filter(
 ) -> Selection:
     """The bound as a part of the search: traverse, prune by radius, take, replace.
 
-    1. :func:`~hlgraph.algorithms.candidates.guided_traversal` from the entries gives the candidates.
-    2. :func:`~hlgraph.algorithms.candidates.prune_by_radius` leaves those near the centers.
+    1. :func:`~hlgraph.algorithms.diameter_candidates.guided_traversal` from the entries gives the candidates.
+    2. :func:`~hlgraph.algorithms.diameter_candidates.prune_by_radius` leaves those near the centers.
     3. Take the most similar nodes of these that keep the bound, from the first center on, until there are k; go on with
        the pruned ones where they are too few: the radius is sufficient, not necessary.
     4. For each candidate that is left, the most similar first: leave it out if it is farther than D from all chosen nodes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.frontier import Candidates
+from hlgraph.algorithms.beam import Candidates
 
 _ROWS = 4_096  # so many paths at once, for memory
 

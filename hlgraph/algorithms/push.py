@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.walk import Walk, dot, own_shares, seed_shares
+from hlgraph.algorithms.ppr import Walk, dot, own_shares, seed_shares
 from hlgraph.errors import InputError
 
 
@@ -95,7 +95,7 @@ def local_pagerank(
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from hlgraph.algorithms.walk import prepare
+    >>> from hlgraph.algorithms.ppr import prepare
     >>> line = prepare(sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=np.float32)))
     >>> local_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5, epsilon=1e-4).scores.round(3)
     array([0.583, 0.333, 0.083])

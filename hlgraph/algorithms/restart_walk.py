@@ -23,7 +23,7 @@ def visit_shares(
     A walk begins at a seed, each as probable; it goes on with the probability ``damping`` to a neighbour, each as probable,
     and ends otherwise, or where there is no neighbour; then the next one begins. ``steps (1 - damping)`` walks are made, all
     side by side, so about ``steps`` nodes are visited. The expectation is the personalised PageRank of
-    :func:`hlgraph.algorithms.walk.exact_pagerank` with equal weights; the error falls with the root of ``steps``, while
+    :func:`hlgraph.algorithms.ppr.exact_pagerank` with equal weights; the error falls with the root of ``steps``, while
     :func:`hlgraph.algorithms.push.local_pagerank` gives the same without chance, in less time. Time linear in ``steps``.
 
     Parameters

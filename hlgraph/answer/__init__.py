@@ -1,10 +1,10 @@
 """From evidence to an answer with citations."""
 
-from hlgraph.answer.chat import chat_answer
 from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
 from hlgraph.answer.extractive import extractive_answer
-from hlgraph.answer.report import ReportBounds, chat_report, extractive_report
+from hlgraph.answer.long_report import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.request import AnswerRequest
+from hlgraph.answer.writer import chat_answer
 
 __all__ = [
     "AnswerEvent",

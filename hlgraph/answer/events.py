@@ -7,18 +7,17 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from hlgraph.answer.chat import telling_answer
 from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
 from hlgraph.answer.context import fitted
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
+from hlgraph.answer.long_report import ReportBounds, extractive_report, telling_report
 from hlgraph.answer.refusal import is_missing
-from hlgraph.answer.report import ReportBounds, extractive_report, telling_report
 from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.verify import by_judge, by_words, verified
-from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer
+from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, telling_answer
 from hlgraph.errors import InputError
+from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel
 from hlgraph.records import Answer, Evidence
 from hlgraph.retrieve import Explanation, SearchResult

@@ -10,26 +10,10 @@ from hlgraph.answer.choosing import check_choices
 from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens
 from hlgraph.answer.verify import Unsupported, Verify
 from hlgraph.errors import InputError
-from hlgraph.retrieve.request import Mode, SearchOptions
 
 AnswerMode = Literal["short", "report"]
 SHORT_K, REPORT_K = 20, 200
 """How many pieces of evidence are looked at, where the caller does not say."""
-
-
-class AnswerOptions(SearchOptions, total=False):
-    """What else an answer takes by name: options of the search, how its seeds are searched, and those of the answer itself.
-
-    ``search_mode``: default ``vector``; ``context_tokens``, ``unsupported``, ``verify``, ``least_support`` and ``choices``:
-    see :class:`AnswerRequest`.
-    """
-
-    search_mode: Mode
-    context_tokens: int
-    unsupported: Unsupported
-    verify: Verify
-    least_support: float | None
-    choices: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +45,13 @@ class AnswerRequest:
     unsupported: Unsupported = "flag"
     verify: Verify = "lexical"
     least_support: float | None = None
-    choices: tuple[str, ...] | None = None
+    choices: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be answered before anything is done."""
         check_mode(self.mode)
+        if isinstance(self.choices, str):
+            raise InputError(f"choices is the text {self.choices!r}; give a list of texts")
         check_context_tokens(self.context_tokens)
         if self.unsupported not in ("flag", "drop"):
             raise InputError(f"unsupported is {self.unsupported!r}; choose 'flag' or 'drop'")
@@ -89,38 +75,9 @@ class AnswerRequest:
         return self.k if self.k is not None else REPORT_K if self.mode == "report" else SHORT_K
 
 
-def request_of(question: str, k: int | None, *, mode: AnswerMode, options: AnswerOptions) -> AnswerRequest:
-    """The request that the options of the SDK make. Raises InputError for what cannot be used."""
-    choices = options.get("choices")
-    if isinstance(choices, str):
-        raise InputError(f"choices is the text {choices!r}; give a list of texts")
-    return AnswerRequest(
-        question=question,
-        mode=mode,
-        k=k,
-        context_tokens=options.get("context_tokens", CONTEXT_TOKENS),
-        unsupported=options.get("unsupported", "flag"),
-        verify=options.get("verify", "lexical"),
-        least_support=options.get("least_support"),
-        choices=None if choices is None else tuple(choices),
-    )
-
-
 def check_mode(mode: str) -> None:
     """Raise InputError for another mode than ``short`` or ``report``."""
     if mode in ("vector", "text", "hybrid"):
         raise InputError(f"mode is {mode!r}, which is a way to search; write search_mode={mode!r}")
     if mode not in ("short", "report"):
         raise InputError(f"mode is {mode!r}; choose 'short' or 'report'")
-
-
-def search_options(options: AnswerOptions) -> tuple[Mode, SearchOptions]:
-    """How seeds are searched, and the other options of the search."""
-    rest: SearchOptions = {}
-    if "diversity" in options:
-        rest["diversity"] = options["diversity"]
-    if "tabular" in options:
-        rest["tabular"] = options["tabular"]
-    if "explain" in options:
-        rest["explain"] = options["explain"]
-    return options.get("search_mode", "vector"), rest

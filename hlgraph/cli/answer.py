@@ -15,7 +15,6 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
-    from hlgraph.answer.request import AnswerOptions
     from hlgraph.records import Answer
 
 _K = Annotated[
@@ -95,19 +94,11 @@ def answer(
       hlgraph answer "Who designed the bridge?" --choice "Jonas Querl" --choice "Mara Quill"
     """
     from hlgraph.records import Answer
-    from hlgraph.retrieve.presets import retriever
+    from hlgraph.retrieve.strategies.presets import retriever
 
     if stream and json:
         raise InputError("--stream prints text while it comes, --json one object at the end; choose one of both")
     state: State = context.obj
-    options: AnswerOptions = {
-        "search_mode": search_mode,
-        "context_tokens": context_tokens,
-        "unsupported": unsupported,
-        "verify": verify,
-        "least_support": least_support,
-        "choices": choice or None,
-    }
     with state.open(corpus) as graph:
         asked = partial(
             graph.answer_stream if stream else graph.answer,
@@ -116,9 +107,15 @@ def answer(
             k=k,
             where=where,
             mode=mode,
+            search_mode=search_mode,
+            context_tokens=context_tokens,
+            unsupported=unsupported,
+            verify=verify,
+            least_support=least_support,
+            choices=choice or None,
             budget=budget_of(max_tokens, max_usd),
         )
-        result = asked(**options)
+        result = asked()
         found = result if isinstance(result, Answer) else told(result)
     if json:
         print_json(answer_tree(found))

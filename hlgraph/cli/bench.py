@@ -18,7 +18,7 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.bench import Cell, EmbedderName, Size
-    from hlgraph.evaluate.tables import Table
+    from hlgraph.evaluate.figures import Table
     from hlgraph.settings import Settings
 
 Statements = Annotated[str, typer.Option(metavar="N,...", help="Sizes of the corpora, in statements; multiples of 10.")]
@@ -62,10 +62,10 @@ def _sizes(text: str) -> list[int]:
 
 
 def _remove(settings: Settings) -> None:
-    from hlgraph.client import connect
+    from hlgraph.sdk.client import connect
 
     with connect(settings) as graph:
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
 
 
 class _Asked(NamedTuple):
@@ -100,7 +100,7 @@ def _measured(
 
 
 def _show(tables: Sequence[Table], notes: Sequence[str]) -> None:
-    from hlgraph.evaluate.tables import as_lines
+    from hlgraph.evaluate.figures import as_lines
 
     for table in tables:
         say(*as_lines(table), "")
@@ -112,8 +112,8 @@ def _write(
 ) -> None:
     from json import dumps
 
+    from hlgraph.evaluate.figures import as_markdown
     from hlgraph.evaluate.results import write_files
-    from hlgraph.evaluate.tables import as_markdown
 
     words = [line for table in tables for line in (*as_markdown(table), "")]
     contents = {

@@ -16,8 +16,8 @@ from hlgraph.cli.state import Corpus, Json, State, show_help
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.queries import Query
     from hlgraph.stores.cypher import Plain, Table
+    from hlgraph.stores.queries import Query
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the query.", show_default=False)]
 Folder = Annotated[
@@ -46,7 +46,7 @@ def list_queries(folder: Folder = None, json: Json = False) -> None:
       hlgraph cypher list
       hlgraph cypher list --folder ./my-queries
     """
-    from hlgraph.analyst import load_all
+    from hlgraph.sdk.cypher import load_all
 
     found = load_all(folder)
     if json:
@@ -65,7 +65,7 @@ def show(context: typer.Context, name: Name, corpus: Corpus = None, folder: Fold
     Example:
       hlgraph cypher show what_connects
     """
-    from hlgraph.analyst import browser_lines, load
+    from hlgraph.sdk.cypher import browser_lines, load
 
     state: State = context.obj
     query = load(name, folder)
@@ -105,7 +105,7 @@ def run(
       hlgraph cypher run rank_entities --k 50 --format csv > entities.csv
       hlgraph cypher run my_query --folder ./my-queries --timeout 5 --max-rows 100
     """
-    from hlgraph import analyst
+    from hlgraph.sdk import cypher as analyst
     from hlgraph.stores.cypher import Limits
     from hlgraph.stores.open import open_cypher
 

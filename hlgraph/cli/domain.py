@@ -76,7 +76,7 @@ def infer(
       hlgraph domain infer docs/
       hlgraph domain infer --corpus news
     """
-    from hlgraph.client import IngestOptions
+    from hlgraph.ingest.options import IngestOptions
 
     options = IngestOptions(format=format_, mapping=pairs(map_ or []), encoding=encoding, is_chunked=chunked)
     state: State = context.obj
@@ -109,7 +109,7 @@ def set_domain(
       hlgraph domain set domain.yaml
       hlgraph domain set domain.json --corpus news
     """
-    from hlgraph.domain import parsed
+    from hlgraph.sdk.domain import parsed
 
     given = parsed(_read(file), file)
     state: State = context.obj

@@ -16,14 +16,14 @@ from hlgraph.cli.state import Json, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.client import HLGraph
     from hlgraph.evaluate.datasets import Dataset
     from hlgraph.evaluate.results import Results
     from hlgraph.evaluate.runner import EvalReport
     from hlgraph.evaluate.runs import Run, Setting
-    from hlgraph.pipeline import Report
+    from hlgraph.ingest.pipeline import Report
     from hlgraph.records import Document
     from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
 _K = 20
@@ -73,11 +73,14 @@ def _documents(dataset: Dataset) -> Iterator[Document]:
 
 
 def _ingest(graph: HLGraph, dataset: Dataset, show: Callable[[str], None]) -> Report:
-    from hlgraph.client import IngestOptions
-
     files = tuple(str(path) for path in dataset.extractions)
-    options = IngestOptions(extract="precomputed" if files else "local", extractions=files, is_chunked=True)
-    return graph.ingest(_documents(dataset), options=options, on_progress=lambda at: show(progress_text(at)))
+    return graph.ingest(
+        _documents(dataset),
+        extract="precomputed" if files else "local",
+        extractions=files,
+        is_chunked=True,
+        on_progress=lambda at: show(progress_text(at)),
+    )
 
 
 def _ingest_line(dataset: Dataset, report: Report) -> str:
@@ -120,7 +123,7 @@ def _with_embedder(planned: Run, graph: HLGraph) -> Run:
 
 def _warm(graph: HLGraph, dataset: Dataset) -> None:
     """Load the model and embed every question before anything is timed, or the first strategy would pay for all."""
-    from hlgraph.retrieve.strategies import ChunkRetriever
+    from hlgraph.retrieve.strategies.flat import ChunkRetriever
 
     for question in dataset.questions:
         graph.search(question.text, strategy=ChunkRetriever(), k=1)

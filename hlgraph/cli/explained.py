@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hlgraph.records import Scalar
     from hlgraph.retrieve import Explanation
-    from hlgraph.retrieve.explain_records import NodeTrace, PathTrace
-    from hlgraph.trace import Call
+    from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
+    from hlgraph.stores.trace import Call
 
 _MOST_SEEDS = 5
 _MOST_PATHS = 5
@@ -91,7 +91,7 @@ def _path(number: int, path: PathTrace, explain: Explanation) -> Iterator[str]:
 
 
 def _call(number: int, call: Call) -> Iterator[str]:
-    from hlgraph.retrieve.picture import call_text
+    from hlgraph.retrieve.explain.page import call_text
 
     rows = "" if call.rows is None else f", {call.rows:,} rows"
     size = "" if call.bytes is None else f", {call.bytes:,} bytes"

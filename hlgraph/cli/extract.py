@@ -15,9 +15,10 @@ from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Corpus, Json, State, show_help
 
 if TYPE_CHECKING:
-    from hlgraph.batches import BatchReport
-    from hlgraph.client import HLGraph, IngestOptions
+    from hlgraph.ingest.batches import BatchReport
+    from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.bedrock_jobs import BatchJob
+    from hlgraph.sdk.client import HLGraph
 
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The batch file to write.", show_default=False)]
 Results = Annotated[
@@ -45,7 +46,7 @@ def _show(context: typer.Context) -> None:
 
 
 def _opened(context: typer.Context, corpus: str | None, chat: str | None) -> HLGraph:
-    from hlgraph.client import connect
+    from hlgraph.sdk.client import connect
 
     state: State = context.obj
     settings = state.settings(corpus)
@@ -53,7 +54,7 @@ def _opened(context: typer.Context, corpus: str | None, chat: str | None) -> HLG
 
 
 def _options(format_: str | None, map_: list[str] | None, encoding: str | None, chunked: bool) -> IngestOptions:
-    from hlgraph.client import IngestOptions
+    from hlgraph.ingest.options import IngestOptions
 
     return IngestOptions(
         format=format_, mapping=pairs(map_ or []), encoding=encoding, extract="chat", is_chunked=chunked

@@ -14,7 +14,7 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.extract.quarantine import Quarantined
-    from hlgraph.failures import Mending
+    from hlgraph.sdk.failures import Mending
 
 app = typer.Typer(
     help="List, retry and mend what a chat model could not extract.",

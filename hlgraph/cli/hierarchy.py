@@ -51,7 +51,7 @@ def build(
       hlgraph hierarchy build
       hlgraph hierarchy build --summaries extractive --json
     """
-    from hlgraph.hierarchy import HierarchyQuery
+    from hlgraph.sdk.hierarchy import HierarchyQuery
 
     state: State = context.obj
     query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size, long_source=long_source)

@@ -15,8 +15,8 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, bud
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from hlgraph.client import HLGraph
-    from hlgraph.pipeline import Progress, Report
+    from hlgraph.ingest.pipeline import Progress, Report
+    from hlgraph.sdk.client import HLGraph
 
 _EXTRACTORS = ("local", "precomputed", "chat")
 Paths = Annotated[
@@ -163,7 +163,7 @@ def ingest(
       hlgraph ingest s3://library/reports/
       curl -s https://example.org | hlgraph ingest - --format html
     """
-    from hlgraph.client import IngestOptions
+    from hlgraph.ingest.options import IngestOptions
 
     state: State = context.obj
     options = IngestOptions(
@@ -174,15 +174,15 @@ def ingest(
         extract=_extractor(extract),
         extractions=tuple(extractions or ()),
         is_chunked=chunked,
-        has_delete_missing=delete_missing,
+        delete_missing=delete_missing,
         budget=budget_of(max_tokens, max_usd),
-        is_adapted=adapt,
+        adapt=adapt,
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} names a cluster that is not used; add --ray")
     with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
-        bring = _on_ray(graph, workers, ray_address) if ray else graph.ingest
-        report = bring(list(paths), options=options, on_progress=lambda at: show(progress_text(at)))
+        bring = _on_ray(graph, workers, ray_address) if ray else graph.ingestion.bring
+        report = bring(list(paths), options, on_progress=lambda at: show(progress_text(at)))
     _finish(report, is_json=json)
 
 
@@ -210,7 +210,7 @@ def delete(
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        report = graph.delete(uris or [], where=where, is_all=all_)
+        report = graph.delete(uris or [], where=where, everything=all_)
     _finish(report, is_json=json)
 
 

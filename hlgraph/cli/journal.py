@@ -35,8 +35,8 @@ def journal(
       hlgraph journal drop
     """
     from hlgraph.change import ChangeState
-    from hlgraph.migrate import plan
     from hlgraph.persist import abandon
+    from hlgraph.stores.migrate import plan
     from hlgraph.stores.open import open_stores
 
     state: State = context.obj

@@ -11,7 +11,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, State
 
 if TYPE_CHECKING:
-    from hlgraph.models.ledger import Spent
+    from hlgraph.models.accounts.ledger import Spent
 
 By = Annotated[
     Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="What one line is about.")
@@ -54,8 +54,8 @@ def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json
       hlgraph ledger --by source --corpus news
       hlgraph ledger --by corpus --json
     """
-    from hlgraph.models.ledger import total
-    from hlgraph.models.prices import price_list
+    from hlgraph.models.accounts.ledger import total
+    from hlgraph.models.accounts.prices import price_list
 
     state: State = context.obj
     with state.open(corpus) as graph:

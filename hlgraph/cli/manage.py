@@ -56,7 +56,7 @@ def init(
 
 def _make_store(settings: Settings) -> list[str]:
     """Make the store; the migrations that it has then."""
-    from hlgraph import migrate as migration
+    from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
 
     opened = open_stores(settings)
@@ -166,7 +166,7 @@ def migrate(
       hlgraph migrate
       hlgraph migrate apply
     """
-    from hlgraph import migrate as migration
+    from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
 
     state: State = context.obj

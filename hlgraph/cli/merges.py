@@ -11,7 +11,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 
 if TYPE_CHECKING:
-    from hlgraph.merges import Candidate, CandidateQuery
+    from hlgraph.sdk.merges import Candidate, CandidateQuery
     from hlgraph.stores.merges import Decision
 
 app = typer.Typer(help="Merge entities that are one, and undo it.", invoke_without_command=True, rich_markup_mode=None)
@@ -28,7 +28,7 @@ def _merges(context: typer.Context) -> None:
 
 
 def _query(lower: float, upper: float, most: int) -> CandidateQuery:
-    from hlgraph.merges import CandidateQuery
+    from hlgraph.sdk.merges import CandidateQuery
 
     return CandidateQuery(lower=lower, upper=upper, most=most)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from hlgraph.cli.explained import short
 
 if TYPE_CHECKING:
-    from hlgraph.models.usage import Usage
-    from hlgraph.pipeline import Report
+    from hlgraph.ingest.pipeline import Report
+    from hlgraph.models.accounts.usage import Usage
     from hlgraph.records import Answer, Domain, Evidence
     from hlgraph.retrieve import SearchResult
 

@@ -13,7 +13,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, State
 
 if TYPE_CHECKING:
-    from hlgraph.planning import Plan
+    from hlgraph.ingest.plan import Plan
 
 ChatName = Annotated[
     str | None,
@@ -74,7 +74,8 @@ def plan(
     """
     from dataclasses import replace
 
-    from hlgraph.client import IngestOptions, connect
+    from hlgraph.ingest.options import IngestOptions
+    from hlgraph.sdk.client import connect
 
     state: State = context.obj
     settings = state.settings(corpus)
@@ -86,7 +87,7 @@ def plan(
         encoding=encoding,
         extract="chat",
         is_chunked=chunked,
-        is_adapted=adapt,
+        adapt=adapt,
     )
     with connect(settings) as graph:
         found = graph.plan(list(paths), options=options)

@@ -10,7 +10,8 @@ from hlgraph.cli.output import print_json, say, usage_tree
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 
 if TYPE_CHECKING:
-    from hlgraph.quality import Coverage, Faithfulness, Offender, SourceCoverage
+    from hlgraph.quality.coverage import SourceCoverage
+    from hlgraph.sdk.quality import Coverage, Faithfulness, Offender
 
 app = typer.Typer(
     help="Measure how well the statements stand for the text.",

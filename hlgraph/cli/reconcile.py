@@ -11,7 +11,7 @@ from hlgraph.cli.state import Corpus, Json, State
 from hlgraph.errors import ModelMismatchError
 
 if TYPE_CHECKING:
-    from hlgraph.reconcile import Drift
+    from hlgraph.sdk.reconcile import Drift
 
 
 def reconcile(
@@ -38,7 +38,7 @@ def reconcile(
         names = [graph.corpus] if corpus else [item.corpus for item in graph.stats()]
         for name in names:
             try:
-                found.append(graph.in_corpus(name).reconcile(is_repair=repair))
+                found.append(graph.in_corpus(name).reconcile(repair=repair))
             except ModelMismatchError as error:
                 if corpus:
                     raise

@@ -10,8 +10,8 @@ import typer
 from hlgraph.cli.output import note
 
 if TYPE_CHECKING:
-    from hlgraph.client import HLGraph
-    from hlgraph.models.budget import Budget
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -51,7 +51,7 @@ MaxUsd = Annotated[
 
 def budget_of(max_tokens: int | None, max_usd: float | None) -> Budget | None:
     """The budget that both options say; None without them."""
-    from hlgraph.models.budget import Budget
+    from hlgraph.models.accounts.budget import Budget
 
     return None if max_tokens is None and max_usd is None else Budget(max_tokens=max_tokens, max_usd=max_usd)
 
@@ -79,7 +79,7 @@ class State:
 
     def open(self, corpus: str | None = None) -> HLGraph:
         """The SDK on the store of the options."""
-        from hlgraph.client import connect
+        from hlgraph.sdk.client import connect
 
         return connect(self.settings(corpus))
 

@@ -10,11 +10,11 @@ from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.runner import Ranked, Search
 from hlgraph.records import Scalar
 from hlgraph.retrieve import STRATEGIES
-from hlgraph.retrieve.presets import retriever
+from hlgraph.retrieve.strategies.presets import retriever
 
 if TYPE_CHECKING:
-    from hlgraph.client import HLGraph
     from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.sdk.client import HLGraph
 
 PREFIX = "passage:"
 """What stands before the id of a passage in the uri of its source."""
@@ -30,7 +30,7 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
         Names with commas between; or ``all``: every strategy that runs without a chat model, that is, every one whose
         retriever does not say ``needs_chat = True``.
     preset
-        See `hlgraph.retrieve.presets`.
+        See `hlgraph.retrieve.strategies.presets`.
 
     Raises
     ------

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
 from hlgraph.evaluate.asking import prepare, searches
@@ -20,8 +19,9 @@ from hlgraph.evaluate.growth import Growth, growth
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor, Skew
 from hlgraph.evaluate.memory import Memory, memory
 from hlgraph.evaluate.runner import WARMING, Figures, Outcome, figures_of, timed
+from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
-from hlgraph.retrieve.presets import retriever
+from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.seeded import SeededEmbedder
@@ -147,7 +147,7 @@ def ingest_size(
 
 def prepare_size(settings: Settings, strategies: Iterable[str], *, embedder: EmbedderName) -> None:
     """Build what the strategies need beside the corpus, before any of them is measured."""
-    from hlgraph.client import connect
+    from hlgraph.sdk.client import connect
 
     with connect(settings, embedder=_embedder(settings, embedder)) as graph:
         prepare(graph, [retriever(name, "paper") for name in strategies])
@@ -185,7 +185,7 @@ def measure(plan: BenchPlan, *, size: int) -> Cell:
 
 def ask(plan: BenchPlan, size: int) -> Cell:
     """Ask in this process; memory counts what the process held before, too."""
-    from hlgraph.client import connect
+    from hlgraph.sdk.client import connect
 
     before = memory()
     tally = Tally()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hlgraph.evaluate.bench import Cell, Size, StrategyGrowth, growths
+from hlgraph.evaluate.figures import Table
 from hlgraph.evaluate.growth import Growth
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.tables import Table
 
 _MISSING = "-"
 

@@ -9,11 +9,7 @@ from pathlib import Path
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.comparison import Comparison, Uncertainty, best
-from hlgraph.evaluate.metrics import Scores
-from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.runner import EvalReport, StrategyResult
-from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.tables import (
+from hlgraph.evaluate.figures import (
     MEASURE,
     Table,
     against_table,
@@ -23,6 +19,10 @@ from hlgraph.evaluate.tables import (
     group_tables,
     runs_table,
 )
+from hlgraph.evaluate.metrics import Scores
+from hlgraph.evaluate.plots import Axis, Point, Series, chart
+from hlgraph.evaluate.runner import EvalReport, StrategyResult
+from hlgraph.evaluate.runs import Setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

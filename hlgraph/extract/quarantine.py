@@ -15,6 +15,7 @@ import msgspec
 from hlgraph.errors import StoreUnavailableError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, content_id, source_id
+from hlgraph.settings import Settings, place_of, quarantine_folder
 
 _log = logging.getLogger(__name__)
 _SHORT = 16
@@ -217,3 +218,8 @@ def _read(path: Path) -> Quarantined | None:
         tries=row.tries,
         at=row.at,
     )
+
+
+def quarantine(settings: Settings, corpus: str) -> Quarantine:
+    """The quarantine of one corpus of the store that the settings name."""
+    return Quarantine(quarantine_folder(settings), store=place_of(settings), corpus=corpus)

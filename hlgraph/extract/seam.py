@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from hlgraph.ids import checksum
-from hlgraph.models.usage import Usage
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.records import Extraction
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.ids import normalise_name
-from hlgraph.index.synonyms import synonyms
 from hlgraph.models.seams import Embedder
 from hlgraph.records import Chunk, Entity, Kind, Record, Statement, Topic
+from hlgraph.resolve.synonyms import synonyms
 from hlgraph.stores.protocols import CorpusStats, Stores
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import ModelAnswerError
+from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Asking, Executor
-from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
 from hlgraph.records import Chunk, Kind, Statement

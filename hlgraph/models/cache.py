@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.models.disk import DiskFile, erase_traces, used_bytes, writing
 from hlgraph.models.seams import Embedder, question_vector
+from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
 
 _log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelUnavailableError
 from hlgraph.ids import checksum, source_id
-from hlgraph.models.budget import Budget, Purse
+from hlgraph.models.accounts.budget import Budget, Purse
+from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose
+from hlgraph.models.accounts.replies import Origin, Replies
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.gate import Gate
-from hlgraph.models.ledger import Entry, Ledger, Purpose
-from hlgraph.models.replies import Origin, Replies
 from hlgraph.models.seams import ChatModel, Completion
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.settings import Price

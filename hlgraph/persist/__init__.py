@@ -1,5 +1,36 @@
-"""Writing a change to both stores through the journal, finishing what an interrupted run left, and giving it up."""
+"""Finds out what changed, assembles it into one change, and writes that to both stores through the journal."""
 
-from hlgraph.persist.journal import abandon, finish, persist
+from hlgraph.persist.assemble import Extracted, assemble, removal
+from hlgraph.persist.compare import (
+    ChunkPlan,
+    Comparison,
+    awaited_hash,
+    chunk_fingerprint,
+    compare,
+    complete,
+    incomplete,
+    is_incomplete,
+    is_same_extraction,
+    plan_chunks,
+)
+from hlgraph.persist.journal import abandon, finish, persist, resume
 
-__all__ = ["abandon", "finish", "persist"]
+__all__ = [
+    "ChunkPlan",
+    "Comparison",
+    "Extracted",
+    "abandon",
+    "assemble",
+    "awaited_hash",
+    "chunk_fingerprint",
+    "compare",
+    "complete",
+    "finish",
+    "incomplete",
+    "is_incomplete",
+    "is_same_extraction",
+    "persist",
+    "plan_chunks",
+    "removal",
+    "resume",
+]

@@ -8,6 +8,7 @@ model again.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import StoreError
@@ -75,3 +76,11 @@ def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
     gone = {kind.value: outcome.vanished[kind] for kind in _WITH_VECTORS if outcome.vanished.get(kind)}
     if gone:
         stores.vectors.delete(change.corpus, gone)
+
+
+def resume(pending: Sequence[Pending], stores: Stores) -> int:
+    """Finish what interrupted runs left; the caller holds the lock. Returns how many changes there were."""
+    for item in pending:
+        _LOG.info("finishing change %s of an interrupted run", item.change.id)
+        finish(item, stores)
+    return len(pending)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
 
-from hlgraph.retrieve.numbers import numbers
-from hlgraph.retrieve.terms import terms
+from hlgraph.retrieve.evidence.numbers import numbers
+from hlgraph.retrieve.evidence.terms import terms
 from hlgraph.text import STOP_WORDS, BlockKind, block_sentences, blocks, content_words, words
 
 _LEAST = 2 / 3

@@ -4,11 +4,9 @@ Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each also gz
 S3 and standard input. One bad source or row becomes a :class:`ReadFailure` in the stream; the others go on.
 """
 
-from hlgraph.read.admit import inadmissible
-from hlgraph.read.discover import covered, source_uri
+from hlgraph.read.content import FORMATS, inadmissible
 from hlgraph.read.failure import ReadFailure, is_covered
-from hlgraph.read.formats import FORMATS
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.stream import read
+from hlgraph.read.stream import covered, read, source_uri
 
 __all__ = ["FORMATS", "ReadFailure", "ReadOptions", "covered", "inadmissible", "is_covered", "read", "source_uri"]

@@ -6,10 +6,9 @@ import codecs
 import re
 
 from hlgraph.errors import MissingExtraError, ReadError
-from hlgraph.read.content import Origin, clean, decode, marked_encoding
+from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.text import clean_title
 from hlgraph.records import Document
 
 _DECLARED = re.compile(

@@ -9,10 +9,9 @@ from urllib.parse import quote
 
 from hlgraph.errors import ReadError
 from hlgraph.ids import checksum
-from hlgraph.read.content import Origin, clean
+from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import ReadFailure, failure
 from hlgraph.read.metadata import metadata_of, metadata_value
-from hlgraph.read.text import clean_title
 from hlgraph.records import Document, MetadataValue
 
 _TEXT = (("text",), ("body",), ("content",))

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 import yaml
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin, clean, decode
+from hlgraph.read.content import Origin, clean, clean_title, decode
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.metadata import metadata_of
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.text import clean_title
 from hlgraph.records import Document
 
 _YAML_ERRORS: tuple[type[Exception], ...] = (yaml.YAMLError, *PARSER_ERRORS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.read.formats import FORMATS
+from hlgraph.read.content import FORMATS
 
 MIB = 1 << 20
 _RESERVED = ("key", "metadata", "page_starts", "uri")

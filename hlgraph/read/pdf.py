@@ -9,10 +9,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
-from hlgraph.read.content import Origin, clean
+from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.text import clean_title
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:

@@ -81,11 +81,6 @@ class S3Object:
             yield raw
 
 
-def is_s3(path: str) -> bool:
-    """Whether a path names something in S3."""
-    return path.startswith(SCHEME)
-
-
 def place_of(path: str) -> Place:
     """Bucket and key of a path.
 

@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
-from hlgraph.extract.chat._messages import Messages, ask_again
-from hlgraph.extract.chat._messages import prompt as extraction_prompt
-from hlgraph.extract.chat._schema import ReplyError, parse, schema
+from hlgraph.extract.chat.messages import Messages, ask_again
+from hlgraph.extract.chat.messages import prompt as extraction_prompt
+from hlgraph.extract.chat.reply_schema import ReplyError, parse, schema
+from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Executor
-from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import Completion
 

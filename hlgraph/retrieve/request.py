@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Scalar
-from hlgraph.retrieve.explain_records import (
+from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
     NodeTrace,
@@ -17,7 +17,7 @@ from hlgraph.retrieve.explain_records import (
     SeedTrace,
     StoreCost,
 )
-from hlgraph.trace import Call
+from hlgraph.stores.trace import Call
 from hlgraph.where import Where
 
 Unit = Literal["statement", "chunk"]
@@ -64,14 +64,6 @@ class SearchRequest:
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
         if self.diversity is not None and not 0 <= self.diversity <= 1:
             raise InputError(f"diversity is {self.diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
-
-
-class SearchOptions(TypedDict, total=False):
-    """What else the search of the SDK takes by name: fields of :class:`SearchRequest` that few callers need."""
-
-    diversity: float | None
-    tabular: bool
-    explain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +124,7 @@ class Explanation:
 
         Raises InputError when the request did not ask to explain.
         """
-        from hlgraph.retrieve.picture import page
+        from hlgraph.retrieve.explain.page import page
 
         return page(self)
 

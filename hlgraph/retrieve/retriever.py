@@ -11,7 +11,7 @@ import numpy as np
 from hlgraph.errors import InputError
 from hlgraph.index.embed import chunk_text
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
-from hlgraph.retrieve.explain_notes import Hop
+from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.session import Session
 

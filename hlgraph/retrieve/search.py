@@ -11,19 +11,19 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Concatenate, ParamSpec
 
-from hlgraph import trace
 from hlgraph.errors import UnknownNameError
+from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
 from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
-from hlgraph.retrieve.explain import costs, explained
-from hlgraph.retrieve.explain_notes import Hop
-from hlgraph.retrieve.postprocess import diverse, tau_of, with_labels
+from hlgraph.retrieve.evidence.postprocess import diverse, tau_of, with_labels
+from hlgraph.retrieve.explain.describe import costs, explained
+from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies import STRATEGIES
+from hlgraph.retrieve.strategies.flat import STRATEGIES
+from hlgraph.stores import trace
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph import trace
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Hit, Kind, Record, Scalar
-from hlgraph.retrieve.explain_notes import Hop, Notes
-from hlgraph.retrieve.merged import pull_merged, spread_seeds
+from hlgraph.retrieve.explain.notes import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
+from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
+from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
 from hlgraph.stores.merges import Aliases
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker, ranked_by
 
 if TYPE_CHECKING:
-    from hlgraph.retrieve.keywords import Keyword
+    from hlgraph.retrieve.question.keywords import Keyword
     from hlgraph.subgraph import Subgraph
 
 _R = TypeVar("_R", bound=Record)

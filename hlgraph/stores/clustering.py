@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hlgraph.algorithms.communities import Communities, at_most, leiden
+from hlgraph.algorithms.communities import CommunityLevels, at_most, leiden
 from hlgraph.algorithms.projection import INGREDIENTS, project
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope
@@ -31,12 +31,12 @@ class ProcessClusterer:
         made = project(graph, query.shape)
         joined = np.flatnonzero(np.diff(made.adjacency.indptr))
         if not len(joined):
-            return Clustered([], Communities(np.empty((1, 0), dtype=np.int64)))
+            return Clustered([], CommunityLevels(np.empty((1, 0), dtype=np.int64)))
         found = leiden(
             made.adjacency[joined][:, joined], resolution=query.resolution, max_size=query.max_size, seed=query.seed
         )
         ids = [str(item) for item in graph.ids[made.nodes[joined]]]
-        return Clustered(ids, Communities(at_most(found.levels, query.max_levels)))
+        return Clustered(ids, CommunityLevels(at_most(found.levels, query.max_levels)))
 
 
 def pulled(graph: GraphStore) -> Callable[[PullShape, Scope], Subgraph]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, Union
 
 from hlgraph.errors import InputError
-from hlgraph.queries import Query
-from hlgraph.query_params import ParameterValue
+from hlgraph.stores.queries import Query
+from hlgraph.stores.query_parameters import ParameterValue
 
 Plain: TypeAlias = Union[bool, int, float, str, list["Plain"], dict[str, "Plain"], None]  # noqa: UP007 - refers to itself
 """What a cell holds: what JSON has. Dates are ISO texts; nodes are maps with ``labels`` and ``properties``, relationships

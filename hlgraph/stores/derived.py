@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.communities import Communities
+from hlgraph.algorithms.communities import CommunityLevels
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError
 from hlgraph.ids import content_id
@@ -65,7 +65,7 @@ class Clustered(NamedTuple):
     """
 
     ids: list[str]
-    communities: Communities
+    communities: CommunityLevels
     by: str = "process"
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
-from hlgraph.migrate import MigrationTarget
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore
 from hlgraph.stores.domains import DomainStore
 from hlgraph.stores.merges import MergeStore
+from hlgraph.stores.migrate import MigrationTarget
 from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 from hlgraph.stores.ranking import ServerRanker
 

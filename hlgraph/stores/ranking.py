@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
+from hlgraph.algorithms.ppr import Precision, Walk, exact_pagerank, precision_for, prepare
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.algorithms.topk import top_k
-from hlgraph.algorithms.walk import Precision, Walk, exact_pagerank, precision_for, prepare
 from hlgraph.errors import InputError
 from hlgraph.records import Hit
 from hlgraph.stores.protocols import GraphStore, PullShape, Ranker, RankQuery, Scope

@@ -18,8 +18,8 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.index import embed_change
 from hlgraph.models.seams import Embedder
+from hlgraph.persist import Extracted, assemble, compare, plan_chunks
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Source, Triple
-from hlgraph.resolve import Extracted, assemble, compare, plan_chunks
 from hlgraph.stores.protocols import Scope, Stores
 
 CORPUS = "tiny"

@@ -13,13 +13,12 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.communities import CommunityTier
 from hlgraph.errors import StoreConflictError, StoreError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.index.communities import build_communities
-from hlgraph.persist import persist
+from hlgraph.persist import persist, removal
 from hlgraph.records import Community, Document, Kind, Source, Statement, Summary
-from hlgraph.resolve import removal
+from hlgraph.sdk.communities import Communities
 from hlgraph.stores.derived import ClusterQuery, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS
@@ -319,7 +318,7 @@ class DerivedStoreContract(SourceSummaryContract):
 
     def test_communities_are_listed_with_the_names_of_their_members(self, stores: Stores) -> None:
         fill(stores)
-        tier = CommunityTier(CORPUS, stores)
+        tier = Communities(CORPUS, stores)
         assert tier.find().run is None
         built = tier.build("entity_entity", max_size=2)
         found = tier.find("entity_entity")

@@ -7,9 +7,8 @@ import pytest
 from hlgraph import ids
 from hlgraph.change import ChangeState
 from hlgraph.errors import ModelMismatchError, StoreConflictError
-from hlgraph.persist import persist
+from hlgraph.persist import persist, removal
 from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Relationship, Source, Statement
-from hlgraph.resolve import removal
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
 from hlgraph.testing.embedder import WordEmbedder

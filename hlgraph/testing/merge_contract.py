@@ -13,10 +13,9 @@ import pytest
 from hlgraph import ids
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
 from hlgraph.errors import StoreConflictError, StoreError
-from hlgraph.persist import persist
+from hlgraph.persist import persist, removal
 from hlgraph.records import Document, Kind, Relationship, Source
-from hlgraph.resolve import removal
-from hlgraph.retrieve.merged import pull_merged
+from hlgraph.retrieve.steps.merged import pull_merged
 from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.stores.ranking import PulledRanker

@@ -9,9 +9,8 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.ids import content_id
-from hlgraph.persist import persist
+from hlgraph.persist import persist, removal
 from hlgraph.records import Chunk, Community, Document, Kind, Statement, Summary
-from hlgraph.resolve import removal
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS, change_for

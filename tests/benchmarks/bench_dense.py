@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation_sets import BenchmarkSet, open_set, origin_line
+from ingest_keywords import keywords
 from measure import TimedEmbedder, say, seconds_of, table
 
 import hlgraph
-from hlgraph.client import IngestOptions
 from hlgraph.evaluate.baseline import dense_baseline
 from hlgraph.evaluate.datasets import Passage
 from hlgraph.evaluate.metrics import CUTOFFS, score
 from hlgraph.ids import chunk_id, source_id
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
@@ -39,7 +40,7 @@ def through_the_store(item: BenchmarkSet, embedder: TimedEmbedder, scratch: Path
         for passage in item.passages
     )
     with hlgraph.connect(f"hlgraph://{scratch}/{item.name}", corpus=item.name, embedder=embedder) as graph:
-        report = graph.ingest(documents, options=options)
+        report = graph.ingest(documents, **keywords(options))
         say(f"{item.name}: {report.sources_added:,} passages, {len(report.failed)} failed")
         found = [graph.search(question.text, strategy="chunk", k=DEPTH) for question in item.dataset.questions]
     return [tuple(each.source.uri.removeprefix(prefix) for each in result.evidence) for result in found]

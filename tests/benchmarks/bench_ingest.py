@@ -18,18 +18,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluation_sets import BenchmarkSet, open_set, origin_line
+from ingest_keywords import keywords
 from measure import TimedEmbedder, megabytes_on_disk, memory_line, peak_megabytes, say, table, verdict
 
 import hlgraph
-from hlgraph.client import IngestOptions
 from hlgraph.evaluate.metrics import percentile
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
 if TYPE_CHECKING:
-    from hlgraph.client import HLGraph
-    from hlgraph.pipeline import Progress, Report
+    from hlgraph.ingest.pipeline import Progress, Report
     from hlgraph.retrieve import SearchResult
+    from hlgraph.sdk.client import HLGraph
 
 SETS = ("musique", "hotpotqa", "2wikimultihopqa")
 STRATEGIES = ("statement", "chunk", "topic", "chunk_entity")
@@ -75,7 +76,7 @@ def ingest(graph: HLGraph, embedder: TimedEmbedder, sets: Sequence[BenchmarkSet]
         passed = time.perf_counter() - start
         say(f"  {at.sources:,} passages, {at.statements:,} statements after {passed:.0f} s, {memory_line()}")
 
-    report = graph.ingest(documents(sets), options=_OPTIONS, on_progress=note)
+    report = graph.ingest(documents(sets), **keywords(_OPTIONS), on_progress=note)
     return Run(
         report,
         time.perf_counter() - start,
@@ -125,7 +126,7 @@ def show_edits(graph: HLGraph, embedder: TimedEmbedder, sets: Sequence[Benchmark
     times: list[str] = []
     for document in islice(documents(sets), EDITS):
         start, before = time.perf_counter(), embedder.seconds
-        report = graph.ingest([replace(document, text=f"{document.text} It was edited later.")], options=_OPTIONS)
+        report = graph.ingest([replace(document, text=f"{document.text} It was edited later.")], **keywords(_OPTIONS))
         passed = time.perf_counter() - start - (embedder.seconds - before)
         times.append(f"{1000 * passed:.0f} ms" if report.sources_changed == 1 else "NOT EDITED")
     say(f"\nediting one passage, without the embedder, {EDITS} times: {', '.join(times)}")

@@ -23,10 +23,10 @@ from opensearchpy import OpenSearch
 from opensearchpy.helpers import parallel_bulk
 
 from hlgraph.change import VectorBlock
-from hlgraph.migrate import discover
 from hlgraph.records import Kind, Source
+from hlgraph.stores.migrate import discover
 from hlgraph.stores.opensearch.indexes import index_body
-from hlgraph.stores.opensearch.search import EXACT_BELOW
+from hlgraph.stores.opensearch.query_bodies import EXACT_BELOW
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore, _row_items
 from hlgraph.stores.opensearch.wire import Meta
 from hlgraph.stores.protocols import VectorBatch, VectorQuery

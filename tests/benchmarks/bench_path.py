@@ -32,18 +32,19 @@ from typing import NamedTuple
 
 import numpy as np
 from evaluation_sets import BenchmarkSet, data_folder, open_set, origin_line
+from ingest_keywords import keywords
 from measure import say, seconds_of, table
 from peer_graph import THEIRS, TWO_THREADS, PageRankClock, Times, peer_graph
 
 import hlgraph
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
-from hlgraph.models.local.load import cache_file, cache_folder
+from hlgraph.models.local.load import cache_file
 from hlgraph.models.seams import Embedder
-from hlgraph.retrieve.presets import retriever
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.settings import Settings, load
+from hlgraph.retrieve.strategies.presets import retriever
+from hlgraph.sdk.client import HLGraph, IngestOptions
+from hlgraph.settings import Settings, cache_folder, load
 
 SETS = "musique_oie,2wikimultihopqa,hotpotqa"
 TIMES_FASTER = 5.0
@@ -93,7 +94,7 @@ def opened(target: str | Settings, item: BenchmarkSet, embedder: Embedder, *, cl
         files = tuple(str(path) for path in item.dataset.extractions)
         options = IngestOptions(extract="precomputed" if files else "local", extractions=files, is_chunked=True)
         documents = [hlgraph.Document(one.id, one.text, one.title, key=one.id) for one in item.passages]
-        say(f"{item.name}: ingested in {seconds_of(lambda: graph.ingest(documents, options=options)):.0f} s")
+        say(f"{item.name}: ingested in {seconds_of(lambda: graph.ingest(documents, **keywords(options))):.0f} s")
     return graph
 
 

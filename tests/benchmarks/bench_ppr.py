@@ -24,15 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from evaluation_sets import open_set, origin_line
+from ingest_keywords import keywords
 from measure import medians, say, seconds_of, table
 from numpy.typing import NDArray
 
 import hlgraph
-from hlgraph.algorithms.ppr import personalised_pagerank
+from hlgraph.algorithms.ppr import exact_pagerank, personalised_pagerank, prepare
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.algorithms.push import Space, local_pagerank
-from hlgraph.algorithms.walk import exact_pagerank, prepare
-from hlgraph.client import IngestOptions
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder
 from hlgraph.models.seams import Embedder
 from hlgraph.records import Kind, Relationship
@@ -175,7 +175,7 @@ def ingested(settings: Settings | str, embedder: Embedder, scratch: Path) -> Ite
     options = IngestOptions(extract="precomputed" if files else "local", extractions=files, is_chunked=True)
     documents = [hlgraph.Document(passage.id, passage.text, passage.title, key=passage.id) for passage in item.passages]
     with hlgraph.connect(settings, corpus=SET, embedder=embedder) as graph:
-        seconds = seconds_of(lambda: graph.ingest(documents, options=options))
+        seconds = seconds_of(lambda: graph.ingest(documents, **keywords(options)))
     say(f"{len(documents):,} passages ingested in {seconds:.0f} s")
     opened = open_stores(settings)
     with opened.closing:

@@ -21,12 +21,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ingest_keywords import keywords
 from measure import memory_line, say, table
 
 import hlgraph
-from hlgraph.client import HLGraph, IngestOptions
+from hlgraph.ingest.pipeline import Report
 from hlgraph.integrations.ray import ingest
-from hlgraph.pipeline import Report
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -104,7 +105,7 @@ def main() -> None:
     os.environ["OPENAI_API_KEY"] = "none is needed"
     given = documents(chosen.passages)
     with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as name, chat_model(chosen.seconds) as url:
-        one = run(Path(name) / "one", url, lambda graph: graph.ingest(given, options=_OPTIONS), chosen.concurrency)
+        one = run(Path(name) / "one", url, lambda graph: graph.ingest(given, **keywords(_OPTIONS)), chosen.concurrency)
         two = run(
             Path(name) / "two",
             url,

@@ -22,8 +22,8 @@ from measure import say, table
 import hlgraph
 from hlgraph.answer.extractive import is_about
 from hlgraph.answer.refusal import LEAST_SUPPORT, support
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.records import Document, Evidence
+from hlgraph.sdk.client import HLGraph
 from hlgraph.text import content_words
 
 K = 20
@@ -61,7 +61,7 @@ def main() -> None:
         before: dict[str, list[bool]] = {}
         with hlgraph.connect(f"hlgraph://{scratch}/store", corpus=item.name) as graph:
             documents = [Document(passage.id, passage.text, passage.title) for passage in item.passages]
-            graph.ingest(documents, options=IngestOptions(is_chunked=True))
+            graph.ingest(documents, is_chunked=True)
             for kind, question, evidence in asked(graph, item, other):
                 found.setdefault(kind, []).append(support(question, evidence))
                 before.setdefault(kind, []).append(is_refused_before(question, evidence))

@@ -20,16 +20,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from evaluation_sets import open_set, origin_line
+from ingest_keywords import keywords
 from measure import say, table
 
 import hlgraph
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.evaluate.asking import PREFIX, searches
 from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.datasets import Dataset, Passage, read_passages
 from hlgraph.evaluate.runner import Search, evaluate
 from hlgraph.records import Document
-from hlgraph.retrieve.presets import retriever
+from hlgraph.retrieve.strategies.presets import retriever
+from hlgraph.sdk.client import HLGraph, IngestOptions
 
 SETS = "2wikimultihopqa,hotpotqa"
 RETRIEVERS = (("path", "paper"), ("path", "tuned"), ("statement", "paper"), ("topic_graph", "tuned"))
@@ -80,7 +81,7 @@ def ingest(graph: HLGraph, dataset: Dataset, *, options: IngestOptions) -> None:
         Document(f"{PREFIX}{item.id}", item.text, item.title, key=item.id)
         for item in read_passages(dataset.passages_path)
     )
-    report = graph.ingest(documents, options=options)
+    report = graph.ingest(documents, **keywords(options))
     assert not report.failed, report.failed[:3]
 
 

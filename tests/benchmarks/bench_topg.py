@@ -26,22 +26,23 @@ from typing import NamedTuple
 
 import numpy as np
 from evaluation_sets import BenchmarkSet, open_set, origin_line
+from ingest_keywords import keywords
 from measure import medians, say, table
 from numpy.typing import NDArray
 
 import hlgraph
 from hlgraph.algorithms.query_walk import QueryWalk, bipartite, query_pagerank
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.evaluate.asking import PREFIX
 from hlgraph.evaluate.bootstrap import Resamples
 from hlgraph.evaluate.datasets import Question
 from hlgraph.records import Kind, Source
-from hlgraph.retrieve.local import LocalRetriever
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies import StatementRetriever
-from hlgraph.retrieve.suggest import Extraction, Horizon, Suggestion, best_of, horizons, texts_of
+from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, texts_of
+from hlgraph.retrieve.strategies.flat import StatementRetriever
+from hlgraph.retrieve.strategies.local import LocalRetriever
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.stores.protocols import Scope
 
 SETS = ("musique_oie", "2wikimultihopqa", "hotpotqa")
@@ -250,7 +251,7 @@ def ingested(graph: HLGraph, item: BenchmarkSet) -> None:
         hlgraph.Document(f"{PREFIX}{passage.id}", passage.text, passage.title, key=passage.id)
         for passage in item.passages
     ]
-    graph.ingest(documents, options=options)
+    graph.ingest(documents, **keywords(options))
 
 
 def main() -> None:

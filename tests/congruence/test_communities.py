@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from live_stores import empty, neo4j_of
 
-from hlgraph import analyst, pipeline
 from hlgraph.algorithms.communities import modularity
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.chunk import ContentDefinedChunker
-from hlgraph.communities import CommunityTier
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document
+from hlgraph.sdk import cypher as analyst
+from hlgraph.sdk.communities import Communities
 from hlgraph.settings import Settings
 from hlgraph.stores.clustering import ProcessClusterer, pulled
 from hlgraph.stores.derived import Clustered, ClusterQuery, Made
@@ -60,8 +62,8 @@ class Both(NamedTuple):
     live: Opened
     server: Server
 
-    def tiers(self) -> tuple[CommunityTier, CommunityTier]:
-        return CommunityTier(CORPUS, self.embedded.stores), CommunityTier(CORPUS, self.live.stores)
+    def tiers(self) -> tuple[Communities, Communities]:
+        return Communities(CORPUS, self.embedded.stores), Communities(CORPUS, self.live.stores)
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_deleting_sources_leaves_the_same_members(both: Both) -> None:
         derived.save(run, Made(communities, own))
     for opened in (both.embedded, both.live):
         gone = [source_id(CORPUS, f"doc:{number}") for number in range(0, 30, 2)]
-        pipeline.delete(gone, CORPUS, stores=opened.stores)
+        delete_sources(gone, CORPUS, stores=opened.stores)
         assert all(item.is_fine for item in opened.check())
     left = kept.communities(CORPUS, run.name)
     assert left == derived.communities(CORPUS, run.name)
@@ -200,7 +202,7 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     assert again.is_unchanged == (moment == "after it is shown")
     tier.build("entity_entity", max_size=6)
     assert all(item.is_fine for item in both.live.check())
-    pipeline.delete([source_id(CORPUS, f"doc:{n}") for n in range(30)], CORPUS, stores=both.live.stores)
+    delete_sources([source_id(CORPUS, f"doc:{n}") for n in range(30)], CORPUS, stores=both.live.stores)
     assert tier.find("entity_entity").run is None
     left = both.server.driver().execute_query(
         "MATCH (n) RETURN DISTINCT labels(n) AS labels", database_=both.server.settings.database

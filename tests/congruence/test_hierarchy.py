@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import pytest
 from live_stores import empty, neo4j_of
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, HierarchyQuery
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document
 from hlgraph.retrieve import SearchRequest, search
@@ -100,11 +101,11 @@ def test_both_hold_and_find_the_same_after_every_step(both: Both) -> None:
             if step == 1:
                 pipeline.ingest([edited], "c", stores=opened.stores, steps=_STEPS)
             elif step == 2:
-                pipeline.delete([source_id("c", _documents()[9].uri)], "c", stores=opened.stores)
+                delete_sources([source_id("c", _documents()[9].uri)], "c", stores=opened.stores)
             elif step == 4:
                 pipeline.ingest([_chronicle("Nobody knows who built it all.")], "c", stores=opened.stores, steps=_STEPS)
             elif step == 6:
-                pipeline.delete([source_id("c", "doc:chronicle")], "c", stores=opened.stores)
+                delete_sources([source_id("c", "doc:chronicle")], "c", stores=opened.stores)
             if step in (0, 3, 5):
                 with_hierarchy(opened.stores, "c", embedder=_EMBEDDER, query=_QUERY)
             assert all(item.is_fine for item in opened.check())
@@ -124,7 +125,7 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
 ) -> None:
     stores = both.live.stores
     with_hierarchy(stores, "c", embedder=_EMBEDDER, query=_QUERY)
-    pipeline.delete([source_id("c", _documents()[1].uri)], "c", stores=stores)
+    delete_sources([source_id("c", _documents()[1].uri)], "c", stores=stores)
     pipeline.ingest([_chronicle("Nobody knows who built it all.")], "c", stores=stores, steps=_STEPS)
     before = _state(stores)
     drops: list[str] = []
@@ -155,7 +156,7 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     built = with_hierarchy(stores, "c", embedder=_EMBEDDER, query=_QUERY)[0]
     assert built.is_unchanged == (moment == "after it is shown")
     # What was left is gone with the next deletion at the latest, and with everything else when all is deleted.
-    pipeline.delete([source_id("c", item.uri) for item in _documents()], "c", stores=stores)
+    delete_sources([source_id("c", item.uri) for item in _documents()], "c", stores=stores)
     assert all(item.is_fine for item in both.live.check())
     assert stores.derived
     assert stores.derived.runs("c") == ()

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import pytest
 from live_stores import empty, neo4j_of
 
-from hlgraph import pipeline
 from hlgraph.algorithms.projection import NODE_KINDS, ProjectionShape
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
+from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Hit, Kind
 from hlgraph.settings import Settings
 from hlgraph.stores.embedded.ranker import EmbeddedRanker

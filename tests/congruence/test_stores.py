@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import pytest
 from live_stores import opened
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
-from hlgraph.retrieve.overview import GlobalRetriever
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -156,7 +157,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
         for stores in pair:
             reports.append(pipeline.ingest(documents, "walk", stores=stores, steps=_steps()))
             if gone:
-                reports.append(pipeline.delete(gone, "walk", stores=stores))
+                reports.append(delete_sources(gone, "walk", stores=stores))
         one, two = (snapshot(stores, "walk") for stores in pair)
         for name in one:
             assert one[name] == two[name], f"step {step}: {name}"
@@ -168,7 +169,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
     assert half
     for stores in pair:
         everything = [record.id for record in stores.graph.find(Kind.SOURCE, Scope("walk"))]
-        pipeline.delete(everything, "walk", stores=stores)
+        delete_sources(everything, "walk", stores=stores)
         assert not any(snapshot(stores, "walk").values())
 
 

@@ -14,13 +14,15 @@ import signal
 import sys
 from collections.abc import Callable
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import HLGraphError
 from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_missing
 from hlgraph.read import covered, read
 from hlgraph.settings import load
-from hlgraph.stores.embedded import database, matrix, vector_rows
+from hlgraph.stores.embedded import database, vector_rows
+from hlgraph.stores.embedded import vector_rows as matrix
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -87,7 +89,7 @@ def main() -> None:
                 yield item
 
         report = pipeline.ingest(noted(), "c", stores=opened.stores, steps=steps)  # type: ignore[arg-type]
-        pipeline.delete_missing(report, covered([path]), corpus="c", keep=seen, stores=opened.stores)
+        delete_missing(report, covered([path]), corpus="c", keep=seen, stores=opened.stores)
 
 
 if __name__ == "__main__":

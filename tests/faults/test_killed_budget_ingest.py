@@ -27,16 +27,15 @@ _DOCUMENTS = sorted((Path(hlgraph.__file__).parent / "samples").glob("*.md"))[:4
 _WORKER = """
 import sys
 import hlgraph
-from hlgraph.client import IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 
 folder, url, budget, *paths = sys.argv[1:]
 models = ModelSettings(chat="openai:m", chat_url=url, concurrency=4, quarantine=f"{folder}/quarantine")
-options = IngestOptions(extract="chat", budget=hlgraph.Budget(max_tokens=int(budget)))
+given = hlgraph.Budget(max_tokens=int(budget))
 with hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=models), embedder=WordEmbedder()) as graph:
     try:
-        report = graph.ingest(paths, options=options)
+        report = graph.ingest(paths, extract="chat", budget=given)
     except hlgraph.errors.BudgetError as error:
         sys.exit(6)
     print(len(report.problems), len(report.failed))

@@ -27,14 +27,13 @@ _BATCH = 12  # documents of so many characters that are stored together, the las
 _WORKER = """
 import sys
 import hlgraph
-from hlgraph.client import IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 
 folder, url, rows = sys.argv[1:]
 models = ModelSettings(chat="openai:m", chat_url=url, quarantine=f"{folder}/quarantine")
 with hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=models), embedder=WordEmbedder()) as graph:
-    report = graph.ingest([rows], options=IngestOptions(extract="chat", is_chunked=True))
+    report = graph.ingest([rows], extract="chat", is_chunked=True)
     print(report.usage.calls, len(report.problems), len(report.failed))
 """
 

@@ -8,10 +8,10 @@ import pytest
 from killed_rows import rows
 from live_stores import opened
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import StoreCorruptError
 from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
 from hlgraph.persist import abandon
 from hlgraph.records import Document, Kind
 from hlgraph.stores.protocols import Stores, VectorQuery

@@ -20,12 +20,12 @@ from hlgraph import AsyncHLGraph
 from hlgraph.answer import AnswerEvidence, AnswerPiece
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.cli import main
-from hlgraph.client import HLGraph
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, ModelUnavailableError
-from hlgraph.models.budget import Budget
-from hlgraph.models.ledger import Spent, total
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import Spent, total
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Answer, Document
+from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder

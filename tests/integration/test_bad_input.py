@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ingest_keywords import keywords
 
 import hlgraph
 from hlgraph import errors
-from hlgraph.client import HLGraph, IngestOptions
-from hlgraph.pipeline import Progress
+from hlgraph.ingest.pipeline import Progress
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
@@ -89,13 +90,13 @@ def test_each_bad_source_is_one_clear_error_and_the_rest_is_ingested(graph: HLGr
 def test_a_source_that_cannot_be_read_any_more_is_not_deleted_as_missing(graph: HLGraph, tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     (folder / "other.txt").write_text("Ivo Brandt left Tessing.")
-    options = IngestOptions(has_delete_missing=True)
-    assert graph.ingest(folder, options=options).sources_added == 2
+    options = IngestOptions(delete_missing=True)
+    assert graph.ingest(folder, **keywords(options)).sources_added == 2
     (folder / "other.txt").write_bytes(b"\xff\xfe\xff")
-    report = graph.ingest(folder, options=options)
+    report = graph.ingest(folder, **keywords(options))
     assert (report.sources_removed, len(report.failed)) == (0, 1)
     (folder / "other.txt").unlink()
-    assert graph.ingest(folder, options=options).sources_removed == 1
+    assert graph.ingest(folder, **keywords(options)).sources_removed == 1
 
 
 def test_another_model_is_refused_for_writing_and_for_searching(graph: HLGraph, tmp_path: Path) -> None:
@@ -126,9 +127,9 @@ def test_another_model_is_refused_for_writing_and_for_searching(graph: HLGraph, 
         (lambda g: g.search("x", unit="page"), errors.InputError, "statement"),
         (lambda g: g.delete(["file:///nowhere.txt"]), errors.UnknownNameError, "nothing was deleted"),
         (lambda g: g.delete(), errors.InputError, "one way"),
-        (lambda g: g.in_corpus("nowhere").delete(is_all=True), errors.UnknownNameError, "nowhere"),
-        (lambda g: g.ingest("x", options=IngestOptions(format="docs")), errors.UnknownNameError, "docs"),
-        (lambda g: g.ingest("x", options=IngestOptions(extract="precomputed")), errors.InputError, "--extractions"),
+        (lambda g: g.in_corpus("nowhere").delete(everything=True), errors.UnknownNameError, "nowhere"),
+        (lambda g: g.ingest("x", format="docs"), errors.UnknownNameError, "docs"),
+        (lambda g: g.ingest("x", extract="precomputed"), errors.InputError, "--extractions"),
     ],
 )
 def test_unusable_requests_say_what_why_and_the_mend(

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 from chat_server import Asked, good_reply, usage_tokens
+from ingest_keywords import keywords
 
 import hlgraph
 from hlgraph import Document
 from hlgraph.cli import main
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import InputError
-from hlgraph.models.ledger import total
+from hlgraph.models.accounts.ledger import total
 from hlgraph.models.seams import Completion
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
@@ -80,14 +81,14 @@ def test_two_rounds_and_an_ingest_asks_nothing(tmp_path: Path) -> None:
         assert spent.calls == calls == plan.calls
         assert spent.usd == pytest.approx((spent.input_tokens + 2 * spent.output_tokens) / 2e6)
     with opened(tmp_path, ScriptedChat(no_call, name=NAME)) as graph:
-        report = graph.ingest(DOCUMENTS, options=CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert report.problems == []
         assert report.usage is not None
         assert (report.usage.calls, report.usage.kept) == (0, calls)
         batched = snapshot(graph._opened.stores, "default")
     asked = ScriptedChat(lambda system, user: good_reply(Asked(system, user)), name=NAME)
     with opened(tmp_path / "straight", asked) as graph:
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert snapshot(graph._opened.stores, "default") == batched
 
 
@@ -142,9 +143,9 @@ def test_chunks_that_would_ask_the_same_share_a_line(tmp_path: Path) -> None:
             made(batch, results)
             graph.batches.take(same, CHAT, results=[results])
     with opened(tmp_path, ScriptedChat(no_call, name=NAME)) as graph:
-        graph.ingest(same, options=CHAT)
+        graph.ingest(same, **keywords(CHAT))
         # All three go, and the replies with them.
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
     assert not any(b"Aldane" in path.read_bytes() for path in (tmp_path / "store").glob("replies*"))
 
 

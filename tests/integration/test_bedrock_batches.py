@@ -16,17 +16,18 @@ from urllib.parse import unquote
 import boto3
 import pytest
 from chat_server import Asked, good_reply, usage_tokens
+from ingest_keywords import keywords
 from moto.server import ThreadedMotoServer
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
 from hlgraph.cli import main
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import InputError, MissingExtraError, ModelAccessError, ModelAnswerError
 from hlgraph.models import bedrock_jobs as jobs_module
+from hlgraph.models.accounts.ledger import total
 from hlgraph.models.bedrock_jobs import bedrock_jobs
-from hlgraph.models.ledger import total
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
@@ -191,7 +192,7 @@ def test_two_rounds_and_an_ingest_asks_nothing(tmp_path: Path, bedrock: Bedrock,
         assert spent.calls == calls > 10
         assert spent.usd == pytest.approx((spent.input_tokens + 2 * spent.output_tokens) / 2e6)
     with opened(tmp_path, ScriptedChat(nothing, name=NAME)) as graph:
-        assert graph.ingest(DOCUMENTS, options=CHAT).problems == []
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).problems == []
 
 
 def test_the_command_line(

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import InputError, ModelUnavailableError
 from hlgraph.records import Chunk, Document, Kind
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS
@@ -71,7 +72,7 @@ def _kept(folder: Path) -> list[Path]:
 
 
 def test_statements_facts_entities_and_topics_land(graph: HLGraph, good: ScriptedChat) -> None:
-    report = graph.ingest(DOCUMENTS, options=_CHAT)
+    report = graph.ingest(DOCUMENTS, **keywords(_CHAT))
     assert (report.failed, report.problems) == ([], [])
     counts = _counts(graph)
     assert (counts[Kind.SOURCE], counts[Kind.CHUNK], counts[Kind.STATEMENT], counts[Kind.ENTITY]) == (4, 4, 5, 5)
@@ -87,7 +88,7 @@ def test_statements_facts_entities_and_topics_land(graph: HLGraph, good: Scripte
 
 
 def test_prompts_and_model_stand_on_what_they_made(graph: HLGraph) -> None:
-    graph.ingest(DOCUMENTS, options=_CHAT)
+    graph.ingest(DOCUMENTS, **keywords(_CHAT))
     stores = graph._opened.stores
     found = graph.search("Who designed the Aldane Bridge?", k=1).evidence[0]
     (chunk,) = stores.graph.records(Kind.CHUNK, [found.chunk_id])
@@ -96,14 +97,14 @@ def test_prompts_and_model_stand_on_what_they_made(graph: HLGraph) -> None:
 
 
 def test_what_did_not_change_is_not_asked_for_again(graph: HLGraph, good: ScriptedChat) -> None:
-    graph.ingest(DOCUMENTS, options=_CHAT)
+    graph.ingest(DOCUMENTS, **keywords(_CHAT))
     before = len(good.asked)
-    again = graph.ingest(DOCUMENTS, options=_CHAT)
+    again = graph.ingest(DOCUMENTS, **keywords(_CHAT))
     assert (again.sources_unchanged, len(good.asked)) == (4, before)
     assert again.usage is not None
     assert again.usage.calls == 0
     poet = Document("doc:poet", "Ivo Brandt left Tessing.", "Ivo Brandt")
-    graph.ingest([poet], options=_CHAT)
+    graph.ingest([poet], **keywords(_CHAT))
     assert len(good.asked) == before + 2
 
 
@@ -121,7 +122,7 @@ def test_a_failed_chunk_is_reported_kept_raw_and_tried_again(tmp_path: Path) -> 
     script, broken = _broken_for("Ivo Brandt")
     chat = ScriptedChat(script)
     with _open(tmp_path, chat) as graph:
-        report = graph.ingest(DOCUMENTS, options=_CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(_CHAT))
         assert [item.uri for item in report.problems] == ["doc:poet"]
         assert "no JSON object" in report.problems[0].error
         (kept,) = _kept(tmp_path)
@@ -129,17 +130,17 @@ def test_a_failed_chunk_is_reported_kept_raw_and_tried_again(tmp_path: Path) -> 
         assert json.loads(kept.read_bytes())["replies"] == ["As a model I would rather not."] * 2
         assert _counts(graph)[Kind.STATEMENT] == 4
         before = len(chat.asked)
-        again = graph.ingest(DOCUMENTS, options=_CHAT)
+        again = graph.ingest(DOCUMENTS, **keywords(_CHAT))
         assert (again.sources_unchanged, again.sources_changed, len(again.problems)) == (3, 1, 1)
         assert len(chat.asked) == before + 2
         broken.clear()
-        mended = graph.ingest(DOCUMENTS, options=_CHAT)
+        mended = graph.ingest(DOCUMENTS, **keywords(_CHAT))
         assert (mended.sources_changed, mended.problems, _kept(tmp_path)) == (1, [], [])
         assert _is_clean(graph)
-        assert graph.ingest(DOCUMENTS, options=_CHAT).sources_unchanged == 4
+        assert graph.ingest(DOCUMENTS, **keywords(_CHAT)).sources_unchanged == 4
         tried = snapshot(graph._opened.stores, "default")
     with _open(tmp_path / "straight", ScriptedChat(reply)) as straight:
-        straight.ingest(DOCUMENTS, options=_CHAT)
+        straight.ingest(DOCUMENTS, **keywords(_CHAT))
         assert _counts(straight)[Kind.STATEMENT] == 5
         direct = snapshot(straight._opened.stores, "default")
     assert tried == direct
@@ -147,31 +148,29 @@ def test_a_failed_chunk_is_reported_kept_raw_and_tried_again(tmp_path: Path) -> 
 
 def test_a_failure_of_another_model_leaves_what_the_first_one_said(tmp_path: Path) -> None:
     with _open(tmp_path, ScriptedChat(reply, name="first")) as graph:
-        graph.ingest(DOCUMENTS, options=_CHAT)
+        graph.ingest(DOCUMENTS, **keywords(_CHAT))
     script, broken = _broken_for("Ivo Brandt")
     with _open(tmp_path, ScriptedChat(script, name="second")) as graph:
-        report = graph.ingest(DOCUMENTS, options=_CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(_CHAT))
         assert (report.sources_changed, len(report.problems)) == (4, 1)
         assert _counts(graph)[Kind.STATEMENT] == 5
         assert graph.search("Ivo Brandt wrote about the Orne", k=1).evidence[0].source.uri == "doc:poet"
         assert _is_clean(graph)
         broken.clear()
-        assert graph.ingest(DOCUMENTS, options=_CHAT).sources_changed == 1
-        assert graph.ingest(DOCUMENTS, options=_CHAT).sources_unchanged == 4
+        assert graph.ingest(DOCUMENTS, **keywords(_CHAT)).sources_changed == 1
+        assert graph.ingest(DOCUMENTS, **keywords(_CHAT)).sources_unchanged == 4
 
 
 def test_a_deleted_source_leaves_the_quarantine_too(tmp_path: Path) -> None:
     script, _ = _broken_for("")
     with _open(tmp_path, ScriptedChat(script)) as graph:
-        graph.ingest(DOCUMENTS, options=_CHAT)
+        graph.ingest(DOCUMENTS, **keywords(_CHAT))
         assert len(_kept(tmp_path)) == 4
         graph.delete(["doc:poet"])
         assert len(_kept(tmp_path)) == 3
-        graph.ingest(
-            [Document("doc:town", "Another town lies there.", "Tessing")], options=IngestOptions(is_chunked=True)
-        )
+        graph.ingest([Document("doc:town", "Another town lies there.", "Tessing")], is_chunked=True)
         assert len(_kept(tmp_path)) == 2
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
         assert _kept(tmp_path) == []
 
 
@@ -186,14 +185,14 @@ def test_a_provider_that_goes_away_ends_the_run_and_the_next_one_goes_on(tmp_pat
     chat = ScriptedChat(script)
     with _open(tmp_path, chat) as graph:
         with pytest.raises(ModelUnavailableError, match="away"):
-            graph.ingest(documents, options=_CHAT)
+            graph.ingest(documents, **keywords(_CHAT))
         assert 0 < graph.stats()[0].records[Kind.SOURCE] < 18
         assert _is_clean(graph)
         away.clear()
-        report = graph.ingest(documents, options=_CHAT)
+        report = graph.ingest(documents, **keywords(_CHAT))
         assert report.problems == []
         assert graph.stats()[0].records[Kind.SOURCE] == 18
-        assert graph.ingest(documents, options=_CHAT).sources_unchanged == 18
+        assert graph.ingest(documents, **keywords(_CHAT)).sources_unchanged == 18
 
 
 def test_without_a_chat_model_it_says_how_to_name_one(tmp_path: Path) -> None:
@@ -202,7 +201,7 @@ def test_without_a_chat_model_it_says_how_to_name_one(tmp_path: Path) -> None:
         hlgraph.connect(settings, embedder=WordEmbedder()) as graph,
         pytest.raises(InputError, match="name it in HLGRAPH_CHAT"),
     ):
-        graph.ingest(DOCUMENTS, options=_CHAT)
+        graph.ingest(DOCUMENTS, **keywords(_CHAT))
 
 
 def test_a_model_by_name_from_the_settings(
@@ -229,7 +228,7 @@ def test_a_model_by_name_from_the_settings(
     models = ModelSettings(chat="openai:m", chat_url=httpserver.url_for("/v1"), quarantine=str(tmp_path / "q"))
     settings = Settings(store=f"hlgraph://{tmp_path}/store", models=models)
     with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
-        report = graph.ingest(DOCUMENTS, options=_CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(_CHAT))
         assert report.usage is not None
         assert (report.usage.calls, report.usage.input_tokens, report.usage.output_tokens) == (8, 80, 40)
         assert _counts(graph)[Kind.STATEMENT] == 5

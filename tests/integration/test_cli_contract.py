@@ -26,8 +26,8 @@ from pytest_httpserver import HTTPServer
 
 from hlgraph.cli import main
 from hlgraph.cli.logs import CHATTY, DRIVERS
-from hlgraph.client import HLGraph
-from hlgraph.resolve import removal
+from hlgraph.persist import removal
+from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"

@@ -15,7 +15,6 @@ import pytest
 from live_stores import opened, settings_for
 
 from hlgraph.cli import main
-from hlgraph.client import connect
 from hlgraph.errors import ModelError
 from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, measure, questions_for
 from hlgraph.records import Kind
@@ -23,6 +22,7 @@ from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, as_searched
 from hlgraph.retrieve.session import Session
+from hlgraph.sdk.client import connect
 from hlgraph.settings import Settings
 
 PASSAGES = {

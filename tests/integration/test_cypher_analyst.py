@@ -11,13 +11,13 @@ import pytest
 from mill_graph import TEXTS, MillGraph, mill_graph
 from tiny_graph import TinyGraph, tiny_graph
 
-from hlgraph import analyst
 from hlgraph.errors import UnknownNameError
 from hlgraph.ids import chunk_id, entity_id, fact_id, source_id, statement_id, topic_id
-from hlgraph.queries import Query
+from hlgraph.sdk import cypher as analyst
 from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import Row
+from hlgraph.stores.queries import Query
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from live_stores import empty
 from tiny_graph import tiny_graph
 
-from hlgraph import queries
+from hlgraph.stores import queries
 
 _ROOT = Path(__file__).parents[2]
 _NAMES = queries.names()

@@ -18,14 +18,14 @@ from live_stores import neo4j_of
 from mill_graph import MillGraph, mill_graph
 
 import hlgraph
-from hlgraph import analyst
 from hlgraph.cli import main
 from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_id, fact_id, source_id
-from hlgraph.queries import Query
+from hlgraph.sdk import cypher as analyst
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import Limits, Table
 from hlgraph.stores.neo4j.reading import Neo4jReader
+from hlgraph.stores.queries import Query
 from hlgraph.testing.embedder import WordEmbedder
 
 _SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
@@ -443,7 +443,7 @@ def samples(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
         graph.ingest(_SAMPLES)
         yield settings.corpus
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
 
 
 def test_every_example_gives_rows_for_the_samples(samples: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import hlgraph
 from hlgraph import errors
-from hlgraph.client import HLGraph
+from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.embedder import WordEmbedder
 
 
@@ -53,7 +53,7 @@ def test_one_unknown_name_and_nothing_is_deleted(graph: HLGraph) -> None:
 
 
 def test_an_emptied_corpus_takes_another_model(graph: HLGraph) -> None:
-    assert graph.delete(is_all=True).sources_removed == 5
+    assert graph.delete(everything=True).sources_removed == 5
     with hlgraph.connect(graph.settings, embedder=WordEmbedder(8, name="other")) as other:
         assert other.ingest("docs").sources_added == 2
         assert other.search("Who was born in Tessing?").evidence

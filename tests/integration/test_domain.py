@@ -17,15 +17,16 @@ from typing import Any
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, good_reply, usage_tokens
+from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget, Document, Domain
 from hlgraph.cli import main
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, UnknownNameError
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Chunk, Kind
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Neo4jSettings, Price, Settings
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
@@ -34,7 +35,7 @@ from hlgraph.testing.snapshot import snapshot
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:4]
 CHAT = IngestOptions(extract="chat")
-ADAPTED = IngestOptions(extract="chat", is_adapted=True)
+ADAPTED = IngestOptions(extract="chat", adapt=True)
 FOUND = Domain(("bridge", "engineer"), ("building of bridges", "life in Wendle"), f"domain/1+{MODEL}")
 BY_HAND = Domain(("river",), ("floods",))
 
@@ -112,7 +113,7 @@ def call(*arguments: object) -> tuple[int, str, str]:
 
 def test_one_call_then_every_extraction_names_what_it_found(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        report = graph.ingest(DOCUMENTS, options=ADAPTED)
+        report = graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         assert (report.failed, report.problems, report.domain) == ([], [], FOUND)
         chunks = graph.stats()[0].records[Kind.CHUNK]
         assert asked_for(server) == (1, chunks, chunks)
@@ -134,16 +135,16 @@ def test_ingesting_again_adds_and_asks_nothing_with_and_without_the_option_in_an
     tmp_path: Path, server: ChatServer
 ) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS, options=ADAPTED)
+        graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         before, state = len(server.paid), snapshot(graph._opened.stores, "default")
     for options in (ADAPTED, CHAT):
         with opened(tmp_path, server) as graph:
-            report = graph.ingest(DOCUMENTS, options=options)
+            report = graph.ingest(DOCUMENTS, **keywords(options))
             assert (report.sources_unchanged, report.domain) == (len(DOCUMENTS), None)
             assert snapshot(graph._opened.stores, "default") == state
     assert len(server.paid) == before
     with opened(tmp_path, server) as graph:
-        graph.ingest([Document("doc:new", "Mara Quill mended the Orne Bridge in 1931.")], options=CHAT)
+        graph.ingest([Document("doc:new", "Mara Quill mended the Orne Bridge in 1931.")], **keywords(CHAT))
     assert asked_for(server)[0] == 1
     assert is_named(server, FOUND)
 
@@ -153,7 +154,7 @@ def test_a_corpus_without_a_domain_is_extracted_as_ever_and_its_neighbour_has_it
 ) -> None:
     with opened(tmp_path, server) as graph:
         graph.in_corpus("other").domain.set(BY_HAND)
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert extractors(graph) == {f"chat/1/entities/1+propositions/1+repair/1/{MODEL}"}
         assert asked_for(server)[0] == 0
         assert not any("<kinds" in item.user or "<topics" in item.user for item in server.paid)
@@ -161,7 +162,7 @@ def test_a_corpus_without_a_domain_is_extracted_as_ever_and_its_neighbour_has_it
 
 def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         state, paid = snapshot(graph._opened.stores, "default"), len(server.paid)
     with contextlib.closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
         # What came after the domains is taken back, too: a history has no holes.
@@ -175,7 +176,7 @@ def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_
     assert "; run: hlgraph" in err
     assert call(*config, "migrate", "apply")[0] == 0
     with opened(tmp_path, server) as graph:
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == len(DOCUMENTS)
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == len(DOCUMENTS)
         assert (graph.domain.find(), len(server.paid)) == (None, paid)
         assert snapshot(graph._opened.stores, "default") == state
 
@@ -184,18 +185,18 @@ def test_another_domain_means_extracting_again_and_the_one_before_costs_nothing(
     tmp_path: Path, server: ChatServer
 ) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         plain, state = len(server.paid), snapshot(graph._opened.stores, "default")
         assert graph.domain.set(BY_HAND) == BY_HAND
-        report = graph.ingest(DOCUMENTS, options=CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert report.sources_changed == len(DOCUMENTS)
         assert len(server.paid) == 2 * plain
         assert snapshot(graph._opened.stores, "default") != state
         graph.domain.set(BY_HAND)
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == len(DOCUMENTS)
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == len(DOCUMENTS)
         assert graph.domain.clear() == BY_HAND
         assert graph.domain.clear() is None
-        report = graph.ingest(DOCUMENTS, options=CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert report.sources_changed == len(DOCUMENTS)
         assert report.usage is not None
         assert (report.usage.calls, report.usage.kept) == (0, plain)
@@ -206,7 +207,7 @@ def test_another_domain_means_extracting_again_and_the_one_before_costs_nothing(
 def test_a_domain_that_is_there_is_not_inferred_again(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
         graph.domain.set(BY_HAND)
-        report = graph.ingest(DOCUMENTS[:1], options=ADAPTED)
+        report = graph.ingest(DOCUMENTS[:1], **keywords(ADAPTED))
         assert (report.domain, graph.domain.find(), asked_for(server)[0]) == (None, BY_HAND, 0)
         assert is_named(server, BY_HAND)
 
@@ -234,13 +235,13 @@ def test_deleting_all_takes_what_documents_told_and_leaves_what_a_person_wrote(
     tmp_path: Path, server: ChatServer
 ) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS[:1], options=ADAPTED)
+        graph.ingest(DOCUMENTS[:1], **keywords(ADAPTED))
         graph.delete([str(DOCUMENTS[0])])
         assert graph.domain.find() == FOUND
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
         assert graph.domain.find() is None
         graph.domain.set(BY_HAND)
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
         assert graph.domain.find() == BY_HAND
 
 
@@ -256,14 +257,14 @@ def test_on_a_server_it_is_one_for_all_machines(
         return hlgraph.connect(chosen, embedder=WordEmbedder())
 
     with machine("first") as graph:
-        assert graph.ingest(DOCUMENTS[:2], options=ADAPTED).domain == FOUND
+        assert graph.ingest(DOCUMENTS[:2], **keywords(ADAPTED)).domain == FOUND
         paid = len(server.paid)
     with machine("second") as graph:
         assert graph.domain.find() == FOUND
         for options in (CHAT, ADAPTED):
-            assert graph.ingest(DOCUMENTS[:2], options=options).sources_unchanged == 2
+            assert graph.ingest(DOCUMENTS[:2], **keywords(options)).sources_unchanged == 2
         assert len(server.paid) == paid
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
     with machine("first") as graph:
         assert graph.domain.find() is None
         assert all(item.is_fine for item in graph.check())
@@ -281,7 +282,7 @@ def only_domain(*replies: str) -> object:
 def test_a_broken_reply_is_repaired_by_one_call_more(tmp_path: Path, server: ChatServer) -> None:
     server.fault = only_domain('{"kinds": ["bridge"]}')  # type: ignore[assignment]
     with opened(tmp_path, server) as graph:
-        report = graph.ingest(DOCUMENTS[:1], options=ADAPTED)
+        report = graph.ingest(DOCUMENTS[:1], **keywords(ADAPTED))
         assert (report.problems, report.domain) == ([], FOUND)
         assert asked_for(server)[0] == 2
         assert "topics: Field required" in server.paid[1].user
@@ -291,9 +292,9 @@ def test_broken_twice_is_an_error_that_changes_nothing(tmp_path: Path, server: C
     server.fault = only_domain("I would rather not.", "No.")  # type: ignore[assignment]
     with opened(tmp_path, server) as graph:
         with pytest.raises(ModelAnswerError, match=r"no JSON object.*nothing was changed.*hlgraph domain set"):
-            graph.ingest(DOCUMENTS, options=ADAPTED)
+            graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         assert (graph.stats(), graph.domain.find(), asked_for(server)) == ((), None, (2, 0, 0))
-        report = graph.ingest(DOCUMENTS, options=ADAPTED)
+        report = graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         assert (report.problems, report.domain) == ([], FOUND)
 
 
@@ -304,7 +305,7 @@ def test_a_text_that_gives_orders_is_shown_as_data_and_what_obeys_it_is_refused(
     server.fault = lambda number, asked: "OK" if asked.is_for_domain else None
     with opened(tmp_path, server) as graph:
         with pytest.raises(ModelAnswerError):
-            graph.ingest([Document("doc:order", order), Document("doc:fine", "A bridge.")], options=ADAPTED)
+            graph.ingest([Document("doc:order", order), Document("doc:fine", "A bridge.")], **keywords(ADAPTED))
         for item in server.paid:
             assert order not in item.system
             assert delimited("text", order) in item.user
@@ -314,31 +315,29 @@ def test_a_text_that_gives_orders_is_shown_as_data_and_what_obeys_it_is_refused(
 def test_a_budget_that_ends_at_the_domain_leaves_nothing_and_goes_on(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
         with pytest.raises(BudgetError):
-            graph.ingest(
-                DOCUMENTS, options=IngestOptions(extract="chat", is_adapted=True, budget=Budget(max_tokens=300))
-            )
+            graph.ingest(DOCUMENTS, extract="chat", adapt=True, budget=Budget(max_tokens=300))
         assert (graph.stats(), graph.domain.find(), server.paid) == ((), None, [])
 
 
 def test_domain_and_extraction_share_one_budget(tmp_path: Path, server: ChatServer) -> None:
-    options = IngestOptions(extract="chat", is_adapted=True, budget=Budget(max_tokens=6_000))
+    options = IngestOptions(extract="chat", adapt=True, budget=Budget(max_tokens=6_000))
     with opened(tmp_path, server) as graph:
         with pytest.raises(BudgetError) as caught:
-            graph.ingest(DOCUMENTS, options=options)
+            graph.ingest(DOCUMENTS, **keywords(options))
         assert caught.value.tokens == server.tokens
         assert graph.domain.find() == FOUND
         for _ in range(40):
             with contextlib.suppress(BudgetError):
-                graph.ingest(DOCUMENTS, options=options)
+                graph.ingest(DOCUMENTS, **keywords(options))
                 break
         assert asked_for(server)[0] == 1
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == len(DOCUMENTS)
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == len(DOCUMENTS)
 
 
 def test_a_provider_that_is_busy_is_waited_for(tmp_path: Path, server: ChatServer) -> None:
     server.fault = lambda number, asked: busy("0") if number == 1 else None
     with opened(tmp_path, server) as graph:
-        assert graph.ingest(DOCUMENTS[:1], options=ADAPTED).domain == FOUND
+        assert graph.ingest(DOCUMENTS[:1], **keywords(ADAPTED)).domain == FOUND
     assert asked_for(server)[0] == 1
 
 
@@ -349,7 +348,7 @@ from hlgraph.settings import load
 from hlgraph.testing.embedder import WordEmbedder
 
 with hlgraph.connect(load(sys.argv[1]), embedder=WordEmbedder()) as graph:
-    graph.ingest(sys.argv[2:], options=hlgraph.IngestOptions(extract="chat", is_adapted=True))
+    graph.ingest(sys.argv[2:], extract="chat", adapt=True)
 """
 
 
@@ -379,7 +378,7 @@ def test_killed_after_the_call_it_is_not_paid_again(
     with opened(tmp_path, server) as graph:
         assert graph.stats() == ()
         assert (graph.domain.find() is None) is is_before_it_is_stored
-        report = graph.ingest(DOCUMENTS, options=ADAPTED)
+        report = graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         assert (report.problems, graph.domain.find()) == ([], FOUND)
         assert report.usage is not None
         assert report.usage.kept == is_before_it_is_stored
@@ -388,14 +387,14 @@ def test_killed_after_the_call_it_is_not_paid_again(
 
 _DELETER = """
 import os, signal, sys, hlgraph
-from hlgraph import pipeline
+from hlgraph.ingest import delete as deletion
 from hlgraph.settings import load
 from hlgraph.testing.embedder import WordEmbedder
 
-real = pipeline.delete
-pipeline.delete = lambda *rest, **named: (real(*rest, **named), os.kill(os.getpid(), signal.SIGKILL))
+real = deletion.delete_sources
+deletion.delete_sources = lambda *rest, **named: (real(*rest, **named), os.kill(os.getpid(), signal.SIGKILL))
 with hlgraph.connect(load(sys.argv[1]), embedder=WordEmbedder()) as graph:
-    graph.delete(is_all=True)
+    graph.delete(everything=True)
 """
 
 
@@ -403,7 +402,7 @@ def test_killed_when_all_sources_are_deleted_what_they_told_is_gone_too(tmp_path
     """It was dropped after them, and stayed: nobody deletes an empty corpus."""
     path = write_settings(tmp_path, server)
     with opened(tmp_path, server) as graph:
-        assert graph.ingest(DOCUMENTS, options=ADAPTED).domain == FOUND
+        assert graph.ingest(DOCUMENTS, **keywords(ADAPTED)).domain == FOUND
     worker = subprocess.run([sys.executable, "-c", _DELETER, str(path)], check=False)
     assert worker.returncode == -signal.SIGKILL
     with opened(tmp_path, server) as graph:
@@ -416,13 +415,13 @@ def test_killed_when_all_sources_are_deleted_what_they_told_is_gone_too(tmp_path
 @pytest.mark.parametrize("extract", ["local", "precomputed"])
 def test_only_a_chat_model_can_be_adapted(extract: str) -> None:
     with pytest.raises(InputError, match=r"--extract chat .* or leave --adapt"):
-        IngestOptions(extract=extract, is_adapted=True)  # type: ignore[arg-type]
+        IngestOptions(extract=extract, adapt=True)  # type: ignore[arg-type]
 
 
 def test_without_a_chat_model_or_a_text_it_is_said(tmp_path: Path, server: ChatServer) -> None:
     with hlgraph.connect(f"hlgraph://{tmp_path}/none", embedder=WordEmbedder()) as graph:
         with pytest.raises(InputError, match="needs one; name it"):
-            graph.ingest(DOCUMENTS, options=ADAPTED)
+            graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         with pytest.raises(InputError, match="needs one; name it"):
             graph.domain.infer(DOCUMENTS)
         assert graph.domain.set(BY_HAND) == graph.domain.find() == BY_HAND
@@ -432,11 +431,11 @@ def test_without_a_chat_model_or_a_text_it_is_said(tmp_path: Path, server: ChatS
         with pytest.raises(InputError, match="no text to infer a domain from"):
             graph.domain.infer([Document("doc:empty", " ")])
         with pytest.raises(InputError, match="standard input can be read once"):
-            graph.ingest(["-"], options=ADAPTED)
+            graph.ingest(["-"], **keywords(ADAPTED))
         with pytest.raises(InputError, match="a batch cannot infer one; run hlgraph domain infer"):
             graph.batches.export(DOCUMENTS, ADAPTED, path=tmp_path / "batch.jsonl")
         assert (graph.stats(), server.paid) == ((), [])
-        report = graph.ingest([tmp_path / "nowhere.md"], options=ADAPTED)
+        report = graph.ingest([tmp_path / "nowhere.md"], **keywords(ADAPTED))
         assert ([item.uri for item in report.failed], graph.domain.find()) == (
             [(tmp_path / "nowhere.md").as_uri()],
             None,
@@ -456,13 +455,13 @@ def test_a_plan_counts_the_call_and_the_longer_prompts(tmp_path: Path, server: C
         graph.domain.infer(DOCUMENTS)
         known = graph.plan(DOCUMENTS, options=ADAPTED)
         assert (known.calls, graph.plan(DOCUMENTS, options=CHAT)) == (plain.calls, known)
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert graph.plan(DOCUMENTS, options=ADAPTED).calls == 0
 
 
 def test_a_plan_knows_the_reply_that_a_killed_ingest_left(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS, options=ADAPTED)
+        graph.ingest(DOCUMENTS, **keywords(ADAPTED))
         graph.domain.clear()
         plan = graph.plan(DOCUMENTS, options=ADAPTED)
         assert (plan.calls, plan.kept_calls, plan.unchanged) == (0, 1, len(DOCUMENTS))
@@ -494,7 +493,7 @@ def test_batches_carry_the_domain_and_an_ingest_finds_every_reply(tmp_path: Path
             made(batch, results)
             graph.batches.take(DOCUMENTS, CHAT, results=[results])
         assert graph.batches.export(DOCUMENTS, CHAT, path=batch).calls == 0
-        report = graph.ingest(DOCUMENTS, options=CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert (report.problems, server.paid) == ([], [])
 
 
@@ -503,18 +502,18 @@ def test_a_failed_chunk_is_tried_again_and_mended_in_its_domain(tmp_path: Path, 
     server.fault = lambda number, asked: None if asked.is_for_domain else "No."
     texts = [Document("doc:1", "A bridge stands."), Document("doc:2", "A mill stands.")]
     with opened(tmp_path, server) as graph:
-        assert len(graph.ingest(texts, options=ADAPTED).problems) == 2
+        assert len(graph.ingest(texts, **keywords(ADAPTED)).problems) == 2
         first, second = graph.failures.find()
         server.fault = lambda number, asked: None
         server.paid.clear()
         assert graph.failures.retry([first.id]).mended == [first.id]
         assert is_named(server, FOUND)
         graph.failures.accept(second.id, json.dumps(both))
-        assert graph.ingest(texts, options=CHAT).sources_unchanged == 2
+        assert graph.ingest(texts, **keywords(CHAT)).sources_unchanged == 2
         graph.domain.set(BY_HAND)
-        assert graph.ingest(texts, options=CHAT).sources_changed == 2
+        assert graph.ingest(texts, **keywords(CHAT)).sources_changed == 2
         graph.domain.set(FOUND)
-        again = graph.ingest(texts, options=CHAT)
+        again = graph.ingest(texts, **keywords(CHAT))
         assert again.usage is not None
         # What was mended is kept as the reply to the calls that name the domain.
         assert (again.sources_changed, again.usage.calls, again.usage.kept) == (2, 0, 4)

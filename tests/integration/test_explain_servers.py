@@ -14,16 +14,17 @@ import pytest
 from live_stores import neo4j_of, opened
 from tiny_graph import tiny_graph
 
-from hlgraph import pipeline, trace
 from hlgraph.chunk import WholeChunker
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.presets import retriever
 from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.strategies.presets import retriever
+from hlgraph.stores import trace
 from hlgraph.stores.protocols import Stores
+from hlgraph.stores.trace import Call
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.trace import Call
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer
+from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget
 from hlgraph.cli import main
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.extract.quarantine import Quarantined
-from hlgraph.pipeline import delete
+from hlgraph.ingest.delete import delete_sources
+from hlgraph.persist import is_incomplete
 from hlgraph.records import Chunk, Document, Kind, Source, Statement
-from hlgraph.resolve import is_incomplete
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.chat import ScriptedChat
@@ -114,7 +115,7 @@ def is_clean(graph: HLGraph) -> bool:
 
 def ingested(graph: HLGraph, server: Server, *documents: Document, broken: str = "Brandt") -> list[Quarantined]:
     server.broken = {broken}
-    graph.ingest(documents or DOCUMENTS, options=CHAT)
+    graph.ingest(documents or DOCUMENTS, **keywords(CHAT))
     return graph.failures.find()
 
 
@@ -148,18 +149,18 @@ def test_an_ingest_tries_a_failed_chunk_three_times_and_then_reports_it_without_
         (first,) = ingested(graph, server)
         for tries in (2, 3):
             before = server.calls
-            report = graph.ingest(DOCUMENTS, options=CHAT)
+            report = graph.ingest(DOCUMENTS, **keywords(CHAT))
             assert (report.sources_unchanged, report.sources_changed, len(report.problems)) == (2, 1, 1)
             assert server.calls == before + 2
             assert [(item.id, item.tries) for item in graph.failures.find()] == [(first.id, tries)]
         before = server.calls
-        report = graph.ingest(DOCUMENTS, options=CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert server.calls == before
         assert f"hlgraph failures retry {first.id}" in report.problems[0].error
         assert len(graph.failures.find()) == 1
         server.broken.clear()
         assert graph.failures.retry().mended == [first.id]
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == 3
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == 3
 
 
 def test_what_is_given_up_is_neither_planned_nor_exported(tmp_path: Path, server: Server) -> None:
@@ -167,7 +168,7 @@ def test_what_is_given_up_is_neither_planned_nor_exported(tmp_path: Path, server
     with opened(tmp_path, server) as graph:
         ingested(graph, server, *DOCUMENTS)
         for _ in range(2):
-            graph.ingest(DOCUMENTS, options=CHAT)
+            graph.ingest(DOCUMENTS, **keywords(CHAT))
         plan = graph.plan(DOCUMENTS)
         assert (plan.chunks, plan.given_up, plan.calls) == (0, 1, 0)
         report = graph.batches.export(DOCUMENTS, CHAT, path=tmp_path / "batch.jsonl")
@@ -199,11 +200,11 @@ def test_a_retry_writes_what_an_ingest_would_have_written(
         assert graph.failures.find() == []
         assert not any(is_incomplete(item.checksum) for item in sources(graph).values())
         assert is_clean(graph)
-        report = graph.ingest(documents, options=CHAT)
+        report = graph.ingest(documents, **keywords(CHAT))
         assert (report.sources_unchanged, report.problems) == (len(documents), [])
         mended = snapshot(graph._opened.stores, "default")
     with opened(tmp_path / "straight", server) as straight:
-        straight.ingest(documents, options=CHAT)
+        straight.ingest(documents, **keywords(CHAT))
         assert snapshot(straight._opened.stores, "default") == mended
 
 
@@ -217,7 +218,7 @@ def test_a_source_is_complete_only_when_all_its_failures_are_mended(tmp_path: Pa
         assert len(graph.failures.find()) == len(failed) - 1
         graph.failures.retry()
         assert not is_incomplete(sources(graph)["doc:long"].checksum)
-        assert graph.ingest([LONG], options=CHAT).sources_unchanged == 1
+        assert graph.ingest([LONG], **keywords(CHAT)).sources_unchanged == 1
 
 
 def test_another_model_mends_and_the_first_one_is_not_asked_again(tmp_path: Path, server: Server) -> None:
@@ -232,7 +233,7 @@ def test_another_model_mends_and_the_first_one_is_not_asked_again(tmp_path: Path
         assert chunk_of(graph, failed).fingerprint.endswith("openai:better")
     with opened(tmp_path, server) as graph:
         before = server.calls
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == 3
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == 3
         assert server.calls == before
 
 
@@ -245,7 +246,7 @@ def test_an_edit_elsewhere_in_the_source_leaves_alone_what_was_mended(tmp_path: 
             graph.failures.drop(item.id)
         before, server.paid = statements(graph), []
         edited = replace(LONG, text=f"# Wells\n\nThe well of Ombry was dug in 1650.\n\n{LONG.text}")
-        report = graph.ingest([edited], options=CHAT)
+        report = graph.ingest([edited], **keywords(CHAT))
         assert (report.problems, report.sources_changed) == ([], 1)
         assert not any("poison number 1 " in asked.text for asked in server.paid)
         assert before < statements(graph)
@@ -266,7 +267,7 @@ def test_a_retry_within_a_budget_ends_cleanly_and_goes_on(tmp_path: Path, server
         with pytest.raises(BudgetError, match="raise the budget"):
             graph.failures.retry(budget=Budget(max_tokens=1))
         assert sorted(graph.failures.retry().mended) == sorted(item.id for item in left)
-        assert graph.ingest(documents, options=CHAT).sources_unchanged == 6
+        assert graph.ingest(documents, **keywords(CHAT)).sources_unchanged == 6
 
 
 def test_a_retry_without_a_model_says_how_to_name_one(tmp_path: Path, server: Server) -> None:
@@ -293,9 +294,9 @@ def test_a_reply_by_hand_goes_into_the_graph_and_stays(tmp_path: Path, server: S
         assert chunk_of(graph, failed).fingerprint.endswith("accepted by hand")
         assert (graph.failures.find(), is_clean(graph), server.calls) == ([], True, before)
         assert graph.search("What did Ivo Brandt write about?", k=1).evidence[0].source.uri == "doc:poet"
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == 3
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == 3
         # Read anew under another uri nobody is asked: it is kept as the reply to these very requests.
-        report = graph.in_corpus("again").ingest([POET], options=CHAT)
+        report = graph.in_corpus("again").ingest([POET], **keywords(CHAT))
         assert (report.problems, server.calls) == ([], before)
 
 
@@ -345,13 +346,13 @@ def test_a_chunk_is_dropped_on_purpose(tmp_path: Path, server: Server) -> None:
         assert (done.mended, graph.failures.find(), is_clean(graph)) == ([failed.id], [], True)
         assert chunk_of(graph, failed).fingerprint.endswith("dropped by hand")
         assert not any("Brandt" in text for text in statements(graph))
-        report = graph.ingest(DOCUMENTS, options=CHAT)
+        report = graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert (report.sources_unchanged, report.problems) == (3, [])
 
 
 def test_a_drop_takes_out_what_another_model_said_before(tmp_path: Path, server: Server) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest([POET], options=CHAT)
+        graph.ingest([POET], **keywords(CHAT))
         assert statements(graph)
     with opened(tmp_path, server, model="openai:worse") as graph:
         (failed,) = ingested(graph, server, POET)
@@ -364,7 +365,7 @@ def test_a_failure_whose_chunk_is_not_in_the_graph_is_for_the_next_ingest(tmp_pa
     with opened(tmp_path, server) as graph:
         (failed,) = ingested(graph, server, POET)
         # Behind the back of the quarantine, as when an ingest is killed before it stores what failed.
-        delete([sources(graph)["doc:poet"].id], "default", stores=graph._opened.stores)
+        delete_sources([sources(graph)["doc:poet"].id], "default", stores=graph._opened.stores)
         assert graph.failures.find() == [failed]
         with pytest.raises(InputError, match=f"the chunk of {failed.id} is not in the graph; ingest doc:poet again"):
             graph.failures.drop(failed.id)
@@ -385,7 +386,7 @@ def test_what_was_extracted_and_not_stored_is_a_failure_still(
         server.broken.clear()
         for module, again in (
             ("failures", graph.failures.retry),
-            ("pipeline", lambda: graph.ingest(DOCUMENTS, options=CHAT)),
+            ("pipeline", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
         ):
             with monkeypatch.context() as patch:
                 patch.setattr(f"hlgraph.{module}.persist", killed)
@@ -408,19 +409,19 @@ def _texts(folder: Path) -> str:
 def test_quarantined_text_leaves_with_its_source(tmp_path: Path, server: Server) -> None:
     with opened(tmp_path, server) as graph:
         server.broken = {"Brandt", "Quill"}
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert [item.chunk.uri for item in graph.failures.find()] == ["doc:bridge", "doc:poet"]
         graph.delete(["doc:poet"])
         assert [item.chunk.uri for item in graph.failures.find()] == ["doc:bridge"]
         assert "Brandt" not in _texts(tmp_path)
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
         assert (graph.failures.find(), _texts(tmp_path)) == ([], "")
 
 
 def test_an_edit_drops_the_failures_of_chunks_that_are_gone(tmp_path: Path, server: Server) -> None:
     with opened(tmp_path, server) as graph:
         ingested(graph, server)
-        graph.ingest([replace(POET, text="Ivo Brandt is forgotten.")], options=CHAT)
+        graph.ingest([replace(POET, text="Ivo Brandt is forgotten.")], **keywords(CHAT))
         (left,) = graph.failures.find()
         assert (left.chunk.text, "Orne" in _texts(tmp_path)) == ("Ivo Brandt is forgotten.", False)
         # Extracted by other means it lacks nothing any more, and is no failure.
@@ -452,11 +453,11 @@ def test_a_failure_stays_while_an_older_extraction_stands_in(tmp_path: Path, ser
         before = statements(graph)
         (failed,) = ingested(graph, server)
         assert {text for text in before if "Ivo Brandt" in text} <= statements(graph)
-        graph.ingest([TOWN], options=CHAT)
+        graph.ingest([TOWN], **keywords(CHAT))
         assert graph.failures.find() == [failed]
         server.broken.clear()
         graph.failures.retry()
-        assert graph.ingest(DOCUMENTS, options=CHAT).sources_unchanged == 3
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == 3
 
 
 def test_headings_that_changed_are_those_that_a_mended_chunk_has(tmp_path: Path) -> None:
@@ -470,17 +471,17 @@ def test_headings_that_changed_are_those_that_a_mended_chunk_has(tmp_path: Path)
     edited = replace(LONG, text=LONG.text.replace("# Poison", "# Venom"))
     chat: Callable[..., ScriptedChat] = lambda: ScriptedChat(script)  # noqa: E731
     with hlgraph.connect(made, embedder=WordEmbedder(), chat=chat()) as graph:
-        graph.ingest([LONG], options=CHAT)
+        graph.ingest([LONG], **keywords(CHAT))
         broken.append(True)
-        graph.ingest([edited], options=CHAT)
+        graph.ingest([edited], **keywords(CHAT))
         assert graph.failures.find()
         broken.clear()
         graph.failures.retry()
-        assert graph.ingest([edited], options=CHAT).sources_unchanged == 1
+        assert graph.ingest([edited], **keywords(CHAT)).sources_unchanged == 1
         mended = snapshot(graph._opened.stores, "default")
     other = replace(made, store=f"hlgraph://{tmp_path}/straight")
     with hlgraph.connect(other, embedder=WordEmbedder(), chat=chat()) as graph:
-        graph.ingest([edited], options=CHAT)
+        graph.ingest([edited], **keywords(CHAT))
         assert snapshot(graph._opened.stores, "default") == mended
 
 

@@ -14,10 +14,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 import hlgraph
-from hlgraph.client import HLGraph
 from hlgraph.errors import InputError, ModelMismatchError, UnknownNameError, WhereError
 from hlgraph.integrations.langchain import HLGraphRetriever, from_langchain, search_tool, to_langchain
 from hlgraph.records import Evidence, Source
+from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 

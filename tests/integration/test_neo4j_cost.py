@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore

@@ -21,7 +21,6 @@ from live_stores import empty, neo4j_of, opened, settings_for
 from opensearch_fixture import opened as opened_vectors
 from tcp_proxy import TcpProxy, passed_on
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import (
     HLGraphError,
@@ -33,10 +32,11 @@ from hlgraph.errors import (
     StoreUnavailableError,
 )
 from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
 from hlgraph.read import read
 from hlgraph.records import Kind
 from hlgraph.settings import Neo4jSettings, Settings
-from hlgraph.stores.neo4j.mapped import mapped
+from hlgraph.stores.neo4j.foreign_errors import mapped
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import migrate
 from hlgraph.errors import MigrationError, StoreLockedError
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore

@@ -25,9 +25,9 @@ from hlgraph.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from hlgraph.migrate import apply, discover
 from hlgraph.records import Kind
 from hlgraph.settings import OpenSearchSettings
+from hlgraph.stores.migrate import apply, discover
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore

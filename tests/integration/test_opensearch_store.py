@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from opensearch_fixture import opened
 
-from hlgraph import migrate, trace
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Source
-from hlgraph.stores.opensearch import search
+from hlgraph.stores import migrate, trace
+from hlgraph.stores.opensearch import query_bodies as search
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Anything
 from hlgraph.stores.protocols import VectorBatch, VectorQuery

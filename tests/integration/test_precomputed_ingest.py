@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from ingest_keywords import keywords
 
 from hlgraph import HLGraph, IngestOptions, Settings, connect
 from hlgraph.ids import entity_id, source_id
-from hlgraph.pipeline import Report
+from hlgraph.ingest.pipeline import Report
 from hlgraph.records import Entity, Fact, Kind, Relationship, Statement
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
@@ -78,7 +79,7 @@ class _Set:
     def ingest(self) -> Report:
         files = (str(self.extractions), str(self.propositions))
         options = IngestOptions(extract="precomputed", extractions=files, is_chunked=True)
-        return self.graph.ingest(self.passages, options=options)
+        return self.graph.ingest(self.passages, **keywords(options))
 
     def source(self, key: str) -> str:
         return source_id("c", f"{self.passages.as_uri()}#{key}")

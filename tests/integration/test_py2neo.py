@@ -15,9 +15,9 @@ from py2neo.errors import ClientError
 from tiny_graph import TinyGraph, tiny_graph
 
 import hlgraph
-from hlgraph import analyst
 from hlgraph.errors import InputError, SettingsError, StoreUnavailableError
 from hlgraph.integrations.py2neo import close, to_py2neo
+from hlgraph.sdk import cypher as analyst
 from hlgraph.settings import Neo4jSettings, Settings
 
 # A connection that fails leaves its socket to the garbage collector.

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer
+from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget, Document
 from hlgraph.cli import main
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, UnknownNameError
 from hlgraph.extract.chat import ReplyError
 from hlgraph.extract.chat._verdicts import ask_verdicts, read_verdicts
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.records import Kind
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.protocols import GraphStore, Stores
 from hlgraph.testing.chat import ScriptedChat
@@ -49,7 +50,7 @@ def extracted(system: str, user: str) -> str:
 def graph(tmp_path: Path) -> Iterator[HLGraph]:
     settings = Settings(store=f"hlgraph://{tmp_path}/store", models=ModelSettings(quarantine=str(tmp_path / "q")))
     with hlgraph.connect(settings, embedder=WordEmbedder(), chat=ScriptedChat(extracted)) as opened:
-        opened.ingest([POET, BRIDGE], options=CHAT)
+        opened.ingest([POET, BRIDGE], **keywords(CHAT))
         yield opened
 
 
@@ -85,7 +86,7 @@ def test_rules_cover_every_sentence_of_the_samples(tmp_path: Path) -> None:
 def test_a_chunk_that_failed_covers_nothing(tmp_path: Path) -> None:
     settings = Settings(store=f"hlgraph://{tmp_path}/store", models=ModelSettings(quarantine=str(tmp_path / "q")))
     with hlgraph.connect(settings, embedder=WordEmbedder(), chat=ScriptedChat(lambda *_: "no")) as graph:
-        graph.ingest([POET], options=CHAT)
+        graph.ingest([POET], **keywords(CHAT))
         (poet,) = graph.quality.coverage().sources
         assert (poet.sentences, poet.covered, poet.failed_chunks) == (2, 0, 1)
 
@@ -243,7 +244,7 @@ def test_the_model_judges_and_its_calls_stand_in_the_ledger(judged: HLGraph, jud
     assert again.offenders == found.offenders
     assert again.usage is not None
     assert (again.usage.calls, again.usage.kept, judge.calls) == (0, 2, 2)
-    judged.delete(is_all=True)
+    judged.delete(everything=True)
 
 
 def test_a_reply_without_a_form_is_asked_for_once_more_and_then_counts_nowhere(judged: HLGraph, judge: Judge) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy
+from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
@@ -26,7 +27,7 @@ import hlgraph
 from hlgraph import Budget, Document, HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, MissingExtraError, ModelAccessError
 from hlgraph.integrations.ray import ingest, local_cluster
-from hlgraph.models.ledger import total
+from hlgraph.models.accounts.ledger import total
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -86,7 +87,7 @@ def state(graph: HLGraph) -> object:
 def straight(folder: Path, server: ChatServer, options: IngestOptions = CHAT) -> object:
     """What one process makes of the documents by the chat model."""
     with opened(folder, server) as graph:
-        graph.ingest(MARKDOWN, options=options)
+        graph.ingest(MARKDOWN, **keywords(options))
         return state(graph)
 
 
@@ -118,14 +119,17 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
     (docs / "rows.jsonl").write_text('{"id": 1, "text": "Orla Vane keeps bees."}\nnot a row\n')
     twice = [Document("note:1", "Ivo Brandt repaired the clock."), Document("note:1", "Another text.")]
     sources = [docs, tmp_path / "nowhere.txt", *twice]
-    options = IngestOptions(has_delete_missing=True)
+    options = IngestOptions(delete_missing=True)
     with opened(tmp_path / "one") as one, opened(tmp_path / "many") as many:
         for is_edited in (False, True):
             if is_edited:
                 edited = docs / "haldrey.md"
                 edited.write_text(edited.read_text().replace("Haldrey", "Haldrey Town", 1))
                 (docs / "ombry.md").unlink()
-            want, got = one.ingest(sources, options=options), ingest(many, sources, options=options, workers=WORKERS)
+            want, got = (
+                one.ingest(sources, **keywords(options)),
+                ingest(many, sources, options=options, workers=WORKERS),
+            )
             assert {item.uri.rpartition("/")[2] for item in got.failed} == {
                 "broken.pdf",
                 "rows.jsonl",
@@ -226,7 +230,7 @@ def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alo
 def test_a_domain_is_inferred_once_within_the_budget_and_named_by_all_processes(
     tmp_path: Path, server: ChatServer
 ) -> None:
-    adapted = replace(CHAT, is_adapted=True)
+    adapted = replace(CHAT, adapt=True)
     want = straight(tmp_path / "one", server, adapted)
     calls, tokens = server.calls, server.tokens
     server.calls, server.tokens, server.paid = 0, 0, []
@@ -245,14 +249,14 @@ def test_a_domain_is_inferred_once_within_the_budget_and_named_by_all_processes(
 
 def test_the_report_of_an_ingest_that_infers_a_domain_counts_that_call_too(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        report = ingest(graph, MARKDOWN[:2], options=replace(CHAT, is_adapted=True), workers=1)
+        report = ingest(graph, MARKDOWN[:2], options=replace(CHAT, adapt=True), workers=1)
         assert report.usage is not None
         assert report.domain == graph.domain.find()
         assert (report.usage.calls, report.usage.input_tokens + report.usage.output_tokens) == (
             len(server.paid),
             server.tokens,
         )
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
         graph.domain.set(hlgraph.Domain(("bridge",)))
         before = len(server.paid)
         ingest(graph, MARKDOWN[:1], options=CHAT, workers=1)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import boto3
 import pytest
+from ingest_keywords import keywords
 from moto.server import ThreadedMotoServer
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
-from hlgraph.client import IngestOptions
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.read import ReadFailure, ReadOptions, covered, read, source_uri
 from hlgraph.read.s3 import objects
 from hlgraph.records import Document
@@ -229,17 +230,17 @@ def test_names_for_finding_what_is_missing() -> None:
 def test_ingest_edit_and_delete_what_is_missing(bucket: str, tmp_path: Path) -> None:
     client = boto3.client("s3")
     client.delete_object(Bucket=bucket, Key="docs/latin.txt")
-    options = IngestOptions(has_delete_missing=True)
+    options = IngestOptions(delete_missing=True)
     path = f"s3://{bucket}/docs/"
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
-        report = graph.ingest([path], options=options)
+        report = graph.ingest([path], **keywords(options))
         assert (report.sources_added, report.failed) == (6, [])
-        assert graph.ingest([path], options=options).sources_unchanged == 6
+        assert graph.ingest([path], **keywords(options)).sources_unchanged == 6
         client.put_object(Bucket=bucket, Key="docs/a.md", Body=b"# Bridge\n\nIt fell.")
         client.delete_object(Bucket=bucket, Key="docs/packed.txt.gz")
-        report = graph.ingest([path], options=options)
+        report = graph.ingest([path], **keywords(options))
         assert (report.sources_changed, report.sources_removed, report.sources_unchanged) == (1, 1, 4)
         graph.delete([f"s3://{bucket}/docs/deep/b c#1.txt"])
-        gone = graph.ingest([f"s3://{bucket}-gone/docs/"], options=options)
+        gone = graph.ingest([f"s3://{bucket}-gone/docs/"], **keywords(options))
         assert (gone.sources_removed, len(gone.failed)) == (0, 1)
         assert graph.stats()[0].records["source"] == 4

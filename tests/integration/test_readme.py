@@ -19,10 +19,10 @@ from live_stores import neo4j_of
 from opensearch_fixture import opened as remembered
 from opensearch_fixture import settings_of
 
-from hlgraph import queries
 from hlgraph.models.providers import CHAT_PROVIDERS, EMBEDDER_PROVIDERS, RERANKER_PROVIDERS, split_name
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.settings import Settings, load
+from hlgraph.stores import queries
 from hlgraph.stores.neo4j.server import Server
 from local_servers import state
 

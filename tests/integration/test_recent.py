@@ -12,7 +12,7 @@ import hlgraph
 from hlgraph.records import Kind
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.embedded.recent import Recent
+from hlgraph.stores.embedded.rows import Recent
 from hlgraph.stores.protocols import Scope
 
 

@@ -11,12 +11,12 @@ import pytest
 from live_stores import neo4j_of, opened
 
 import hlgraph
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.cli import main
 from hlgraph.extract import LocalExtractor
-from hlgraph.reconcile import find_drift, repair
+from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Entity, Kind, Source, Statement
+from hlgraph.sdk.reconcile import find_drift, mend
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
@@ -70,7 +70,7 @@ def test_lost_vectors_are_found_and_made_again(embedded: Opened, kind: Kind) -> 
     lost = _lose(stores, kind, 3)
     assert find_drift("c", stores=stores).without_vector == {kind: lost}
     assert snapshot(stores, "c") != before
-    found, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    found, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert (found.without_vector, left.is_none) == ({kind: lost}, True)
     assert snapshot(stores, "c") == before
 
@@ -81,7 +81,7 @@ def test_vectors_of_nothing_are_removed(embedded: Opened) -> None:
     stray = Source("f" * 32, "c", "doc:stray", "Stray", "sum")
     stores.vectors.upsert(VectorBatch("c", "by hand", (stray,)))
     assert find_drift("c", stores=stores).without_record == {Kind.SOURCE: (stray.id,)}
-    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.is_none
     assert snapshot(stores, "c") == before
 
@@ -149,7 +149,7 @@ def test_a_node_and_a_vector_deleted_on_the_servers_come_back(
     drift = find_drift("c", stores=stores)
     assert list(drift.without_record.values()) == [(node,)]
     assert drift.without_vector == {Kind.CHUNK: lost}
-    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.is_none
     after = snapshot(stores, "c")
     for name in before:
@@ -166,7 +166,7 @@ def test_a_lost_chunk_is_named_and_comes_back_with_its_document(servers: Any, li
     server.close()
     drift = find_drift("c", stores=stores)
     assert len(drift.sources_to_ingest) == 1
-    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.sources_to_ingest == drift.sources_to_ingest
     report = pipeline.ingest(_DOCUMENTS, "c", stores=stores, steps=_STEPS)
     assert report.sources_changed == 1
@@ -196,6 +196,6 @@ def test_what_another_extractor_said_is_neither_replaced_nor_dropped(servers: An
     server.schema([f"MATCH (n:Statement {{id: '{node}'}}) DETACH DELETE n"])
     server.close()
     before = snapshot(stores, "c")
-    _, left = repair("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.without_record == {Kind.STATEMENT: (node,)}
     assert snapshot(stores, "c") == before

@@ -12,11 +12,11 @@ from chat_server import MODEL, Asked, ChatServer, busy, usage_tokens
 from pytest_httpserver import HTTPServer
 
 import hlgraph
-from hlgraph.client import HLGraph
 from hlgraph.errors import BudgetError, ModelAccessError
-from hlgraph.models.budget import Budget
-from hlgraph.models.ledger import total
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import total
 from hlgraph.records import Answer, Document
+from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 

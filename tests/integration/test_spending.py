@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 from chat_server import MODEL, ChatServer, busy, cut_off
+from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget, Document
 from hlgraph.cli import main
-from hlgraph.client import HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, ModelAccessError
-from hlgraph.models.ledger import total
+from hlgraph.models.accounts.ledger import total
 from hlgraph.records import Kind
+from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -83,7 +84,7 @@ def test_a_budget_stops_an_ingest_and_the_same_call_goes_on_until_all_is_there(
         for _ in range(60):
             before = server.tokens
             try:
-                report = graph.ingest(DOCUMENTS, options=options)
+                report = graph.ingest(DOCUMENTS, **keywords(options))
                 break
             except BudgetError as error:
                 stops.append(error)
@@ -102,14 +103,14 @@ def test_a_budget_stops_an_ingest_and_the_same_call_goes_on_until_all_is_there(
         assert all_calls.input_tokens + all_calls.output_tokens == server.tokens
         stopped = snapshot(graph._opened.stores, "default")
     with opened(tmp_path / "straight", server) as graph:
-        graph.ingest(DOCUMENTS, options=CHAT)
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
         assert snapshot(graph._opened.stores, "default") == stopped
 
 
 def test_what_was_extracted_before_the_budget_ended_is_there(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
         with pytest.raises(BudgetError):
-            graph.ingest(DOCUMENTS, options=IngestOptions(extract="chat", budget=Budget(max_tokens=12_000)))
+            graph.ingest(DOCUMENTS, extract="chat", budget=Budget(max_tokens=12_000))
         counts = graph.stats()[0].records
         assert counts[Kind.STATEMENT] > 0
         assert all(item.is_fine for item in graph.check())
@@ -144,7 +145,7 @@ def test_a_budget_in_dollars_for_a_model_without_a_price_is_refused_before_anyth
         ) as graph,
         pytest.raises(InputError, match="no price for the model openai:m"),
     ):
-        graph.ingest(DOCUMENTS, options=IngestOptions(extract="chat", budget=Budget(max_usd=1)))
+        graph.ingest(DOCUMENTS, extract="chat", budget=Budget(max_usd=1))
     assert server.calls == 0
 
 
@@ -154,7 +155,7 @@ def test_a_budget_in_dollars_for_a_model_without_a_price_is_refused_before_anyth
 def test_faults_that_pass_are_waited_for_and_cost_nothing(tmp_path: Path, server: ChatServer) -> None:
     server.fault = lambda number, asked: {2: busy("0.05"), 5: busy(status=500), 7: busy("0")}.get(number)
     with opened(tmp_path, server) as graph:
-        report = graph.ingest(DOCUMENTS[:2], options=CHAT)
+        report = graph.ingest(DOCUMENTS[:2], **keywords(CHAT))
         assert report.problems == []
         assert report.usage is not None
         assert report.usage.calls == len(server.paid) == server.calls - 3
@@ -167,7 +168,7 @@ def test_a_provider_that_is_overloaded_is_asked_less_at_once(tmp_path: Path, ser
     server.seconds = 0.01
     server.fault = lambda number, asked: busy("0.02") if server.at_once > 2 else None
     with opened(tmp_path, server) as graph:
-        assert graph.ingest(DOCUMENTS[:3], options=CHAT).problems == []
+        assert graph.ingest(DOCUMENTS[:3], **keywords(CHAT)).problems == []
         refused = server.calls - len(server.paid)
         assert 1 <= refused < len(server.paid)
 
@@ -178,16 +179,16 @@ def test_replies_that_are_cut_or_of_another_form_are_asked_for_again_and_both_ca
     document = Document("doc:1", "Mara Quill designed the Aldane Bridge. It opened in 1931.", "Bridges")
     server.fault = lambda number, asked: {1: '{"names": []}', 3: cut_off('{"propositions": [{"te')}.get(number)  # type: ignore[return-value]
     with opened(tmp_path, server) as graph:
-        report = graph.ingest([document], options=CHAT)
+        report = graph.ingest([document], **keywords(CHAT))
         assert report.problems == []
         assert server.calls == 4
         assert total(graph.ledger()).calls == 4
         assert {row[0] for row in ledger_rows(tmp_path, "prompt")} == {"entities/1", "propositions/1", "repair/1"}
         # Asked the first time again, nobody pays for the way there again.
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
     server.fault = lambda number, asked: None
     with opened(tmp_path, server) as graph:
-        graph.ingest([document], options=CHAT)
+        graph.ingest([document], **keywords(CHAT))
     assert server.calls == 6  # what was deleted was forgotten
 
 
@@ -196,9 +197,9 @@ def test_what_a_repaired_reply_came_to_is_kept(tmp_path: Path, server: ChatServe
     server.fault = lambda number, asked: {1: "no"}.get(number, busy(status=401) if number == 3 else None)
     with opened(tmp_path, server) as graph:
         with pytest.raises(ModelAccessError):
-            graph.ingest([document], options=CHAT)
+            graph.ingest([document], **keywords(CHAT))
         server.fault = lambda number, asked: None
-        assert graph.ingest([document], options=CHAT).problems == []
+        assert graph.ingest([document], **keywords(CHAT)).problems == []
     assert server.calls == 4
     assert paid_once(tmp_path, server)
 
@@ -207,7 +208,7 @@ def test_a_slow_provider_is_given_up_after_the_time_that_is_set(tmp_path: Path, 
     server.seconds = 0.6
     document = Document("doc:1", "Mara Quill designed the Aldane Bridge.", "Bridges")
     with opened(tmp_path, server, timeout=0.1) as graph, pytest.raises(hlgraph.errors.ModelUnavailableError):
-        graph.ingest([document], options=CHAT)
+        graph.ingest([document], **keywords(CHAT))
     states = [row[0] for row in ledger_rows(tmp_path, "state")]
     assert states == ["begun"] * 3  # perhaps paid: nobody knows
 
@@ -224,9 +225,9 @@ def test_deleted_and_edited_texts_leave_the_kept_replies(tmp_path: Path, server:
         return any(word in path.read_bytes() for path in place.glob("replies*"))
 
     with opened(tmp_path, server) as graph:
-        graph.ingest([one, two], options=CHAT)
+        graph.ingest([one, two], **keywords(CHAT))
         graph.answer("Who designed the bridge?")
-        assert graph.ingest([one, two], options=CHAT).usage.kept == 0  # type: ignore[union-attr]
+        assert graph.ingest([one, two], **keywords(CHAT)).usage.kept == 0  # type: ignore[union-attr]
         graph.delete(["doc:2"])
         assert (graph.ledger("source")[-1].name, graph.stats()[0].records[Kind.SOURCE]) != ("doc:2", 2)
     assert holds(b"Aldane")
@@ -234,26 +235,26 @@ def test_deleted_and_edited_texts_leave_the_kept_replies(tmp_path: Path, server:
     assert not holds(b"So it is said")  # nobody can tell what an answer rests on
     calls = server.calls
     with opened(tmp_path, server) as graph:
-        graph.ingest([Document("doc:1", "The Aldane Bridge opened in 1931.", "Bridges")], options=CHAT)
+        graph.ingest([Document("doc:1", "The Aldane Bridge opened in 1931.", "Bridges")], **keywords(CHAT))
     assert server.calls == calls + 2
     assert not holds(b"Mara Quill")
     with opened(tmp_path, server) as graph:
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
     assert not holds(b"Aldane")
 
 
 def test_a_second_corpus_and_a_second_run_pay_nothing_for_the_same_text(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS[:1], options=CHAT)
+        graph.ingest(DOCUMENTS[:1], **keywords(CHAT))
         calls = server.calls
-        report = graph.in_corpus("other").ingest(DOCUMENTS[:1], options=CHAT)
+        report = graph.in_corpus("other").ingest(DOCUMENTS[:1], **keywords(CHAT))
         assert report.usage is not None
         assert (server.calls, report.usage.calls, report.usage.kept) == (calls, 0, calls)
         lines = {line.name: line for line in graph.ledger("corpus")}
         assert (lines["default"].calls, lines["other"].calls, lines["other"].kept_calls) == (calls, 0, calls)
-        graph.delete(is_all=True)
+        graph.delete(everything=True)
         with opened(tmp_path, server, keep_replies=False) as other:
-            other.ingest(DOCUMENTS[:1], options=CHAT)
+            other.ingest(DOCUMENTS[:1], **keywords(CHAT))
         assert server.calls == 2 * calls
 
 
@@ -262,7 +263,7 @@ def test_a_second_corpus_and_a_second_run_pay_nothing_for_the_same_text(tmp_path
 
 def test_the_ledger_by_source_names_sources(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS[:2], options=CHAT)
+        graph.ingest(DOCUMENTS[:2], **keywords(CHAT))
         assert {line.name.rpartition("/")[2] for line in graph.ledger("source")} == {
             path.name for path in DOCUMENTS[:2]
         }
@@ -273,13 +274,13 @@ def test_the_ledger_by_source_names_sources(tmp_path: Path, server: ChatServer) 
 def test_a_plan_is_within_ten_per_cent_of_the_ledger(tmp_path: Path, server: ChatServer) -> None:
     everything = sorted(SAMPLES.glob("*.md"))
     with opened(tmp_path, server) as graph:
-        graph.ingest(everything[:6], options=CHAT)
+        graph.ingest(everything[:6], **keywords(CHAT))
         before = total(graph.ledger())
         plan = graph.plan(everything)
         assert (plan.unchanged, plan.sources, plan.failed) == (6, len(everything) - 6, [])
         assert (plan.calls, plan.kept_calls, plan.measured_calls) == (2 * plan.chunks, 0, before.calls)
         calls = server.calls
-        graph.ingest(everything, options=CHAT)
+        graph.ingest(everything, **keywords(CHAT))
         spent = total(graph.ledger())
         assert plan.calls == server.calls - calls == spent.calls - before.calls
         planned = plan.input_tokens + plan.output_tokens
@@ -304,7 +305,7 @@ def test_a_plan_needs_no_key_and_no_store_and_writes_nothing(tmp_path: Path, mon
 
 def test_a_plan_knows_the_kept_replies(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        graph.ingest(DOCUMENTS[:2], options=CHAT)
+        graph.ingest(DOCUMENTS[:2], **keywords(CHAT))
         plan = graph.in_corpus("other").plan(DOCUMENTS[:2])
         assert (plan.calls, plan.kept_calls, plan.input_tokens, plan.usd) == (0, server.calls, 0, 0.0)
 

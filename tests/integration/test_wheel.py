@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import migrate, queries
-from hlgraph.resources import folder
+from hlgraph.stores import migrate, queries
+from hlgraph.stores.migrate import folder
 
 REPOSITORY = Path(__file__).parents[2]
 CORE_MIB = 250
@@ -22,8 +22,8 @@ CORE_MIB = 250
 PROBE = """
 import json, sys
 import hlgraph
-from hlgraph import migrate, queries
-from hlgraph.resources import folder
+from hlgraph.stores import migrate, queries
+from hlgraph.stores.migrate import folder
 print(json.dumps({
     "package": hlgraph.__file__,
     "folders": [str(folder("cypher")), str(folder("migrations"))],

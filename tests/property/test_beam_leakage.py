@@ -11,9 +11,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import (
     Document,
@@ -28,8 +28,8 @@ from hlgraph.records import (
     Source,
 )
 from hlgraph.retrieve import SearchRequest, search
-from hlgraph.retrieve.statement_graph import StatementGraphRetriever
-from hlgraph.retrieve.topic_graph import TopicGraphRetriever
+from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, VectorQuery, VectorStore
 from hlgraph.subgraph import Subgraph

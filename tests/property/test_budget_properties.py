@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlgraph.errors import BudgetError
-from hlgraph.models.budget import Budget
+from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.seams import Completion
 from hlgraph.settings import Price

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hlgraph.extract import ChunkInput
 from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, parse
+from hlgraph.extract.chat.reply_schema import FoundEntities, FoundPropositions, parse
 from hlgraph.ids import normalise_name
 
 _WORD = st.sampled_from(

@@ -7,12 +7,13 @@ import tempfile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, HierarchyQuery, build_hierarchy
 from hlgraph.index.summaries import ExtractiveSummariser
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, search
@@ -85,7 +86,7 @@ def test_a_history_leaves_a_hierarchy_of_what_is_there(history: list[dict[int, s
                 gone = [at for at, text in step.items() if text is None and at in state]
                 state = {at: text for at, text in {**state, **step}.items() if text is not None}
                 pipeline.ingest(_documents(state), "c", stores=stores, steps=_STEPS)
-                pipeline.delete([source_id("c", f"doc:{at}") for at in gone], "c", stores=stores)
+                delete_sources([source_id("c", f"doc:{at}") for at in gone], "c", stores=stores)
                 if not stores.graph.stats("c"):
                     continue
                 _check(stores, is_built=False)

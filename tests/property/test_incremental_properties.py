@@ -11,11 +11,12 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import source_id
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Extraction, Proposition
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -101,7 +102,7 @@ def _check_history(history: list[tuple[int, tuple[str, str, int] | None]], steps
             for number, state in history:
                 if state is None:
                     if states.pop(number, None) is not None:
-                        pipeline.delete([source_id("c", f"doc:{number}")], "c", stores=opened.stores)
+                        delete_sources([source_id("c", f"doc:{number}")], "c", stores=opened.stores)
                 else:
                     states[number] = state
                     pipeline.ingest([_document(number, state)], "c", stores=opened.stores, steps=steps)

@@ -16,14 +16,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.algorithms.diameter import Distance
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, WhereError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id, source_id
-from hlgraph.merges import MergeTier
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import (
     Chunk,
@@ -43,12 +42,13 @@ from hlgraph.records import (
     Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
-from hlgraph.retrieve.auto import AutoRetriever
-from hlgraph.retrieve.diameter import DiameterRetriever
+from hlgraph.retrieve.question.subqueries import NameSplitter
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.subqueries import NameSplitter
+from hlgraph.retrieve.strategies.auto import AutoRetriever
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
+from hlgraph.sdk.merges import Merges
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
 from hlgraph.stores.ranking import PulledRanker
@@ -140,7 +140,7 @@ _NAMED = st.sampled_from(_NAMES)
 
 def _merge(stores: Stores, pairs: list[tuple[str, str]]) -> None:
     """Merge those of the pairs that can be merged."""
-    merges = MergeTier("c", stores, chat=lambda _: None)
+    merges = Merges("c", stores, chat=lambda _: None)
     for pair in pairs:
         with contextlib.suppress(InputError):
             merges.apply([pair])

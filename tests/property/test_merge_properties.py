@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from named_corpus import CORPUS, ingest, key
 
-from hlgraph import pipeline
 from hlgraph.errors import InputError
 from hlgraph.ids import source_id
-from hlgraph.merges import MergeTier
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Kind
+from hlgraph.sdk.merges import Merges
 from hlgraph.stores.merges import Verdict
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope
@@ -74,14 +74,14 @@ def test_any_history_of_merges_is_kept_beside_the_graph(history: list[tuple[str,
     book: dict[frozenset[str], str] = {}
     try:
         with opened_at(folder / "walked") as opened:
-            merges = MergeTier(CORPUS, opened.stores, chat=lambda _: None)
+            merges = Merges(CORPUS, opened.stores, chat=lambda _: None)
             for what, number, value in history:
                 if what == "ingest":
                     sources[number] = said(number, value)  # type: ignore[arg-type]
                     ingest(opened.stores, {f"doc:{number}": sources[number]})
                 elif what == "delete":
                     if sources.pop(number, None) is not None:
-                        pipeline.delete([source_id(CORPUS, f"doc:{number}")], CORPUS, stores=opened.stores)
+                        delete_sources([source_id(CORPUS, f"doc:{number}")], CORPUS, stores=opened.stores)
                 elif what == "undo":
                     if opened.stores.graph.stats(CORPUS) and (held := merges.list().decisions):
                         (gone,) = merges.undo(held[number % len(held)].id)
@@ -102,7 +102,7 @@ def test_any_history_of_merges_is_kept_beside_the_graph(history: list[tuple[str,
         shutil.rmtree(folder)
 
 
-def _apply(merges: MergeTier, pair: tuple[str, str], what: str, *, book: dict[frozenset[str], str]) -> None:
+def _apply(merges: Merges, pair: tuple[str, str], what: str, *, book: dict[frozenset[str], str]) -> None:
     """Apply and note it, where it is not refused; what is refused is what the book refuses."""
     ends = frozenset(map(key, pair))
     try:
@@ -117,7 +117,7 @@ def _apply(merges: MergeTier, pair: tuple[str, str], what: str, *, book: dict[fr
     assert not any(held <= group for held in apart for group in groups)
 
 
-def _compare(opened: Opened, merges: MergeTier, book: dict[frozenset[str], str]) -> None:
+def _compare(opened: Opened, merges: Merges, book: dict[frozenset[str], str]) -> None:
     stats = opened.stores.graph.stats(CORPUS)
     if not stats:
         return

@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 
 from live_stores import neo4j_of
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id, source_id
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Extraction, Mention, Proposition, Triple
 from hlgraph.settings import Settings
 from hlgraph.stores.neo4j.server import Server
@@ -132,6 +133,6 @@ def mill_graph(servers: Any, folder: Path) -> Iterator[MillGraph]:
         try:
             yield MillGraph(opened, settings, server)
         finally:
-            pipeline.delete([source_id(corpus, item.uri) for item in documents], corpus, stores=opened.stores)
+            delete_sources([source_id(corpus, item.uri) for item in documents], corpus, stores=opened.stores)
             with server.driver().session(database=settings.neo4j.database) as session:
                 session.run("MATCH (c:Community {corpus: $corpus}) DETACH DELETE c", {"corpus": corpus}).consume()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id
+from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.embedder import WordEmbedder

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from live_stores import neo4j_of
 
-from hlgraph import migrate, pipeline
 from hlgraph.ids import source_id
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.settings import Settings
+from hlgraph.stores import migrate
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
@@ -43,4 +44,4 @@ def tiny_graph(servers: Any, folder: Path) -> Iterator[TinyGraph]:
         finally:
             with opened.stores.graph.lock():
                 uris = [source_id(corpus, document.uri) for document in DOCUMENTS]
-                pipeline.delete(uris, corpus, stores=opened.stores)
+                delete_sources(uris, corpus, stores=opened.stores)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import assert_type
 
 import hlgraph
-from hlgraph.communities import Built, FoundCommunities
-from hlgraph.hierarchy import FoundHierarchy
-from hlgraph.pipeline import Report
+from hlgraph.ingest.pipeline import Report
 from hlgraph.records import Answer
 from hlgraph.retrieve import SearchResult
+from hlgraph.sdk.communities import Built, FoundCommunities
+from hlgraph.sdk.hierarchy import FoundHierarchy
 from hlgraph.settings import Settings
 
 

@@ -180,7 +180,7 @@ async def test_a_call_that_is_cancelled_before_its_turn_is_not_made(tmp_path: Pa
         opened.ingest(_DOCUMENTS)
         meeting.is_open = False
         first = asyncio.create_task(graph.search("Who?"))
-        second = asyncio.create_task(graph.delete(is_all=True))
+        second = asyncio.create_task(graph.delete(everything=True))
         while not meeting.barrier.n_waiting:
             await asyncio.sleep(0.01)
         second.cancel()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import analyst
 from hlgraph.errors import InputError, ReadError, UnknownNameError
+from hlgraph.sdk import cypher as analyst
 
 GOOD = """\
 // Sources by title.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hlgraph.change import VectorBlock
 from hlgraph.records import Kind
 from hlgraph.stores.embedded import ann
-from hlgraph.stores.embedded.ann_file import overwrite
+from hlgraph.stores.embedded.ann import overwrite
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
 

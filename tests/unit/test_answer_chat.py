@@ -13,9 +13,9 @@ import hlgraph
 from hlgraph.answer import chat_answer
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.errors import ModelAnswerError, ModelUnavailableError
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import Completion
-from hlgraph.models.usage import Usage
 from hlgraph.records import Answer, Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS

@@ -1,8 +1,4 @@
-"""What HLGraph has in public, AsyncHLGraph has too, by name and by signature; what gives many things is read by async for.
-
-The stub of the awaited surface is a snapshot: after a change of HLGraph write it anew with
-``HLGRAPH_UPDATE_SNAPSHOTS=1 pytest tests/unit/test_async_surface.py``, and look at the difference.
-"""
+"""What HLGraph and its parts have in public, AsyncHLGraph has too, by name and by signature; mypy reads tests/typing."""
 
 from __future__ import annotations
 
@@ -10,23 +6,21 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
-import os
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Self
 
 import pytest
-from async_stub import stub
 
 import hlgraph
-from hlgraph import AsyncHLGraph, HLGraph, _async_surface
-from hlgraph.awaited import Awaited, awaited, is_part, is_stream, public
+from hlgraph import AsyncHLGraph, HLGraph
+from hlgraph.sdk.awaited import Awaited, streamed
 from hlgraph.testing.embedder import WordEmbedder
 
-_STUB = Path(_async_surface.__file__).with_suffix(".pyi")
-_OWN = {"graph"}  # what only AsyncHLGraph has
+_ONLY_ASYNC = {"graph"}
+_ONLY_SYNC = {"ingestion"}  # for those who run its steps; reached by `graph.graph.ingestion`
+_PARTS = ("batches", "communities", "domain", "failures", "hierarchy", "merges", "quality")
 
 
 @pytest.fixture
@@ -35,42 +29,36 @@ def graph(tmp_path: Path) -> Iterator[HLGraph]:
         yield opened
 
 
-def _surface(item: object) -> set[str]:
-    return {name for name in dir(item) if not name.startswith("_")}
+def _methods(item: object) -> dict[str, object]:
+    """The public methods of an object by name."""
+    names = [name for name in dir(type(item)) if not name.startswith("_")]
+    found = {name: inspect.getattr_static(type(item), name) for name in names}
+    return {name: member for name, member in found.items() if inspect.isfunction(member)}
 
 
-def _compare(theirs: object, ours: object, path: str) -> list[str]:
-    """The names of all parts of one object and of the other; fails where they differ."""
-    assert _surface(ours) - _OWN == _surface(theirs), path
-    found = []
-    for name in sorted(_surface(theirs)):
+def _same_methods(theirs: object, ours: object) -> set[str]:
+    wanted, found = _methods(theirs), _methods(ours)
+    assert wanted.keys() == found.keys(), type(theirs)
+    for name, method in wanted.items():
         one, two = getattr(theirs, name), getattr(ours, name)
-        member = inspect.getattr_static(type(theirs), name, None)  # a field has none, or no function
-        where = f"{path}.{name}"
-        found.append(where)
-        if inspect.isfunction(member):
-            assert inspect.signature(two) == inspect.signature(one), where
-            assert two.__doc__ == one.__doc__, where
-            made = inspect.signature(one).return_annotation in (type(theirs).__name__, "Self")
-            is_awaited = inspect.isasyncgenfunction(two) if is_stream(one) else inspect.iscoroutinefunction(two)
-            assert made or is_awaited, where
-        elif isinstance(member, property) and is_part(type(one)):
-            found += _compare(one, two, where)
-        else:
-            assert two == one, where
-    return found
+        if name in ("in_corpus", "watched"):
+            continue
+        assert inspect.signature(two) == inspect.signature(one), name
+        assert two.__doc__ == one.__doc__, name
+        is_stream = str(inspect.signature(method).return_annotation).startswith("Iterator")
+        assert inspect.isasyncgenfunction(two) if is_stream else inspect.iscoroutinefunction(two), name
+    return set(wanted)
 
 
-def test_both_have_the_same_surface(graph: HLGraph) -> None:
-    found = _compare(graph, AsyncHLGraph(graph), "graph")
-    assert {"graph.search", "graph.communities.build", "graph.hierarchy.find", "graph.batches.plan"} <= set(found)
-    assert isinstance(AsyncHLGraph(graph).in_corpus("other"), AsyncHLGraph)
-
-
-def test_a_type_checker_sees_the_same_surface() -> None:
-    if os.environ.get("HLGRAPH_UPDATE_SNAPSHOTS"):
-        _STUB.write_text(stub(), encoding="utf-8")
-    assert _STUB.read_text(encoding="utf-8") == stub()
+def test_both_have_the_same_methods_and_parts(graph: HLGraph) -> None:
+    ours = AsyncHLGraph(graph)
+    assert {"search", "answer_stream", "ingest"} <= _same_methods(graph, ours)
+    for part in _PARTS:
+        assert _same_methods(getattr(graph, part), getattr(ours, part)), part
+    public = [{name for name in dir(item) if not name.startswith("_")} for item in (graph, ours)]
+    assert public[0] - _ONLY_SYNC == public[1] - _ONLY_ASYNC
+    assert isinstance(ours.in_corpus("other"), AsyncHLGraph)
+    assert (ours.corpus, ours.in_corpus("other").corpus, ours.settings) == ("default", "other", graph.settings)
 
 
 class _Counter:
@@ -102,9 +90,10 @@ class _Counter:
         """Without being a generator."""
         return iter("abc")
 
-    def again(self) -> Self:
-        """The same."""
-        return self
+
+class _AsyncCounter(Awaited[_Counter]):
+    count = streamed(_Counter.count)
+    letters = streamed(_Counter.letters)
 
 
 @pytest.fixture
@@ -113,9 +102,9 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield made
 
 
-def _counting(threads: ThreadPoolExecutor) -> tuple[_Counter, Any]:
+def _counting(threads: ThreadPoolExecutor) -> tuple[_Counter, _AsyncCounter]:
     inner = _Counter()
-    return inner, awaited(_Counter)(inner, threads)
+    return inner, _AsyncCounter(inner, threads)
 
 
 async def test_a_stream_gives_all_outside_of_the_loop(threads: ThreadPoolExecutor) -> None:
@@ -123,7 +112,7 @@ async def test_a_stream_gives_all_outside_of_the_loop(threads: ThreadPoolExecuto
     assert [item async for item in ours.count(5)] == [0, 7, 14, 21, 28]
     assert threading.get_ident() not in inner.threads
     assert inner.ended.is_set()
-    assert [item async for item in ours.again().letters()] == ["a", "b", "c"]
+    assert [item async for item in ours.letters()] == ["a", "b", "c"]
     assert [item async for item in ours.count(0)] == []
 
 
@@ -170,11 +159,3 @@ async def test_a_stream_that_is_cancelled_is_closed_after_its_step(threads: Thre
     assert not inner.ended.is_set()  # the step is still under way
     inner.gate.set()
     assert await asyncio.to_thread(inner.ended.wait, 60)
-
-
-def test_only_objects_of_this_package_that_do_something_are_parts() -> None:
-    assert not is_part(str)
-    assert not is_part(hlgraph.Kind)
-    assert is_part(HLGraph)
-    assert issubclass(AsyncHLGraph, Awaited)
-    assert set(public(_Counter)) == {"again", "count", "letters", "number"}

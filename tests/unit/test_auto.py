@@ -15,11 +15,11 @@ from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Scalar
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.auto import AutoRetriever, Choice, Shape, Wording, shape, worded
-from hlgraph.retrieve.path import TUNED_PATH
+from hlgraph.retrieve.question.wording import broad, chain, comparison
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.wording import broad, chain, comparison
+from hlgraph.retrieve.strategies.auto import AutoRetriever, Choice, Shape, Wording, shape, worded
+from hlgraph.retrieve.strategies.path import TUNED_PATH
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.embedder import WordEmbedder

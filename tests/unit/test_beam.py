@@ -13,8 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.beam import BeamOptions, BeamResult, beam_search
-from hlgraph.algorithms.frontier import Candidates, Children, Expand, Rescore, Score, children_of, run
+from hlgraph.algorithms.beam import (
+    BeamOptions,
+    BeamResult,
+    Candidates,
+    Children,
+    Expand,
+    Rescore,
+    Score,
+    beam_search,
+    children_of,
+    run,
+)
 from hlgraph.algorithms.path_scores import attention_scores, mean_scores
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr

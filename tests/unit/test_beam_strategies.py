@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 
 import hlgraph
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.beam_walk import keyword_statements, question_keywords
-from hlgraph.retrieve.presets import retriever
-from hlgraph.retrieve.region import Region
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.statement_graph import StatementGraphRetriever
-from hlgraph.retrieve.topic_graph import TopicGraphRetriever
+from hlgraph.retrieve.steps.beam_walk import keyword_statements, question_keywords
+from hlgraph.retrieve.steps.region import Region
+from hlgraph.retrieve.strategies.presets import retriever
+from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
+from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.chat import ScriptedChat

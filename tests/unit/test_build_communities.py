@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.algorithms.communities import Communities, capped
+from hlgraph.algorithms.communities import CommunityLevels, capped
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.communities import CommunityTier
 from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.index.communities import build_communities, from_levels
+from hlgraph.sdk.communities import Communities
 from hlgraph.stores.clustering import ProcessClusterer, pulled
 from hlgraph.stores.derived import Clustered, ClusterQuery, Run
 from hlgraph.stores.open import Opened, open_stores
@@ -50,19 +50,19 @@ def test_parameters_are_checked(options: dict[str, float], message: str) -> None
 
 
 def test_what_cannot_be_listed_is_told(opened: Opened) -> None:
-    tier = CommunityTier(CORPUS, opened.stores)
+    tier = Communities(CORPUS, opened.stores)
     with pytest.raises(UnknownNameError, match="there is no shape 'entities'; choose one of entity_passage"):
         tier.build("entities")
     with pytest.raises(InputError, match="k is -1"):
         tier.find(k=-1)
     with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-        CommunityTier("none", opened.stores).find()
+        Communities("none", opened.stores).find()
     with pytest.raises(StoreError, match="keeps no derived data"):
-        CommunityTier(CORPUS, Stores(opened.stores.graph, opened.stores.vectors)).find()
+        Communities(CORPUS, Stores(opened.stores.graph, opened.stores.vectors)).find()
 
 
 def test_the_levels_of_a_hand_worked_graph() -> None:
-    found = Clustered(["a", "b", "c", "d"], Communities(np.array([[0, 0, 0, 3], [0, 0, 2, 3]])))
+    found = Clustered(["a", "b", "c", "d"], CommunityLevels(np.array([[0, 0, 0, 3], [0, 0, 2, 3]])))
     made = from_levels(_RUN, found)
     sizes = [(item.level, item.size) for item in made.communities]
     assert sorted(sizes) == [(0, 1), (0, 1), (0, 2), (1, 1), (1, 3)]
@@ -83,7 +83,7 @@ def test_the_levels_of_a_hand_worked_graph() -> None:
 def test_every_level_holds_every_node_once(levels: list[list[int]]) -> None:
     rows = capped(np.array(levels), 1)
     ids = [f"n{place}" for place in range(rows.shape[1])]
-    made = from_levels(_RUN, Clustered(ids, Communities(rows)))
+    made = from_levels(_RUN, Clustered(ids, CommunityLevels(rows)))
     for level in range(len(rows)):
         own = [made.members[item.id] for item in made.communities if item.level == level]
         assert sorted(member for some in own for member in some) == ids
@@ -115,7 +115,7 @@ def test_a_corpus_without_edges_has_no_communities_and_no_error(tmp_path: Path) 
 def test_an_error_in_the_middle_leaves_the_old_run_whole(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     import hlgraph.stores.embedded.derived as module
 
-    tier = CommunityTier(CORPUS, opened.stores)
+    tier = Communities(CORPUS, opened.stores)
     tier.build(max_size=5)
     before = tier.find()
     real, calls = module._add, []
@@ -136,7 +136,7 @@ def test_an_error_in_the_middle_leaves_the_old_run_whole(opened: Opened, monkeyp
 
 
 def test_the_doctor_sees_what_is_wrong_with_communities(opened: Opened, tmp_path: Path) -> None:
-    CommunityTier(CORPUS, opened.stores).build(max_size=2)
+    Communities(CORPUS, opened.stores).build(max_size=2)
     assert all(item.is_fine for item in opened.check())
     with sqlite3.connect(tmp_path / "store" / "hlgraph.db") as connection:
         connection.execute("UPDATE community SET size = size + 1 WHERE m = 2")

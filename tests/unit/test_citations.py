@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer
-from hlgraph.answer.chat import telling_answer
 from hlgraph.answer.citations import Arriving, checked, said
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.writer import Writer
+from hlgraph.answer.writer import Writer, telling_answer
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat, StreamedChat
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ingest_keywords import keywords
 
 from hlgraph import HLGraph, IngestOptions, Settings, connect, field
 from hlgraph.errors import (
@@ -18,7 +19,7 @@ from hlgraph.errors import (
     UnknownNameError,
     WhereError,
 )
-from hlgraph.pipeline import Progress
+from hlgraph.ingest.pipeline import Progress
 from hlgraph.records import Document, Kind
 from hlgraph.settings import DEFAULT_STORE, ChunkSettings
 from hlgraph.stores.open import open_stores
@@ -119,7 +120,7 @@ def test_opening_looking_and_asking_make_nothing_and_need_no_model(tmp_path: Pat
         assert graph.stats() == ()
         assert all(item.is_fine for item in graph.check())
         with pytest.raises(UnknownNameError, match="there is no corpus 'default'; nothing to delete"):
-            graph.delete(is_all=True)
+            graph.delete(everything=True)
     with (
         connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph,
         pytest.raises(UnknownNameError, match="empty"),
@@ -136,7 +137,7 @@ def test_corpora_of_one_store_are_apart(graph: HLGraph) -> None:
     assert _uris(graph) == {"doc:bridge", "doc:engineer"}
     assert _uris(other) == {"doc:town", "doc:poet"}
     assert {item.corpus for item in graph.stats()} == {item.corpus for item in other.stats()} == {"default", "other"}
-    other.delete(is_all=True)
+    other.delete(everything=True)
     assert _uris(graph) == {"doc:bridge", "doc:engineer"}
     with pytest.raises(UnknownNameError, match="no corpus 'third'; there are: default, other"):
         graph.in_corpus("third").search("x")
@@ -216,7 +217,7 @@ def test_a_document_that_is_chunked_already_stays_whole(tmp_path: Path) -> None:
     long = Document("doc:long", " ".join(f"Tessing has a bridge with the number {at} in it." for at in range(60)))
     settings = Settings(store=f"hlgraph://{tmp_path}/s", chunk=ChunkSettings(max_tokens=60, overlap=0.0))
     with connect(settings, embedder=WordEmbedder()) as graph:
-        graph.ingest([long], options=IngestOptions(is_chunked=True))
+        graph.ingest([long], is_chunked=True)
         assert _records(graph)[Kind.CHUNK] == 1
         assert graph.search("bridge", strategy="chunk").evidence[0].text == long.text
         report = graph.ingest([long])  # cut differently, it counts as changed
@@ -245,7 +246,7 @@ def test_options_that_cannot_be_used_are_refused_before_anything_is_written(grap
     ]
     for options, kind, message in refused:
         with pytest.raises(kind, match=message):
-            graph.ingest(DOCUMENTS, options=options)
+            graph.ingest(DOCUMENTS, **keywords(options))
     assert graph.stats() == ()
 
 
@@ -318,7 +319,7 @@ def test_delete_by_filter(filled: HLGraph, tmp_path: Path) -> None:
 
 
 def test_delete_all_leaves_an_empty_corpus_that_can_be_filled_again(filled: HLGraph) -> None:
-    report = filled.delete(is_all=True)
+    report = filled.delete(everything=True)
     assert (report.sources_removed, set(report.kept.values())) == (9, {0})
     assert not any(_records(filled).values())
     _check_clean(filled)
@@ -333,9 +334,9 @@ def test_a_deletion_that_names_something_wrong_deletes_nothing(filled: HLGraph, 
     calls: list[Callable[[], object]] = [
         lambda: filled.delete(()),
         lambda: filled.delete([]),
-        lambda: filled.delete(["doc:bridge"], is_all=True),
+        lambda: filled.delete(["doc:bridge"], everything=True),
         lambda: filled.delete(["doc:bridge"], where="exists year"),
-        lambda: filled.delete(where="exists year", is_all=True),
+        lambda: filled.delete(where="exists year", everything=True),
     ]
     for call in calls:
         with pytest.raises(InputError, match="in one way"):
@@ -360,11 +361,11 @@ def test_ingest_removes_what_is_not_there_any_more_when_asked(filled: HLGraph, t
     (tmp_path / "one2" / "c.txt").write_bytes(b"caf\xe9")
     (tmp_path / "rows.csv").write_text("id,text\nx,Orne report\n", encoding="utf-8")
     assert filled.ingest(tmp_path / "one").sources_removed == 0
-    options = IngestOptions(has_delete_missing=True)
-    report = filled.ingest([tmp_path / "one", tmp_path / "rows.csv"], options=options)
+    options = IngestOptions(delete_missing=True)
+    report = filled.ingest([tmp_path / "one", tmp_path / "rows.csv"], **keywords(options))
     assert (report.sources_removed, report.sources_unchanged) == (2, 2)
     assert _names(filled, tmp_path) == before - {"one/a.txt", "rows.csv#y"}
-    report = filled.ingest([tmp_path / "one2", DOCUMENTS[0]], options=options)  # what cannot be read is not missing
+    report = filled.ingest([tmp_path / "one2", DOCUMENTS[0]], **keywords(options))  # what cannot be read is not missing
     assert (report.sources_removed, len(report.failed)) == (0, 1)
     assert _names(filled, tmp_path) == before - {"one/a.txt", "rows.csv#y"}
     _check_clean(filled)

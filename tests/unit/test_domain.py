@@ -22,16 +22,16 @@ from hlgraph.extract.chat import (
     mended,
     next_call,
 )
-from hlgraph.extract.chat._messages import ask_domain, ask_entities, ask_propositions, prompt, version, versions
-from hlgraph.extract.domain import SAMPLES, Sampler, sampled
+from hlgraph.extract.chat.messages import ask_domain, ask_entities, ask_propositions, prompt, version, versions
+from hlgraph.extract.sampling import SAMPLES, Sampler, sampled
 from hlgraph.ids import checksum
-from hlgraph.models.budget import Budget
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import Ledger
+from hlgraph.models.accounts.replies import Replies
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.ledger import Ledger
 from hlgraph.models.prompts import delimited
-from hlgraph.models.replies import Replies
 from hlgraph.models.seams import Completion
-from hlgraph.models.usage import Usage
 from hlgraph.read import ReadFailure
 from hlgraph.records import Document, Domain
 from hlgraph.testing.chat import ScriptedChat

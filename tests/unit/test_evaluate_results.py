@@ -13,11 +13,11 @@ import pytest
 from hlgraph.errors import InputError
 from hlgraph.evaluate.comparison import run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.figures import against_table, as_lines, as_markdown, figures_table, group_tables
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.results import Results, as_text, as_tree, default_against, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.tables import against_table, as_lines, as_markdown, figures_table, group_tables
 
 QUESTIONS = tuple(
     Question(f"q{at}", "", frozenset({"g"}), "bridge" if at % 2 else "", 2 + at % 2, subset="dev") for at in range(8)

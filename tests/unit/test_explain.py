@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hlgraph import pipeline, trace
 from hlgraph.chunk import WholeChunker
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Hit, Kind, Relationship, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
-from hlgraph.retrieve.explain_graph import Neighbourhood, choose
-from hlgraph.retrieve.explain_notes import Hop, Path
-from hlgraph.retrieve.explain_records import EvidenceGraph, GraphEdge
+from hlgraph.retrieve.explain.evidence_graph import Neighbourhood, choose
+from hlgraph.retrieve.explain.notes import Hop, Path
+from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphEdge
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies import ChunkEntityRetriever, StatementRetriever
+from hlgraph.retrieve.strategies.flat import ChunkEntityRetriever, StatementRetriever
+from hlgraph.stores import trace
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Stores
 from hlgraph.subgraph import KINDS, Subgraph

@@ -10,10 +10,10 @@ from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.fused import FusedRetriever
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.strategies import ChunkRetriever, StatementRetriever
+from hlgraph.retrieve.strategies.flat import ChunkRetriever, StatementRetriever
+from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.ids import source_id
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.stores.embedded import adjacency, graph_files, links
 from hlgraph.stores.embedded.database import Database
@@ -120,7 +121,7 @@ def test_nothing_of_a_deleted_source_stays(stores: Stores, tmp_path: Path) -> No
     list(_pulls(stores.graph))  # type: ignore[arg-type]
     before = _versions(tmp_path)
     entities = {record.id for record in stores.graph.find(Kind.ENTITY, Scope(CORPUS))}
-    pipeline.delete([source_id(CORPUS, "doc:bridge")], CORPUS, stores=stores)
+    delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=stores)
     gone = entities - {record.id for record in stores.graph.find(Kind.ENTITY, Scope(CORPUS))}
     assert gone
     assert _versions(tmp_path) == []

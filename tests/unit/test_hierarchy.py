@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import hlgraph
-from hlgraph import pipeline
 from hlgraph.algorithms.communities import leiden
 from hlgraph.algorithms.neighbours import similarity_graph
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
@@ -25,16 +24,18 @@ from hlgraph.errors import (
     UnknownNameError,
 )
 from hlgraph.extract import LocalExtractor
-from hlgraph.hierarchy import HierarchyTier
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
-from hlgraph.models.budget import Budget
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
+from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.hierarchy import HierarchyRetriever
 from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
+from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.derived import DerivedStore
 from hlgraph.stores.open import Opened, open_stores
@@ -262,9 +263,9 @@ def test_many_new_sources_cluster_everything_anew(opened: Opened) -> None:
 def test_what_is_deleted_leaves_every_layer_at_once(opened: Opened) -> None:
     stores = opened.stores
     build(stores, max_size=4)
-    tier = HierarchyTier("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     assert tier.find().waiting == 0
-    pipeline.delete([source_id("c", "doc:0:0")], "c", stores=stores)
+    delete_sources([source_id("c", "doc:0:0")], "c", stores=stores)
     found = tier.find()
     assert found.run
     assert found.run.is_stale
@@ -274,13 +275,13 @@ def test_what_is_deleted_leaves_every_layer_at_once(opened: Opened) -> None:
     assert all(summary.text for summary, _ in found.summaries)
     build(stores, max_size=4)
     assert tier.find().waiting == 0
-    pipeline.delete([source_id("c", item.uri) for item in _documents()], "c", stores=stores)
+    delete_sources([source_id("c", item.uri) for item in _documents()], "c", stores=stores)
     assert tier.find().run is None
     assert derived(stores).summaries("c", RUN).items == ()
 
 
 def test_a_corpus_without_chunks_has_no_layers(opened: Opened) -> None:
-    pipeline.delete([source_id("c", item.uri) for item in _documents()], "c", stores=opened.stores)
+    delete_sources([source_id("c", item.uri) for item in _documents()], "c", stores=opened.stores)
     built = build(opened.stores)
     assert (built.chunks, built.communities, built.written) == (0, (0, 0), 0)
 
@@ -309,7 +310,7 @@ def test_only_what_changed_is_asked_for_again(opened: Opened) -> None:
     chat = ScriptedChat(lambda _, user: f"About {len(user)}.")
     build(opened.stores, ChatSummariser(chat), max_size=4)
     first = len(chat.asked)
-    pipeline.delete([source_id("c", "doc:2:5")], "c", stores=opened.stores)
+    delete_sources([source_id("c", "doc:2:5")], "c", stores=opened.stores)
     built = build(opened.stores, ChatSummariser(chat), max_size=4)
     assert len(chat.asked) - first == built.written < first / 2
 
@@ -378,7 +379,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     stores = opened.stores
     with pytest.raises(InputError, match="run: hlgraph hierarchy build --corpus c"):
         ask(stores, "Who built the bridge?")
-    tier = HierarchyTier("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     with pytest.raises(InputError, match="HLGRAPH_CHAT"):
         tier.build(summaries="chat")
     with pytest.raises(UnknownNameError, match="choose one of auto, chat, extractive"):
@@ -386,9 +387,9 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="k is -1"):
         tier.find(k=-1)
     with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-        HierarchyTier("none", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None).build()
+        Hierarchy("none", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None).build()
     with pytest.raises(ModelMismatchError):
-        HierarchyTier("c", stores, models=SimpleNamespace(embedder=WordEmbedder(8)), chat=lambda _: None).build()
+        Hierarchy("c", stores, models=SimpleNamespace(embedder=WordEmbedder(8)), chat=lambda _: None).build()
     import hlgraph.index.hierarchy as module
 
     def missing(*_: object, **__: object) -> None:
@@ -401,7 +402,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
 
 def test_the_summaries_are_listed(opened: Opened) -> None:
     built = build(opened.stores, max_size=4)
-    tier = HierarchyTier("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     found = tier.find()
     assert found.run == built.run
     order = [(-community.level, -community.size) for _, community in found.summaries]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hlgraph import ids
 from hlgraph.change import MentionLink
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.persist import ChunkPlan, Extracted, assemble, compare
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition
-from hlgraph.resolve import ChunkPlan, Extracted, assemble, compare
 
 # Where names go wrong: marks that are reordered, letters that fold to several, compatibility forms, all kinds of space.
 _HARD = "aAßẞİıſKÅΑαΣςσͅᾴ̸̀̈ﬁ①½㎏ǅͺ¨´≮　\u00a0\u2003\u200b\u00ad\u0085\x1f\t '\"“”«»()[]{}<>,;:.-_"

@@ -10,15 +10,15 @@ from typing import cast
 
 import pytest
 
-from hlgraph import pipeline
 from hlgraph.change import ChangeState, Outcome, Pending
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import StoreError, StoreUnavailableError
 from hlgraph.ids import source_id
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import abandon, finish, persist
+from hlgraph.persist import abandon, finish, persist, removal
 from hlgraph.records import Document, Kind, Metadata, Record, Source
-from hlgraph.resolve import removal
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorBatch, VectorStore
@@ -284,7 +284,7 @@ def test_deleting_finishes_what_was_left_too(opened: Opened) -> None:
         stores, _, _ = _watched(opened.stores, fails_at=2)
         with pytest.raises(StoreUnavailableError):
             _write(_NEXT, stores)
-        report = pipeline.delete([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
+        report = delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
         assert (report.resumed, report.sources_removed) == (1, 1)
         uris = {item.uri for item in opened.stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)}
         assert uris == {document.uri for document in _NEXT} - {"doc:bridge"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import ModelUnavailableError
-from hlgraph.retrieve.keywords import Keyword, ask_keywords, longest, names_in, parse_keywords
+from hlgraph.retrieve.question.keywords import Keyword, ask_keywords, longest, names_in, parse_keywords
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.text import words
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 import hlgraph
-from hlgraph import pipeline
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelUnavailableError
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.feedback import (
+from hlgraph.retrieve.steps.feedback import (
     ChatAsker,
     ChatJudge,
     ChatSelector,
@@ -28,11 +28,11 @@ from hlgraph.retrieve.feedback import (
     UncoveredAsker,
     uncovered,
 )
-from hlgraph.retrieve.local import LocalRetriever
-from hlgraph.retrieve.overview import GlobalRetriever
-from hlgraph.retrieve.presets import retriever
-from hlgraph.retrieve.suggest import Extraction as Taken
-from hlgraph.retrieve.suggest import Suggestion
+from hlgraph.retrieve.steps.suggest import Extraction as Taken
+from hlgraph.retrieve.steps.suggest import Suggestion
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.local import LocalRetriever
+from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.chat import ScriptedChat

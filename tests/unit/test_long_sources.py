@@ -14,21 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.algorithms.communities import leiden
 from hlgraph.algorithms.neighbours import similarity_graph
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract import LocalExtractor
-from hlgraph.hierarchy import HierarchyTier
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
 from hlgraph.index.long_sources import long_sources
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Group, Summariser
-from hlgraph.models.budget import Budget
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
+from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Kind, Span, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.stores.derived import DerivedStore, Summarised
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores
@@ -158,7 +159,7 @@ def test_the_bound_is_checked() -> None:
 
 @pytest.mark.parametrize("bound", [0, 10_000])
 def test_without_a_long_source_nothing_is_different(opened: Opened, bound: int) -> None:
-    pipeline.delete([source_id("c", "doc:chronicle")], "c", stores=opened.stores)
+    delete_sources([source_id("c", "doc:chronicle")], "c", stores=opened.stores)
     built = build(opened.stores, long_source=bound)
     assert built.sources == 0
     # What was stored of this corpus before there were summaries of sources.
@@ -272,7 +273,7 @@ def test_another_source_does_not_touch_it(opened: Opened) -> None:
     stores = opened.stores
     build(stores)
     about = of_source(stores).summary.id
-    pipeline.delete([source_id("c", "doc:mill:3")], "c", stores=stores)
+    delete_sources([source_id("c", "doc:mill:3")], "c", stores=stores)
     assert of_source(stores).summary.id == about
     build(stores)
     assert of_source(stores).summary.id == about
@@ -282,14 +283,14 @@ def test_it_is_gone_with_its_source(opened: Opened) -> None:
     stores = opened.stores
     build(stores)
     about = of_source(stores)
-    pipeline.delete([about.source_id], "c", stores=stores)
+    delete_sources([about.source_id], "c", stores=stores)
     assert not any(item.source_id for item in derived(stores).summaries("c", RUN).items)
     assert all(about.summary.id not in held for held in members(stores).values())
     assert build(stores).sources == 0
 
 
 def test_the_tier_lists_it(opened: Opened) -> None:
-    tier = HierarchyTier("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
     build(opened.stores)
     found = tier.find()
     assert found.sources == ((of_source(opened.stores).summary, "doc:chronicle"),)

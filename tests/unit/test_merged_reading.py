@@ -12,11 +12,11 @@ from named_corpus import CORPUS, Said, ingest, key
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, search
-from hlgraph.retrieve.diameter import DiameterRetriever
-from hlgraph.retrieve.merged import pull_merged, spread_seeds
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.statement_graph import StatementGraphRetriever
-from hlgraph.retrieve.strategies import STRATEGIES, ChunkEntityRetriever
+from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
+from hlgraph.retrieve.strategies.flat import STRATEGIES, ChunkEntityRetriever
+from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores

@@ -11,11 +11,11 @@ import pytest
 from named_corpus import CORPUS, SAYINGS, ingest, key
 
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, StoreError, UnknownNameError
-from hlgraph.merges import CandidateQuery, MergeTier
-from hlgraph.models.budget import Budget
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import Ledger
+from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.ledger import Ledger
-from hlgraph.models.replies import Replies
+from hlgraph.sdk.merges import CandidateQuery, Merges
 from hlgraph.stores.merges import Decider, Verdict
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Stores
@@ -39,8 +39,8 @@ def stores(opened: Opened) -> Stores:
     return opened.stores
 
 
-def tier(stores: Stores, chat: Executor | None = None) -> MergeTier:
-    return MergeTier(CORPUS, stores, chat=lambda budget: chat and chat.begin(budget))
+def tier(stores: Stores, chat: Executor | None = None) -> Merges:
+    return Merges(CORPUS, stores, chat=lambda budget: chat and chat.begin(budget))
 
 
 def pairs(user: str) -> list[tuple[str, str]]:
@@ -341,7 +341,7 @@ def test_bad_options_are_told(stores: Stores) -> None:
         merges.judge(by="chat")
     for call in ("propose", "judge", "list"):
         with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-            getattr(MergeTier("none", stores, chat=lambda _: None), call)()
+            getattr(Merges("none", stores, chat=lambda _: None), call)()
     with pytest.raises(StoreError, match="keeps no merges"):
         tier(Stores(stores.graph, stores.vectors)).list()
 

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import migrate
 from hlgraph.errors import MigrationError, StoreCorruptError, StoreLockedError, UnknownNameError
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget, statements
 
 REPOSITORY = Path(__file__).parents[2]
 CHILD = """
 import sys, time
 from pathlib import Path
-from hlgraph import migrate
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 store, root, gate = map(Path, sys.argv[1:])
 print("ready", flush=True)

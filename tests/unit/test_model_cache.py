@@ -293,7 +293,7 @@ def fill_the_disk(path: Path) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
     said: list[logging.LogRecord] = []
-    logging.getLogger("hlgraph.models.disk").addFilter(lambda record: not said.append(record))
+    logging.getLogger("hlgraph.models.sqlite_file").addFilter(lambda record: not said.append(record))
     cache, _ = fresh(path)
     for start in range(0, 6000, 500):
         texts = [f"text {number}" for number in range(start, start + 500)]
@@ -313,7 +313,7 @@ def test_a_full_disk_disables_the_cache_with_one_warning(path: Path) -> None:
 def test_a_writer_that_does_not_end_is_waited_for_and_passed_over(
     path: Path, cache: CachedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hlgraph.models.disk._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("hlgraph.models.sqlite_file._WAIT_SECONDS", 0.05)
     cache.embed(["one"])
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -328,7 +328,7 @@ def test_a_writer_that_does_not_end_is_waited_for_and_passed_over(
 def test_a_text_that_cannot_be_forgotten_now_is_said(
     path: Path, cache: CachedEmbedder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("hlgraph.models.disk._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("hlgraph.models.sqlite_file._WAIT_SECONDS", 0.05)
     cache.embed(["one"])
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")

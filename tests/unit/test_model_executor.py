@@ -18,14 +18,14 @@ from hlgraph.errors import (
     ModelAnswerError,
     ModelUnavailableError,
 )
-from hlgraph.models.budget import Budget
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose, total
+from hlgraph.models.accounts.replies import Replies
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import Patience
 from hlgraph.models.executor import Accounts, Executor, Request, asking_about
 from hlgraph.models.gate import Gate
-from hlgraph.models.ledger import Entry, Ledger, Purpose, total
-from hlgraph.models.replies import Replies
 from hlgraph.models.seams import Completion
-from hlgraph.models.usage import Usage
 from hlgraph.settings import Price
 from hlgraph.testing.chat import ScriptedChat
 

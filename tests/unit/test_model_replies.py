@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph.models.replies import Origin, Replies
+from hlgraph.models.accounts.replies import Origin, Replies
 from hlgraph.models.seams import Completion
 
 

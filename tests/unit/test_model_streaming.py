@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelUnavailableError
-from hlgraph.models.budget import Budget
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import Ledger, Purpose, Spent, total
+from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.calls import Patience
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.ledger import Ledger, Purpose, Spent, total
-from hlgraph.models.replies import Replies
 from hlgraph.models.seams import Completion, StreamingChat
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.settings import Price

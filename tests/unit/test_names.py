@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.ids import normalise_name
-from hlgraph.index.names import evidence, fold, lexical_pairs
-from hlgraph.index.synonyms import is_eligible
+from hlgraph.resolve.names import evidence, fold, lexical_pairs
+from hlgraph.resolve.synonyms import is_eligible
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hlgraph.change import Change, MentionLink
 from hlgraph.errors import MigrationError, SettingsError
-from hlgraph.migrate import Migration, discover
 from hlgraph.records import Source
 from hlgraph.settings import Neo4jSettings
+from hlgraph.stores.migrate import Migration, discover
 from hlgraph.stores.neo4j.counts import PAIRED, Said, name_changes, name_rows, pair_changes
 from hlgraph.stores.neo4j.migrations import statements
 from hlgraph.stores.neo4j.rows import mention_rows, metadata, source_rows

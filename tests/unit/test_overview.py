@@ -10,20 +10,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hlgraph import pipeline
 from hlgraph.algorithms.cover import CoverBounds
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Document, Extraction, Hit, Mention, Proposition
-from hlgraph.retrieve import SearchRequest, SearchResult, overview, search
-from hlgraph.retrieve.decompose import ChatDecomposer, FacetSplitter
-from hlgraph.retrieve.overview import GlobalRetriever
-from hlgraph.retrieve.subqueries import GivenSplitter
-from hlgraph.retrieve.suggest import Suggestion
+from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
+from hlgraph.retrieve.question.subqueries import GivenSplitter
+from hlgraph.retrieve.steps.suggest import Suggestion
+from hlgraph.retrieve.strategies import global_ as overview
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import RankQuery, Scope, Stores
 from hlgraph.testing.chat import ScriptedChat

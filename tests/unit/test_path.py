@@ -11,18 +11,23 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.beam import BeamPath
-from hlgraph.algorithms.frontier import Candidates
+from hlgraph.algorithms.beam import BeamPath, Candidates
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.lexical import Coverage
-from hlgraph.retrieve.path import PathRetriever, within
-from hlgraph.retrieve.path_beam import PathFrontier, StatementGraph, entity_weights, statement_graph
-from hlgraph.retrieve.presets import retriever
+from hlgraph.retrieve.steps.lexical import Coverage
+from hlgraph.retrieve.strategies.path import (
+    PathFrontier,
+    PathRetriever,
+    StatementGraph,
+    entity_weights,
+    statement_graph,
+    within,
+)
+from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph

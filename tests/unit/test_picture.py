@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hlgraph.errors import InputError
 from hlgraph.records import Kind
 from hlgraph.retrieve import Explanation
-from hlgraph.retrieve.explain_records import (
+from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     GraphEdge,
     GraphNode,
@@ -25,9 +25,9 @@ from hlgraph.retrieve.explain_records import (
     SeedTrace,
     StoreCost,
 )
-from hlgraph.retrieve.picture_layout import COLUMNS, LINE, QUESTION, Box, arrange, curve, wrapped
-from hlgraph.retrieve.picture_svg import drawing
-from hlgraph.trace import Call
+from hlgraph.retrieve.explain.placement import COLUMNS, LINE, QUESTION, Box, arrange, curve, wrapped
+from hlgraph.retrieve.explain.svg import drawing
+from hlgraph.stores.trace import Call
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\x00\x07\ud800\u202e</style></svg>"
 

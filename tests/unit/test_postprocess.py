@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, StepTrace, search
-from hlgraph.retrieve.postprocess import DIVERSITY
+from hlgraph.retrieve.evidence.postprocess import DIVERSITY
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.strategies import StatementRetriever
+from hlgraph.retrieve.strategies.flat import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.embedder import WordEmbedder

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import migrate
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
-from hlgraph.stores.embedded.publish import script
+from hlgraph.stores.embedded.rows import script
 
 _SCAN = re.compile(r"SCAN (\w+)")
 _ALIAS = re.compile(r"(\w+) AS (\w+)")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import queries, resources
 from hlgraph.errors import HLGraphError, InputError, UnknownNameError
+from hlgraph.stores import migrate as resources
+from hlgraph.stores import queries
 
 GOOD = """\
 // Statements that mention an entity,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph import queries
 from hlgraph.errors import InputError
-from hlgraph.query_params import Parameter, parse_line
+from hlgraph.stores import queries
+from hlgraph.stores.query_parameters import Parameter, parse_line
 
 HEADER = "// Does it.\n// params: a, b\n// columns: x\n"
 BODY = "RETURN $a + $b AS x"

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from plain_pagerank import solved
 
-from hlgraph import pipeline
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.ids import entity_id, source_id
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.retrieve.request import SearchRequest

@@ -12,11 +12,11 @@ from hlgraph import Budget, Document, IngestOptions
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import BudgetError, ClusterError, ModelAccessError
 from hlgraph.extract import LocalExtractor
-from hlgraph.ingestion import Job
+from hlgraph.ingest.pipeline import Report, Steps
+from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.books import Books, FarBooks, FarPurse, Limits
 from hlgraph.integrations.ray.sources import parts
-from hlgraph.models.budget import Purse
-from hlgraph.pipeline import Report, Steps
+from hlgraph.models.accounts.budget import Purse
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder

@@ -6,7 +6,7 @@ import pytest
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
-from hlgraph.read.formats import SUFFIXES
+from hlgraph.read.content import SUFFIXES
 from hlgraph.read.stream import FILE_READERS, ROWS_READERS
 from hlgraph.records import Document
 

@@ -13,10 +13,10 @@ import hlgraph
 from hlgraph.answer import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.context import best_at_the_ends, cost
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.report import Point, batches, best_points, communities, points_in
+from hlgraph.answer.long_report import Point, batches, best_points, communities, points_in
 from hlgraph.errors import InputError, ModelAnswerError
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
-from hlgraph.models.usage import Usage
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS

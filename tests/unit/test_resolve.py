@@ -12,8 +12,8 @@ import pytest
 from hlgraph import ids
 from hlgraph.change import About, Change, Move
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
 from hlgraph.records import Document, Extraction, Mention, Metadata, Proposition, Source, Span, Triple
-from hlgraph.resolve import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
 
 _PROCESSING = ("chunker/1", "extractor/1")
 _DOCUMENT = Document("doc:1", "One. Two. Three.", "Title", {"year": 1931, "tags": ("a", "b")}, key="k1")

@@ -12,21 +12,26 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from hlgraph import pipeline
 from hlgraph.change import ChangeState
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 from hlgraph.errors import InputError, ModelMismatchError, UnknownNameError, WhereError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import source_id
 from hlgraph.index.embed import chunk_text
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.persist import removal
 from hlgraph.records import Chunk, Document, Evidence, Extraction, Kind, Mention, Proposition, Statement
-from hlgraph.resolve import removal
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
-from hlgraph.retrieve.presets import retriever
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.strategies import ChunkEntityRetriever, ChunkRerankRetriever, StatementRetriever, TopicRetriever
+from hlgraph.retrieve.strategies.flat import (
+    ChunkEntityRetriever,
+    ChunkRerankRetriever,
+    StatementRetriever,
+    TopicRetriever,
+)
+from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor

@@ -10,21 +10,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hlgraph import pipeline
 from hlgraph.algorithms.diameter import Distance
 from hlgraph.algorithms.distances import hops_within
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id
+from hlgraph.ingest import pipeline
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.models.usage import Usage
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.diameter import DiameterRetriever
-from hlgraph.retrieve.presets import retriever
+from hlgraph.retrieve.question.subqueries import MOST_SUBQUERIES, ChatSplitter, GivenSplitter, NameSplitter, names
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.subqueries import MOST_SUBQUERIES, ChatSplitter, GivenSplitter, NameSplitter, names
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
+from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.chat import ScriptedChat

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from hlgraph import pipeline
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement
 from hlgraph.retrieve import SearchRequest
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.suggest import Extraction as Taken
-from hlgraph.retrieve.suggest import best_of, horizons
+from hlgraph.retrieve.steps.suggest import Extraction as Taken
+from hlgraph.retrieve.steps.suggest import best_of, horizons
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlgraph import pipeline
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id, source_id
-from hlgraph.index import SYNONYM_THRESHOLD, is_eligible
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Entity, Extraction, Kind, Mention, Proposition, Relationship
+from hlgraph.resolve.synonyms import SYNONYM_THRESHOLD, is_eligible
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -164,7 +165,7 @@ def test_synonyms_go_with_their_entity_and_come_back_with_it(tmp_path: Path) -> 
         pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
         before = _pairs(stores)
         assert len(before) == 3
-        pipeline.delete([source_id("c", "doc:1")], "c", stores=stores)
+        delete_sources([source_id("c", "doc:1")], "c", stores=stores)
         assert list(_pairs(stores)) == [("bridge orne valley", "orne valley bridge")]
         pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
         assert _pairs(stores) == before

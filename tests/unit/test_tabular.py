@@ -12,8 +12,8 @@ from hlgraph.read.content import Origin
 from hlgraph.read.docx import read_docx
 from hlgraph.read.html import read_html
 from hlgraph.read.options import ReadOptions
-from hlgraph.retrieve.tables import cells
-from hlgraph.retrieve.tabular import labels
+from hlgraph.retrieve.evidence.tables import cells
+from hlgraph.retrieve.evidence.tabular import labels
 
 _MARKDOWN = """Balance of the Velm line (in thousands of crowns)
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.algorithms.diversity import retain, tf_idf
-from hlgraph.retrieve.numbers import numbers
-from hlgraph.retrieve.terms import _lemma, has_lemmas, says_the_same_order, terms
+from hlgraph.retrieve.evidence.numbers import numbers
+from hlgraph.retrieve.evidence.terms import _lemma, has_lemmas, says_the_same_order, terms
 
 
 def _is_duplicate(one: str, other: str) -> bool:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph import trace
-from hlgraph.trace import MOST_CHARACTERS, MOST_VALUES, Call, copyable, literal
+from hlgraph.stores import trace
+from hlgraph.stores.trace import MOST_CHARACTERS, MOST_VALUES, Call, copyable, literal
 
 
 def _never() -> NoReturn:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from plain_pagerank import graphs
 
-from hlgraph.algorithms.twins import find_twins
+from hlgraph.algorithms.projection import find_twins
 
 Dense = tuple[NDArray[np.float64], NDArray[np.float64]]
 

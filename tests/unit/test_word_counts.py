@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph import text as text_module
-from hlgraph import word_counts
+from hlgraph.algorithms import word_counts
+from hlgraph.algorithms.word_counts import count_words, has_words
 from hlgraph.text import STOP_WORDS, content_words, words
-from hlgraph.word_counts import count_words, has_words
 
 TEXTS = [
     "",

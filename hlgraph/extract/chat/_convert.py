@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlgraph.extract.chat._schema import FoundEntity, FoundFact, FoundProposition
+from hlgraph.extract.chat.reply_schema import FoundEntity, FoundFact, FoundProposition
 from hlgraph.extract.placing import ChunkText, spelled
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import normalise_name

@@ -9,15 +9,23 @@ from typing import NamedTuple
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
 from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat._messages import Messages, ask_again, ask_entities, ask_propositions, version, versions
-from hlgraph.extract.chat._schema import FoundEntities, FoundPropositions, Reply, ReplyError, is_readable, parse, schema
+from hlgraph.extract.chat.messages import Messages, ask_again, ask_entities, ask_propositions, version, versions
+from hlgraph.extract.chat.reply_schema import (
+    FoundEntities,
+    FoundPropositions,
+    Reply,
+    ReplyError,
+    is_readable,
+    parse,
+    schema,
+)
 from hlgraph.extract.quarantine import Quarantine, Quarantined
 from hlgraph.extract.seam import ChunkInput, shown_fingerprint
 from hlgraph.ids import checksum
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Asking, Executor
-from hlgraph.models.ledger import Purpose
 from hlgraph.models.seams import ChatModel, Completion
-from hlgraph.models.usage import Usage
 from hlgraph.records import Domain, Extraction
 
 _log = logging.getLogger(__name__)

@@ -6,8 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.chat._domain import DOMAIN_TOKENS, GUESSED, read_domain
-from hlgraph.extract.chat._messages import Messages, ask_domain, ask_entities, ask_propositions, prompt, version
-from hlgraph.extract.chat._schema import FoundEntities, FoundEntity, FoundPropositions, ReplyError, is_readable, parse
+from hlgraph.extract.chat.messages import Messages, ask_domain, ask_entities, ask_propositions, prompt, version
+from hlgraph.extract.chat.reply_schema import (
+    FoundEntities,
+    FoundEntity,
+    FoundPropositions,
+    ReplyError,
+    is_readable,
+    parse,
+)
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.records import Domain

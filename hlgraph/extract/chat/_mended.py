@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat._messages import Messages, ask_entities, ask_propositions, version
-from hlgraph.extract.chat._schema import (
+from hlgraph.extract.chat.messages import Messages, ask_entities, ask_propositions, version
+from hlgraph.extract.chat.reply_schema import (
     FoundEntities,
     FoundEntity,
     FoundPropositions,

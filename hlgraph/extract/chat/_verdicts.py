@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.errors import ModelAnswerError
-from hlgraph.extract.chat._messages import Messages, ask_again, context, prompt
-from hlgraph.extract.chat._schema import FoundVerdicts, ReplyError, parse, schema
+from hlgraph.extract.chat.messages import Messages, ask_again, context, prompt
+from hlgraph.extract.chat.reply_schema import FoundVerdicts, ReplyError, parse, schema
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Asking, Executor
-from hlgraph.models.ledger import Purpose
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import Completion
-from hlgraph.models.usage import Usage
 
 
 class Verdict(NamedTuple):

@@ -2,18 +2,216 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from hlgraph.extract.local._layout import Unit, units
+from hlgraph.extract.local._lexicon import AUXILIARIES, IRREGULAR, OPENERS, PREPOSITIONS, SELF_NOUNS
 from hlgraph.extract.local._mentions import find_mentions
-from hlgraph.extract.local._title import Title, is_named, read_title
-from hlgraph.extract.local._tokens import Shape
-from hlgraph.extract.local._topics import chunk_topics, unit_topics
-from hlgraph.extract.local._triples import find_triples
-from hlgraph.extract.local._values import Found
+from hlgraph.extract.local._names import Shape
+from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
+from hlgraph.extract.local._units import Found, Unit, units
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, normalise_name
-from hlgraph.records import Extraction, Mention, Proposition
+from hlgraph.records import Extraction, Mention, Proposition, Triple
+from hlgraph.text import STOP_WORDS
+
+_HEAD = re.compile(r"(?:(?:The|the|Sir|Dame|Mr\.?|Mrs\.?|Dr\.?) )?[\"“`«]{0,2}\s?$")
+_PRONOUN = re.compile(r"(?:It|He|She)(?= [a-z])|The (?P<noun>[a-z]+)(?= [a-z])")
+_BRACKETS = re.compile(r"['’\"”]{0,2}\s?\([^()]{0,200}\)")
+_APPOSITION = re.compile(r", [^,;:()]{2,80},(?= [a-z])")
+_LIFE = re.compile(r"\s?\((?:[^()]*[;,\s])??(?P<born>born|b\.)?\s*$")
+_DASH = re.compile(r"\s?[–—-]+\s?")
+_VERB_PHRASE = re.compile(r"[\"”']{0,2},? ((?:[a-z][a-z'-]*(?: |$)){1,6})[\"“`]{0,2}\s?$")
+_COMPLEMENT = re.compile(r"[\"”']{0,2} (is|was|are|were|became) ((?:an?|the|one of the) [^,;:()]{2,120})")
+_COMPLEMENT_END = re.compile(r" (?:who|which|that|where|when|whose|while|but|and (?:is|was|has|had|the|an?))\b|\.$")
+_PARTICIPLE = re.compile(
+    r"(?:^| )(?:and |, )?([a-z]+(?:ed|en|un|wn|lt|ung) by|starring|featuring) (?:the )?[\"“`]{0,2}\s?$"
+)
+_NEGATION = re.compile(r"\b(?:not|never|no|nor|without|neither)\b")
+_LIST = frozenset((", ", " and ", ", and ", ", the ", " and the ", ", and the ", " & "))
+_ADVERBS = frozenset(
+    (
+        "also",
+        "later",
+        "then",
+        "first",
+        "originally",
+        "currently",
+        "officially",
+        "now",
+        "once",
+        "formerly",
+        "briefly",
+        "soon",
+    )
+)
+_ARTICLES = frozenset(("a", "an", "the", "his", "her", "its", "their"))
+_TRAILING = re.compile(r"\s(?:the|an?|his|her|its|their)$")
+_VERB_ENDING = re.compile(r"[a-z]{2,}(?:ed|[a-rt-z]s)$")
+_DEPENDENT = re.compile(r"[\"”]?['’](?:s\b|\s)|-[a-z]")
+_FOLLOWER = re.compile(r"[\"”]? ([a-z]+(?:-[a-z]+)?)\b")
+_MOST = 8
+_LONGEST_COMPLEMENT = 14
+
+
+def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Triple]:
+    """The facts that a sentence states about the thing it opens with.
+
+    The subject is the mention at the head of the sentence, or the title for "It", "He", "She" and "The film" where the
+    title is a name and the pronoun fits. Found are: the complement of "is a"; a verb phrase of lower-case words between the
+    subject and a mention, its further prepositions and the members of its list ("stars A and B"); "directed by" and
+    "starring" after a complement; the dates of a life in brackets. Nothing is taken from behind a negation.
+
+    Parameters
+    ----------
+    text:
+        The sentence.
+    mentions:
+        Its mentions, in order.
+    title:
+        The title of the document.
+    """
+    subject = _subject(text, mentions, title)
+    if subject is None:
+        return []
+    others = [mention for mention in mentions if mention.start >= subject.end]
+    triples = [*_life(text, subject, others), *_complement(text, subject), *_verbs(text, subject, others)]
+    return list(dict.fromkeys(triple for triple in triples if triple.subject != triple.object))[:_MOST]
+
+
+def _subject(text: str, mentions: Sequence[Found], title: Title) -> Found | None:
+    """The thing that a sentence opens with; its end is where the words about it begin."""
+    first = mentions[0] if mentions else None
+    subject = None
+    if first and first.kind not in ("date", "number") and _HEAD.fullmatch(text, 0, first.start):
+        subject = first
+    elif title.is_name and (match := _PRONOUN.match(text)):
+        is_person = match.group() in ("He", "She")
+        fits = _may_be_person(title) if is_person else match["noun"] is None or match["noun"] in SELF_NOUNS
+        subject = Found(0, match.end(), title.bare, "") if fits else None
+    return subject
+
+
+def _may_be_person(title: Title) -> bool:
+    parts = [part for part in title.bare.replace(",", " ").split() if part[0].isalpha()]
+    return 0 < len(parts) <= 7 and parts[0][0].isupper() and parts[0].lower() not in ("the", "a", "an")
+
+
+def _after_insertions(text: str, end: int) -> int:
+    """Where the words about a subject begin, behind what stands in brackets and an apposition."""
+    if match := _BRACKETS.match(text, end):
+        end = match.end()
+    if match := _APPOSITION.match(text, end):
+        end = match.end()
+    return end
+
+
+def _life(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple]:
+    """The dates of "(born 1 March 1952)" and "(1 May 1769 – 14 September 1852)" behind a name."""
+    if not others or others[0].kind != "date" or "(" not in text[subject.end : others[0].start]:
+        return
+    match = _LIFE.fullmatch(text, subject.end, others[0].start)
+    if not match:
+        return
+    if match["born"]:
+        yield Triple(subject.name, "born", others[0].name, is_literal=True)
+    elif len(others) > 1 and others[1].kind == "date" and _DASH.fullmatch(text, others[0].end, others[1].start):
+        is_life = text[others[1].end : others[1].end + 1] == ")" and " " in others[0].name  # not "(1990 – 1995)"
+        ends = (("born", others[0]), ("died", others[1])) if is_life else ()
+        for predicate, date in ends:
+            yield Triple(subject.name, predicate, date.name, is_literal=True)
+
+
+def _complement(text: str, subject: Found) -> Iterator[Triple]:
+    """The complement of "is a writer of comics": a literal."""
+    match = _COMPLEMENT.match(text, _after_insertions(text, subject.end))
+    if not match:
+        return
+    words = match[2]
+    if end := _COMPLEMENT_END.search(words):
+        words = words[: end.start()]
+    parts = words.rstrip(".").split()[:_LONGEST_COMPLEMENT]
+    while parts and parts[-1] in STOP_WORDS:
+        parts.pop()  # where a comma or the limit cut a phrase
+    if len(parts) > 1 and not _NEGATION.search(words):
+        yield Triple(subject.name, match[1], " ".join(parts), is_literal=True)
+
+
+def _verbs(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple]:
+    """Verb phrases between the subject and mentions, going from mention to mention while the clause goes on."""
+    position = _after_insertions(text, subject.end)
+    clause = _Clause("", "")
+    for mention in others:
+        if mention.start < position:
+            continue
+        gap = text[position : mention.start]
+        is_value = mention.kind in ("date", "number")
+        following = None if _NEGATION.search(gap) else _next_clause(gap, clause)
+        if following is not None:
+            clause = following
+            if _DEPENDENT.match(text, mention.end) or _is_adjunct(text, mention.end):
+                return
+            yield Triple(subject.name, clause.predicate, mention.name, is_literal=is_value)
+            if mention.kind == "number":
+                return  # "57 percent of ..."
+        elif not is_value or clause.predicate:
+            return  # another name stands in between: what follows may be about that
+        position = mention.end
+
+
+def _is_adjunct(text: str, end: int) -> bool:
+    """Whether a mention only qualifies the noun behind it: "starred in Indian TV serials"."""
+    match = _FOLLOWER.match(text, end)
+    word = match[1] if match else "and"
+    return not (word in OPENERS or word in PREPOSITIONS or word.endswith(("ed", "ing")))
+
+
+class _Clause(NamedTuple):
+    """The predicate that led to the last mention, and its verb, where a preposition may go on with it."""
+
+    verb: str
+    predicate: str
+
+
+def _next_clause(gap: str, before: _Clause) -> _Clause | None:
+    """The clause that the words before a mention make, or go on with; None if they do neither."""
+    if match := _PARTICIPLE.search(gap):
+        return _Clause("", match[1]) if not before.predicate or match.start() == 0 else None
+    if before.predicate:
+        preposition = _TRAILING.sub("", gap.strip().rstrip('"“`').strip())
+        if before.verb and preposition in PREPOSITIONS and gap.startswith(" "):
+            return _Clause(before.verb, f"{before.verb} {preposition}")
+        return before if gap in _LIST else None
+    match = _VERB_PHRASE.match(gap)
+    phrase = _TRAILING.sub("", match[1].strip()).split() if match else []
+    if not phrase or not _is_verb_phrase(phrase):
+        return None
+    if phrase[-1] not in PREPOSITIONS:
+        return _Clause(" ".join(phrase), " ".join(phrase))
+    return _Clause(" ".join(phrase[:-1]) if _ARTICLES.isdisjoint(phrase) else "", " ".join(phrase))
+
+
+def _is_verb_phrase(phrase: Sequence[str]) -> bool:
+    """Whether lower-case words are a verb, a verb with a preposition, or "is the capital of", and nothing in between."""
+    first, last = phrase[0], phrase[-1]
+    if first in _ADVERBS:
+        return len(phrase) > 1 and _is_verb_phrase(phrase[1:])
+    if first in AUXILIARIES:
+        rest = [word for word in phrase[1:] if word not in _ADVERBS and word not in ("been", "be")]
+        if not rest:
+            return False
+        if _is_participle(rest[0]):
+            return len(rest) == 1 or (last in PREPOSITIONS and len(rest) < 4)
+        return last == "of" or (rest[0] in _ARTICLES and last in PREPOSITIONS)
+    if first in IRREGULAR or _VERB_ENDING.match(first):
+        return len(phrase) == 1 or last in PREPOSITIONS
+    return False
+
+
+def _is_participle(word: str) -> bool:
+    return word.endswith(("ed", "en", "wn", "rn", "un")) or word in IRREGULAR
+
 
 _FINGERPRINT = "local/1"
 

@@ -7,19 +7,18 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from hlgraph.extract.local import _lexicon as lexicon
-from hlgraph.extract.local._layout import Unit
-from hlgraph.extract.local._names import names
-from hlgraph.extract.local._title import Title, is_acronym, occurrences
-from hlgraph.extract.local._tokens import (
+from hlgraph.extract.local._names import (
     Shape,
     Token,
     headline_tokens,
     is_title_case,
+    names,
     row_tokens,
     shape,
     tokens,
 )
-from hlgraph.extract.local._values import Found, quoted, values, without_overlaps
+from hlgraph.extract.local._topics import Title, is_acronym, occurrences
+from hlgraph.extract.local._units import Found, Unit, quoted, values, without_overlaps
 from hlgraph.text import BlockKind
 
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")

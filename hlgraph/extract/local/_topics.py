@@ -2,14 +2,141 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from hlgraph.extract.local._layout import Unit
-from hlgraph.extract.local._title import Title
-from hlgraph.extract.local._values import Found
+from hlgraph.extract.local._lexicon import ORDINARY
+from hlgraph.extract.local._units import Found, Unit
 from hlgraph.text import STOP_WORDS, BlockKind
+
+_DISAMBIGUATION = re.compile(r"\s*[(（]([^()（）]*)[)）]$")
+_FILE = re.compile(r"[_/\\]|\.\w{2,5}$|^https?:")
+_QUESTION = re.compile(r"(?:how|why|what|when|where|who|which)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\b(?:is|are|was|were|has|have|will|can|says|gets|unveils|could|should|may|might|but)\b")
+_COUNTING = re.compile(
+    r"(?:how to|untitled|page|part|chapter|top \d+)\b|\d+\+?\s(?:ways|things|best|of)\b", re.IGNORECASE
+)
+_ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S{3})", re.IGNORECASE)
+_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}")
+_CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-z]")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7af]")  # and Hangul, whose particles cling
+_LETTER = re.compile(r"[^\W\d_]")
+_LONGEST_TITLE = 120
+
+
+class Title(NamedTuple):
+    """A title and its names.
+
+    ``full``: the title. ``bare``: the title without its disambiguation in brackets, the name that statements mention.
+    ``aliases``: other entities that it is (the full title, the acronym in brackets, the bare name without its article);
+    one statement a chunk mentions them, which joins them to the bare name in the graph. ``forms``: what names it
+    anywhere. ``head``: the bare name before its comma ("Helena" of "Helena, Alabama"), which names it in its own
+    document only, or nothing. ``is_name``: whether it is short and written like the name of something.
+    """
+
+    full: str
+    bare: str
+    aliases: tuple[str, ...]
+    forms: tuple[str, ...]
+    head: str
+    is_name: bool
+
+
+def read_title(title: str) -> Title:
+    """What a title is called.
+
+    Examples
+    --------
+    >>> read_title("The Beach (film)")[:3]
+    ('The Beach (film)', 'The Beach', ('The Beach (film)', 'Beach'))
+    >>> read_title("How to install a printer").is_name
+    False
+    """
+    full = " ".join((html.unescape(title) if "&" in title else title).split())
+    if len(full) > _LONGEST_TITLE:
+        full = full[:_LONGEST_TITLE].rsplit(" ", 1)[0] + " …"
+    match = _DISAMBIGUATION.search(full)
+    bare = full[: match.start()] if match and match.start() else full
+    aliases = [full] if bare != full else []
+    forms = [full, bare] if bare != full else [bare]
+    if match and is_acronym(match[1], bare):
+        aliases = [match[1]]
+        forms.append(match[1])
+    article = _ARTICLE.match(bare)
+    rest = bare[article.end() :] if article else ""
+    if rest[:1].isupper():
+        aliases.append(rest)
+        if rest.lower() not in ORDINARY:
+            forms.append(rest)
+    head = bare.partition(",")[0]
+    is_head = head != bare and head[:1].isupper() and len(head) > 2 and head.lower() not in ORDINARY
+    known = tuple(form for form in forms if form)
+    is_name = _is_name(bare)
+    return Title(full, bare, tuple(aliases) if is_name else (), known, head if is_head else "", is_name)
+
+
+def is_acronym(short: str, full: str) -> bool:
+    """Whether capitals are the initials of the capitalised words of a name, or of the last of them.
+
+    Examples
+    --------
+    >>> is_acronym("WHO", "World Health Organization"), is_acronym("UK", "Big Brother")
+    (True, False)
+    """
+    if not _ACRONYM.fullmatch(short):
+        return False
+    initials = "".join(_CAPITAL.findall(full))
+    letters = "".join(character for character in short if character.isalpha())
+    return len(letters) > 1 and initials.endswith(letters)
+
+
+def _is_name(bare: str) -> bool:
+    parts = bare.split()
+    if not 0 < len(parts) <= 8 or len(bare) > 80 or bare[-1] in "?？。…:" or not _LETTER.search(bare):
+        return False
+    if _FILE.search(bare) or _COUNTING.match(bare) or (len(parts) == 1 and bare.lower() in ORDINARY):
+        return False
+    long_words = [part for part in parts[1:] if len(part) > 3]
+    is_sentence = 2 * sum(part.islower() for part in long_words) > len(long_words)
+    return not (is_sentence and _QUESTION.match(bare)) and not (len(parts) > 4 and _CLAUSE.search(bare))
+
+
+def occurrences(text: str, title: Title) -> list[Found]:
+    """Where a sentence names the title, in order, not overlapping; a form of one word must have its capital."""
+    spans: list[tuple[int, int]] = []
+    lower = text.lower()
+    for form in (*title.forms, title.head) if title.head else title.forms:
+        is_loose = " " in form and len(lower) == len(text)
+        where, what = (lower, form.lower()) if is_loose else (text, form)
+        start = where.find(what)
+        while start >= 0:
+            end = start + len(what)
+            if _is_whole(text, start, end):
+                spans.append((start, end))
+            start = where.find(what, end)
+    found: list[Found] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not found or start >= found[-1].end:
+            found.append(Found(start, end, title.bare, ""))
+    return found
+
+
+def is_named(text: str, title: Title) -> bool:
+    """Whether a sentence says by itself what the title says: "Helena" alone does not say "Helena, Alabama"."""
+    return any(text[found.start : found.end] != title.head for found in occurrences(text, title))
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Whether a match does not cut a word of a script that writes spaces."""
+    for outside, inside in ((start - 1, start), (end, end - 1)):
+        edge = text[outside] + text[inside] if 0 <= outside < len(text) else ""
+        if edge.isalnum() and not _UNSPACED.search(edge):
+            return False
+    return True
+
 
 _WORD = r"[^\W\d_A-Z]++(?:-[^\W\d_A-Z]++)*+"
 # A noun phrase is taken only where a small word announces it: that keeps most verbs out.

@@ -20,6 +20,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("gds", "hlgraph for Graph Data Science") from error
 
-from hlgraph.integrations.gds.projection import Projected, open_projection
+from hlgraph.integrations.gds.project import Projected, open_projection
 
 __all__ = ["Projected", "open_projection"]

@@ -9,10 +9,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, model_validator
 
-from hlgraph.client import HLGraph
 from hlgraph.errors import InputError
 from hlgraph.integrations.langchain.documents import to_langchain
 from hlgraph.retrieve.request import MAX_K, Mode, Unit
+from hlgraph.sdk.client import HLGraph
 from hlgraph.where import Where
 
 _PER_CALL = frozenset({"k", "strategy", "unit", "where", "mode"})

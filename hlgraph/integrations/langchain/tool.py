@@ -5,9 +5,9 @@ from __future__ import annotations
 from langchain_core.tools import StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field
 
-from hlgraph.client import HLGraph
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence
+from hlgraph.sdk.client import HLGraph
 
 _MOST = 50
 

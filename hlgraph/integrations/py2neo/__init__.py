@@ -24,6 +24,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("py2neo", "hlgraph for py2neo") from error
 
-from hlgraph.integrations.py2neo.graph import close, to_py2neo
+from hlgraph.integrations.py2neo.connect import close, to_py2neo
 
 __all__ = ["close", "to_py2neo"]

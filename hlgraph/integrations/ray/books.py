@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hlgraph.errors import BudgetError, ClusterError, HLGraphError, ModelUnavailableError
-from hlgraph.extract.quarantine import Quarantine, Quarantined
-from hlgraph.models.budget import Budget, Purse
-from hlgraph.models.ledger import Entry, Ledger
-from hlgraph.models.replies import Origin, Replies
-from hlgraph.spending import LEDGER_FILE, REPLIES_FILE, folder_of, quarantine
+from hlgraph.extract.quarantine import Quarantine, Quarantined, quarantine
+from hlgraph.models.accounts.budget import Budget, Purse
+from hlgraph.models.accounts.ledger import Entry, Ledger
+from hlgraph.models.accounts.open import LEDGER_FILE
+from hlgraph.models.accounts.replies import Origin, Replies
+from hlgraph.settings import REPLIES_FILE, accounts_folder
 
 if TYPE_CHECKING:
     from hlgraph.extract.seam import ChunkInput
@@ -54,7 +55,7 @@ class Books:
     """
 
     def __init__(self, settings: Settings, corpus: str, *, limits: Limits) -> None:
-        folder = folder_of(settings)
+        folder = accounts_folder(settings)
         self._books: dict[Book, Ledger | Replies | Quarantine] = {
             "ledger": Ledger(folder / LEDGER_FILE),
             "replies": Replies(folder / REPLIES_FILE),
@@ -76,7 +77,7 @@ class Books:
             self._purse.abandon(admission)
 
     def attempt(self, worker: str, input_tokens: int) -> int | HLGraphError | None:
-        """See :meth:`hlgraph.models.budget.Purse.attempt`; an error is given, not raised."""
+        """See :meth:`hlgraph.models.accounts.budget.Purse.attempt`; an error is given, not raised."""
         try:
             admission = self._purse.attempt(input_tokens)
         except HLGraphError as error:

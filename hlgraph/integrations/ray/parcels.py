@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from hlgraph.errors import HLGraphError
-from hlgraph.pipeline import Ready, Report, StoredChunks
+from hlgraph.ingest.pipeline import Ready, Report, StoredChunks
+from hlgraph.persist import Comparison, Extracted
 from hlgraph.records import Document
-from hlgraph.resolve import Comparison, Extracted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ class Parcel:
     ----------
     report : what is to be added to that of the ingest
     uris : of all documents that were read
-    kept, left_out : see :class:`hlgraph.models.usage.Usage`
+    kept, left_out : see :class:`hlgraph.models.accounts.usage.Usage`
     error : what ended the ingest here; the stages that follow leave the parcel alone
     """
 

@@ -9,28 +9,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hlgraph import pipeline
 from hlgraph.errors import BudgetError, ClusterError, InputError
 from hlgraph.extract.seam import Metered
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions
+from hlgraph.ingest.pipeline import Failure, Ready, Report
 from hlgraph.integrations.ray.books import Books, FarBooks, Limits, Spending
 from hlgraph.integrations.ray.cluster import joined
 from hlgraph.integrations.ray.parcels import Parcel, packed, unpacked
 from hlgraph.integrations.ray.sources import parts
 from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Work, cut, read
-from hlgraph.models.prices import price_of
-from hlgraph.models.usage import Usage
-from hlgraph.pipeline import Failure, Ready, Report
-from hlgraph.read.discover import STDIN
-from hlgraph.spending import place_of
-from hlgraph.wiring import PAID_CHARACTERS, IngestOptions
+from hlgraph.models.accounts.prices import price_of
+from hlgraph.models.accounts.usage import Usage
+from hlgraph.read.stream import STDIN
+from hlgraph.settings import place_of
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from hlgraph.client import HLGraph
-    from hlgraph.ingestion import Ingestion, Job
-    from hlgraph.pipeline import Progress
+    from hlgraph.ingest.pipeline import Progress
+    from hlgraph.ingest.run import Ingestion, Job
     from hlgraph.records import Document
+    from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
 _SHARE, _TASK_SHARE = 0.1, 0.5
@@ -50,7 +50,7 @@ def ingest(
     address: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Report:
-    """What :meth:`hlgraph.client.HLGraph.ingest` does, on a cluster of Ray.
+    """What :meth:`hlgraph.sdk.client.HLGraph.ingest` does, on a cluster of Ray.
 
     The report, the errors and the graph are the same; ``seconds`` of steps are those of all processes together, and can be
     more than have passed. Paths are read on the machine of the caller. A chat model is asked by ``models.concurrency`` calls
@@ -71,7 +71,7 @@ def ingest(
     """
     if workers < 1:
         raise InputError(f"workers is {workers}; choose at least 1")
-    from hlgraph.client import HLGraph
+    from hlgraph.sdk.client import HLGraph
 
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     if STDIN in given:
@@ -103,7 +103,7 @@ class RayRun:
         self.end: BudgetError | None = None
 
     def __call__(self, job: Job) -> Report:
-        """See :class:`hlgraph.ingestion.Run`."""
+        """See :class:`hlgraph.ingest.run.Run`."""
         report = Report()
         work = self._work(job)
         books = self._books(work, job)

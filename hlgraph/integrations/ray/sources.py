@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from hlgraph import pipeline
 from hlgraph.errors import ReadError
-from hlgraph.ingestion import Job
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.pipeline import Failure, Report
+from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.parcels import Part
-from hlgraph.pipeline import Failure, Report
 from hlgraph.read import ReadFailure
-from hlgraph.read.discover import Found, discover
+from hlgraph.read.stream import Found, discover
 
 _MOST_PARTS = 2_000
 _PARTS_EACH = 4  # so that no worker waits long for the last part of another

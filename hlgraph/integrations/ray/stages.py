@@ -11,28 +11,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlgraph import pipeline
 from hlgraph.errors import HLGraphError
 from hlgraph.extract import Metered, Quarantine
 from hlgraph.index import MadeVectors, texts_of
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.options import chunker_of, extractor_of
+from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
+from hlgraph.ingest.run import noted, read_sources
 from hlgraph.integrations.ray.books import FarBooks, FarLedger, FarPurse, FarQuarantine, FarReplies
 from hlgraph.integrations.ray.parcels import Parcel, Part, packed, unpacked
 from hlgraph.models.choose import chosen_chat, chosen_embedder
-from hlgraph.pipeline import BATCH_CHARACTERS, Report
 from hlgraph.settings import Neo4jSettings, OpenSearchSettings
-from hlgraph.wiring import chunker_of, extractor_of, noted, read_sources
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
+    from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.choose import AnyChat, AnyEmbedder
     from hlgraph.models.executor import Executor
     from hlgraph.models.seams import Embedder
     from hlgraph.records import Domain
     from hlgraph.settings import Settings
-    from hlgraph.wiring import IngestOptions
 
 _log = logging.getLogger(__name__)
 _MOST_SOURCES = 1_000
@@ -94,7 +95,7 @@ def _named_extractor(work: Work) -> Extractor:
     if not work.chat_name:
         return extractor_of(work.options, work.settings, calls=lambda: None, corpus=work.corpus)
     from hlgraph.extract.chat import ChatExtractor
-    from hlgraph.planning import NamedChat
+    from hlgraph.ingest.plan import NamedChat
 
     nowhere = Quarantine(Path(), store="", corpus="")
     return ChatExtractor(NamedChat(work.chat_name), quarantine=nowhere, domain=work.domain)
@@ -231,7 +232,7 @@ class Extract(Stage):
 
 def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
     from hlgraph.extract.chat import ChatExtractor
-    from hlgraph.spending import executor_of
+    from hlgraph.models.accounts.open import executor_of
 
     if work.chat is None:
         raise TypeError("an ingest by a chat model was begun without one")

@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable
 
 from hlgraph.errors import ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
-from hlgraph.models.langchain.names import name_of
+from hlgraph.models.langchain.model_names import name_of
 from hlgraph.models.seams import Completion
 
 # What the integrations call the limit of a reply, and how providers say that it was reached.

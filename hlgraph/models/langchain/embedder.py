@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.embeddings import Embeddings
 
 from hlgraph.models.calls import PATIENT, Patience
-from hlgraph.models.langchain.names import name_of
+from hlgraph.models.langchain.model_names import name_of
 from hlgraph.models.remote import RemoteEmbedder
 
 _BATCH = 128

@@ -8,7 +8,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.calls import PATIENT, Patience
-from hlgraph.models.langchain.names import name_of
+from hlgraph.models.langchain.model_names import name_of
 from hlgraph.models.remote import RemoteReranker
 
 _INDEX = "hlgraph_index"

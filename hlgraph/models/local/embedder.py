@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.ids import checksum
 from hlgraph.models.local.config import BertConfig, read_config
-from hlgraph.models.local.graph import build_graph
+from hlgraph.models.local.onnx_graph import build_graph
 from hlgraph.models.local.openvino import OpenVinoModel
 from hlgraph.models.local.runtime import load_runtime
 from hlgraph.models.local.weights import read_tensors, sha256

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, cast
 
-import platformdirs
-
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
 from hlgraph.models.local.embedder import LocalEmbedder, Runtime
+from hlgraph.settings import cache_folder
 
 CACHE_FILE = "embeddings-1.sqlite"  # the number is that of its layout
 
@@ -45,11 +44,6 @@ def cached_embedder(choice: ModelChoice) -> CachedEmbedder:
 def cache_file(folder: str | None) -> Path:
     """The file of the embedding cache, in this folder or that of the user."""
     return cache_folder(folder) / CACHE_FILE
-
-
-def cache_folder(folder: str | None) -> Path:
-    """The folder for what can be made again: this one, or that of the user."""
-    return Path(folder) if folder else platformdirs.user_cache_path("hlgraph")
 
 
 def _local(choice: ModelChoice) -> LocalEmbedder:

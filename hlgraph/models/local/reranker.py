@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.word_counts import count_words
 from hlgraph.errors import InputError
 from hlgraph.models.seams import Embedder
 from hlgraph.text import content_words
-from hlgraph.word_counts import count_words
 
 _SEMANTIC, _BM25, _COVERAGE = 0.6, 0.2, 0.2
 _SATURATION, _LENGTH_NORM = 1.2, 0.75  # k1 and b of BM25

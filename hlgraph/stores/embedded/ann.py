@@ -14,16 +14,75 @@ import importlib.util
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.models.local.runtime import load_runtime
-from hlgraph.stores.embedded.ann_file import overwrite
 
 if TYPE_CHECKING:
     from usearch.index import Index
+
+_COUNTS = 8
+_MAGIC = b"usearch"
+_FORMAT = 2
+_KEY_AND_PLACE = (0x0E, 0x0F)
+"""Keys of eight bytes, neighbours of four."""
+_HEADER = 64
+_GRAPH = 5
+_KEY, _LEVEL, _DEGREE, _NEIGHBOUR = 8, 2, 4, 4
+
+
+def overwrite(path: Path, keys: NDArray[np.int64]) -> None:
+    """Zero the rows of these keys in the file of an index; keys that it does not hold are passed over.
+
+    Raises
+    ------
+    ValueError : the file is not laid out as usearch 2 lays it out, with the keys 0 to n - 1; nothing was written
+    OSError : it cannot be read or written
+    """
+    data = np.memmap(path, dtype=np.uint8, mode="r")
+    count, width = _numbers(data, 0, count=2, dtype="<u4").tolist()
+    places = _places(data, count, start=_COUNTS + count * width, path=path)
+    wanted = np.sort(places[keys[keys < count]])
+    with path.open("r+b") as file:
+        for place in wanted.tolist():
+            file.seek(_COUNTS + place * width)
+            file.write(bytes(width))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _numbers(data: NDArray[np.uint8], start: int, *, count: int, dtype: str) -> NDArray[Any]:
+    size = np.dtype(dtype).itemsize * count
+    if start + size > len(data):
+        raise ValueError("the file of the index ends too early")
+    return data[start : start + size].view(dtype)
+
+
+def _places(data: NDArray[np.uint8], count: int, *, start: int, path: Path) -> NDArray[np.int64]:
+    """For each key from 0 on, which row is its own."""
+    header = bytes(data[start : start + _HEADER])
+    major = int.from_bytes(header[7:9], "little")
+    if header[:7] != _MAGIC or major != _FORMAT or tuple(header[15:17]) != _KEY_AND_PLACE:
+        raise ValueError(f"{path} is not laid out as usearch {_FORMAT} lays out an index")
+    start += _HEADER
+    size, links, base_links, _, _ = _numbers(data, start, count=_GRAPH, dtype="<u8").tolist()
+    start += 8 * _GRAPH
+    levels = _numbers(data, start, count=count, dtype="<i2").astype(np.int64)
+    start += _LEVEL * count
+    lengths = _KEY + _LEVEL + (_DEGREE + _NEIGHBOUR * base_links) + levels * (_DEGREE + _NEIGHBOUR * links)
+    ends = start + np.cumsum(lengths)
+    if size != count or (count and int(ends[-1]) != len(data)):
+        raise ValueError(f"the index {path} holds {size} nodes for {count} rows, or is not as long as they are")
+    keys = data[(ends - lengths)[:, None] + np.arange(_KEY)].view("<u8").ravel()
+    places = np.full(count, -1, dtype=np.int64)
+    places[keys[keys < count].astype(np.int64)] = np.arange(count)[keys < count]
+    if count and places.min() < 0:
+        raise ValueError(f"{path} does not hold the keys 0 to {count - 1} once each")
+    return places
+
 
 LEAST_ROWS = 200_000
 """From so many rows on an index is made; below, a product with the whole matrix is as fast."""
@@ -43,9 +102,9 @@ def index_path(matrix: Path) -> Path:
     return matrix.with_suffix(".usearch")
 
 
-def is_wanted(rows: int) -> bool:
-    """Whether so many rows are worth an index, and usearch is there to make it."""
-    return rows >= LEAST_ROWS and importlib.util.find_spec("usearch") is not None
+def is_installed() -> bool:
+    """Whether usearch, the extra ``ann``, is installed."""
+    return importlib.util.find_spec("usearch") is not None
 
 
 class Growing:

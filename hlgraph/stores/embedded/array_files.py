@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from filelock import FileLock
 from numpy.typing import DTypeLike, NDArray
+
+from hlgraph.stores.embedded.database import Database
 
 _UNFINISHED = frozenset({".new", ".loose", ".cursor"})
 
@@ -84,3 +87,53 @@ def mapped_file(path: Path, dtype: DTypeLike) -> NDArray[Any]:
     if not path.stat().st_size:
         return np.empty(0, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
+
+
+FORMAT = 1
+"""Grows when the layout of the files changes: those of another format are removed like those of an old version."""
+
+_GRAPH = "graph"
+
+
+def folder_of(database: Database, c: int, *, version: int) -> Path:
+    """The folder of one version of the corpus of this number."""
+    return database.path / _GRAPH / _name(c, version)
+
+
+def drop_old_graphs(database: Database) -> None:
+    """Remove the files of all versions but the present ones; the caller has the lock of the writer."""
+    folder = database.path / _GRAPH
+    if not folder.is_dir():
+        return
+    rows = database.writer().execute("SELECT c, version FROM corpus")
+    present = {_name(c, version) for c, version in rows}
+    for path in folder.iterdir():
+        if path.name not in present:
+            shutil.rmtree(path, ignore_errors=True)  # a reader on Windows may hold it: the next change removes it
+
+
+def _name(c: int, version: int) -> str:
+    return f"{FORMAT}-{c}-{version}"
+
+
+class State(NamedTuple):
+    """What a matrix holds: a deletion changes the first three, a writing the rest."""
+
+    file: int
+    generation: int
+    deletes: int
+    writes: int
+    dimensions: int
+    slots: int
+
+
+def rows_folder(path: Path, state: State) -> Path:
+    """The folder of the files for the rows of a state; ``path`` is that of the store."""
+    return path / "vectors" / f"{state.file}-{state.generation}-{state.deletes}"
+
+
+def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
+    """Remove the folders of all states of a matrix but the present one."""
+    for folder in (path / "vectors").glob(f"{file}-*-*"):
+        if folder.is_dir() and (kept is None or folder != rows_folder(path, kept)):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hlgraph import migrate
 from hlgraph.errors import MigrationError, StoreError, StoreLockedError
-from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
+from hlgraph.stores.embedded.sqlite import mapped
 
 DATABASE = "hlgraph.db"
 

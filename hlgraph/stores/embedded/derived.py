@@ -11,9 +11,9 @@ import numpy as np
 from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Community, Kind, Summary
 from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
-from hlgraph.stores.embedded import told
+from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.subgraph import KINDS
 
 _RUNS = """
@@ -90,7 +90,7 @@ class EmbeddedDerivedStore:
         if not self._database.exists():
             return []
         values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
-        with mapped(self._database.path), told.sql("list communities", _COMMUNITIES, values=values) as call:
+        with mapped(self._database.path), sqlite.sql("list communities", _COMMUNITIES, values=values) as call:
             rows = self._database.reader().execute(_COMMUNITIES, values).fetchall()
             call.rows = len(rows)
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
@@ -104,7 +104,7 @@ class EmbeddedDerivedStore:
         if held is not None:
             return held
         values = {"corpus": corpus, "name": name, "chunk": KINDS.index(Kind.CHUNK)}
-        with mapped(self._database.path), told.sql("read summaries", _SUMMARIES, values=values) as call:
+        with mapped(self._database.path), sqlite.sql("read summaries", _SUMMARIES, values=values) as call:
             rows = self._database.reader().execute(_SUMMARIES, values).fetchall()
             call.rows = len(rows)
         return self._kept.put(
@@ -131,7 +131,7 @@ class EmbeddedDerivedStore:
                 "most": _ALL if most is None else most,
                 "summary": KINDS.index(Kind.SUMMARY),
             }
-            with mapped(self._database.path), told.sql("read members", _MEMBERS, values=values) as call:
+            with mapped(self._database.path), sqlite.sql("read members", _MEMBERS, values=values) as call:
                 rows = self._database.reader().execute(_MEMBERS, values).fetchall()
                 call.rows = len(rows)
             for community, name, kind in rows:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 
-from hlgraph import migrate
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.mapped import mapped
-from hlgraph.stores.embedded.matrix import matrix_path
 from hlgraph.stores.embedded.migrations import SqliteTarget
+from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.vector_rows import matrix_path
 
 _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("in_chunk", {"chunk": "chunk", "statement": "statement"}),

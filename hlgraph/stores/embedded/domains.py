@@ -6,7 +6,7 @@ import json
 
 from hlgraph.records import Domain
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores.embedded.sqlite import mapped
 
 
 class EmbeddedDomainStore:

@@ -16,13 +16,11 @@ import msgspec
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Kind, Record, Relationship
-from hlgraph.stores.embedded import told
+from hlgraph.stores.embedded import sqlite
+from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.graph_folder import drop_old
-from hlgraph.stores.embedded.mapped import mapped
-from hlgraph.stores.embedded.publish import publish
-from hlgraph.stores.embedded.recent import Recent
-from hlgraph.stores.embedded.rows import STORED, select, size_of
+from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
+from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
 from hlgraph.subgraph import KINDS
@@ -137,7 +135,7 @@ class EmbeddedGraphStore:
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
         """See the protocol."""
         if to is ChangeState.DONE:  # before the change is forgotten: a kill in between has it done again
-            drop_old(self._database)
+            drop_old_graphs(self._database)
         with self._database.transaction() as connection:
             row = connection.execute("SELECT state, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
             if row is None:
@@ -210,7 +208,7 @@ class EmbeddedGraphStore:
         """See the protocol."""
         from hlgraph.stores.embedded.adjacency import nothing
 
-        with mapped(self._database.path), told.pulling("pull", seeds, shape=shape, scope=scope) as call:
+        with mapped(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.pull(seeds, shape, scope=scope)
             call.rows = len(graph)
@@ -220,7 +218,7 @@ class EmbeddedGraphStore:
         """The whole graph of a scope, without bounds: what the kinds and relationships of the shape name."""
         from hlgraph.stores.embedded.adjacency import nothing
 
-        with mapped(self._database.path), told.pulling("whole", (), shape=shape, scope=scope) as call:
+        with mapped(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.whole(shape, scope=scope)
             call.rows = len(graph)
@@ -261,7 +259,7 @@ class EmbeddedGraphStore:
             return ()
         connection = self._database.reader()
         with mapped(self._database.path):
-            with told.sql("read corpora", _CORPORA) as call:
+            with sqlite.sql("read corpora", _CORPORA) as call:
                 rows = connection.execute(_CORPORA).fetchall()
                 call.rows = len(rows)
             pending: dict[str, list[str]] = {}

@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.stores.embedded.array_files import ArrayFiles, mapped_file
+from hlgraph.stores.embedded.array_files import ArrayFiles, folder_of, mapped_file
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.graph_folder import folder_of
 from hlgraph.stores.embedded.links import BLOCK, Links, OneWay
 
 _COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])

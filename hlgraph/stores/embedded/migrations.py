@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hlgraph.errors import MigrationError
-from hlgraph.migrate import Applied, Migration, running_version
-from hlgraph.stores.embedded.mapped import mapped
+from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.migrate import Applied, Migration, running_version
 
 _HISTORY = """\
 CREATE TABLE IF NOT EXISTS migration (
@@ -87,7 +87,7 @@ class SqliteTarget:
     def apply(self, migration: Migration) -> None:
         """Run the statements of one migration, one by one, and record it; needs :meth:`lock`."""
         if self._writer is None:
-            raise MigrationError(f"{self.path}: {migration.label} needs the lock; use hlgraph.migrate.apply")
+            raise MigrationError(f"{self.path}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply")
         for number, statement in enumerate(statements(migration), 1):
             try:
                 self._writer.execute(statement)

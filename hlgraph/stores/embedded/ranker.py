@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
+from hlgraph.algorithms.ppr import Precision
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
-from hlgraph.algorithms.walk import Precision
 from hlgraph.records import Hit
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope

@@ -9,7 +9,6 @@ the present one, so that none of an old state is filled after that.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.stores.embedded.array_files import ArrayFiles
+from hlgraph.stores.embedded.array_files import ArrayFiles, State, rows_folder
 from hlgraph.stores.embedded.coarse import BLOCK, CoarseRows, encoded
 
 LEAST_ROWS = 50_000
@@ -30,17 +29,6 @@ _CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
 _LAST_CODE = "rests"
 _ROWS = "SELECT n, slot, id, source, change FROM vector WHERE +file = ? AND n > ? ORDER BY n"
 _LONGEST = 32
-
-
-class State(NamedTuple):
-    """What a matrix holds: a deletion changes the first three, a writing the rest."""
-
-    file: int
-    generation: int
-    deletes: int
-    writes: int
-    dimensions: int
-    slots: int
 
 
 class Columns(NamedTuple):
@@ -81,23 +69,11 @@ def no_rows() -> Columns:
     return Columns(*(np.empty(0, dtype=dtype) for dtype in _FIELDS.values()))
 
 
-def folder_of(path: Path, state: State) -> Path:
-    """The folder of the files for the rows of a state; ``path`` is that of the store."""
-    return path / "vectors" / f"{state.file}-{state.generation}-{state.deletes}"
-
-
-def drop_old(path: Path, file: int, *, kept: State | None) -> None:
-    """Remove the folders of all states of a matrix but the present one."""
-    for folder in (path / "vectors").glob(f"{file}-*-*"):
-        if folder.is_dir() and (kept is None or folder != folder_of(path, kept)):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 class RowFiles(ArrayFiles):
     """The files for the rows of one state."""
 
     def __init__(self, path: Path, state: State) -> None:
-        super().__init__(folder_of(path, state))
+        super().__init__(rows_folder(path, state))
         self.file = state.file
         self.writes = state.writes
 

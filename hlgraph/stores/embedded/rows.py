@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.resources import files
+from typing import Any, Generic, TypeVar
 
+from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
-from hlgraph.stores.embedded import told
+from hlgraph.stores.embedded import sqlite
+from hlgraph.stores.embedded.database import Database
+from hlgraph.subgraph import KINDS
 
 _SELECT: Mapping[Kind, str] = {
     Kind.SOURCE: """
@@ -67,7 +73,7 @@ def select(
     """Records of a kind whose ``node`` row meets a condition, by ascending id."""
     make = _MAKE[kind]
     statement = f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id"
-    with told.sql(f"read {kind}", statement, values=values) as call:
+    with sqlite.sql(f"read {kind}", statement, values=values) as call:
         found = [make(row) for row in connection.execute(statement, values)]
         call.rows = len(found)
     return found
@@ -77,3 +83,159 @@ def size_of(record: Record) -> int:
     """About how many characters a record has; a few hundred more for what holds them."""
     metadata = len(str(record.metadata)) if isinstance(record, Source) else 0
     return _HOLDING + metadata + len(getattr(record, "text", ""))
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Recent(Generic[_Key, _Value]):
+    """Values by key, each as the database has it now: all are forgotten once any connection of any process has committed.
+
+    SQLite tells of a commit by itself (``PRAGMA data_version``), so nothing that changes the database can forget to say so:
+    what was deleted is never read again. Safe for threads.
+
+    Parameters
+    ----------
+    most : the room for values, by ``size``; twice that is held at most, and what was not asked for since goes first
+    size : of one value
+    """
+
+    def __init__(self, database: Database, *, most: int, size: Callable[[_Value], int]) -> None:
+        self._database = database
+        self._most = most
+        self._size = size
+        self._guard = threading.Lock()
+        self._state: tuple[int, int] | None = None
+        self._young: dict[_Key, _Value] = {}
+        self._old: dict[_Key, _Value] = {}
+        self._room = most
+
+    def read(self, keys: Iterable[_Key], fetch: Callable[[list[_Key]], Mapping[_Key, _Value]]) -> dict[_Key, _Value]:
+        """The values of those keys that have one, in the order of the keys; ``fetch`` reads those that are not held."""
+        wanted = dict.fromkeys(keys)
+        with self._guard:
+            state = self._current()
+            found = {key: self._young[key] for key in wanted if key in self._young}
+            if len(found) == len(wanted):
+                return found
+            again = {key: self._old[key] for key in wanted if key in self._old and key not in found}
+            self._keep(again)
+        found |= again
+        missing = [key for key in wanted if key not in found]
+        if missing:
+            fresh = fetch(missing)
+            with self._guard:
+                if self._current() == state:  # else what was read may be of before a commit
+                    self._keep(fresh)
+            found |= fresh
+        return {key: found[key] for key in wanted if key in found}
+
+    def _current(self) -> tuple[int, int]:
+        """The state of the database; everything is forgotten when it is another one."""
+        state = self._database.state()
+        if state != self._state:
+            self._state = state
+            self._young, self._old, self._room = {}, {}, self._most
+        return state
+
+    def _keep(self, values: Mapping[_Key, _Value]) -> None:
+        for key, value in values.items():
+            size = self._size(value)
+            if size > self._room:
+                self._old, self._young, self._room = self._young, {}, self._most
+            self._young[key] = value
+            self._room -= size
+
+
+_TABLES = (
+    "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
+    "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty", "t_pair", "t_co",
+    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk", "t_left", "t_untrue",
+)  # fmt: skip
+
+
+@functools.cache
+def script(name: str) -> tuple[str, ...]:
+    """The statements of ``sql/<name>.sql``, one by one."""
+    text = files("hlgraph.stores.embedded").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+    return tuple(_statements(text))
+
+
+def _statements(text: str) -> Iterator[str]:
+    held: list[str] = []
+    for line in text.splitlines():
+        if not held and (not line.strip() or line.lstrip().startswith("--")):
+            continue
+        held.append(line)
+        if line.rstrip().endswith(";") and sqlite3.complete_statement("\n".join(held)):
+            yield "\n".join(held)
+            held = []
+
+
+def metadata_json(source: Source) -> str:
+    """The metadata of a source as JSON text."""
+    return json.dumps(dict(source.metadata), ensure_ascii=False, sort_keys=True)
+
+
+def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
+    """Apply the change; the caller holds the transaction."""
+    for statement in script("temporary"):
+        connection.execute(statement)
+    for table in _TABLES:
+        connection.execute(f"DELETE FROM {table}")
+    _load(connection, change)
+    for statement in script("publish"):
+        connection.execute(statement, {"corpus": change.corpus} if ":corpus" in statement else {})
+    added = {KINDS[kind].value: count for kind, count in connection.execute("SELECT kind, count FROM t_added")}
+    vanished: dict[str, list[str]] = {}
+    for kind, name in connection.execute("SELECT kind, id FROM t_dead ORDER BY kind, id"):
+        vanished.setdefault(KINDS[kind].value, []).append(name)
+    return Outcome(added=added, vanished={kind: tuple(ids) for kind, ids in vanished.items()})
+
+
+def _load(connection: sqlite3.Connection, change: Change) -> None:
+    def insert(table: str, width: int, rows: Iterator[tuple[object, ...]]) -> None:
+        marks = ", ".join("?" * width)
+        connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+
+    insert(
+        "t_source",
+        8,
+        (
+            (s.id, s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to)
+            for s in change.sources
+        ),
+    )
+    insert("t_removed_source", 1, ((item,) for item in change.removed_sources))
+    insert("t_removed_chunk", 1, ((item,) for item in change.removed_chunks))
+    insert(
+        "t_chunk",
+        10,
+        (
+            (
+                c.id,
+                c.source_id,
+                c.text,
+                c.start,
+                c.end,
+                c.position,
+                c.tokens,
+                json.dumps(c.headings),
+                c.page,
+                c.fingerprint,
+            )
+            for c in change.chunks
+        ),
+    )
+    insert("t_move", 5, iter(change.moves))
+    insert("t_topic", 3, ((t.id, t.source_id, t.name) for t in change.topics))
+    insert("t_statement", 3, ((s.id, s.source_id, s.text) for s in change.statements))
+    insert("t_entity", 1, ((item,) for item in change.entities))
+    insert("t_fact", 5, iter(change.facts))
+    insert("t_placement", 6, ((*p[:5], json.dumps(p.details)) for p in change.placements))
+    insert("t_about", 4, iter(change.abouts))
+    insert("t_mention", 5, iter(change.mentions))
+    insert("t_support", 3, iter(change.supports))
+    insert("t_synonym", 3, iter(change.synonyms))
+    insert("t_recounted", 1, ((item,) for item in change.recounted))

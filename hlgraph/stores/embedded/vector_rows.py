@@ -4,19 +4,61 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
 from hlgraph.stores.embedded import ann
+from hlgraph.stores.embedded.array_files import State, drop_old_rows
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.mapped import mapped
-from hlgraph.stores.embedded.matrix import matrix_path, read_rows, write_rows, zero_rows
-from hlgraph.stores.embedded.row_files import State, drop_old
+from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.stores.protocols import VectorBatch
 from hlgraph.text import words
+
+
+def matrix_path(folder: Path, file: int, *, generation: int) -> Path:
+    """Where the matrix lies; a new generation is written when most slots of the old one are free."""
+    return folder / "vectors" / f"{file}-{generation}.f32"
+
+
+def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
+    """Write rows from slot ``first`` on, and wait until they are on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = np.ascontiguousarray(rows, dtype="<f4")
+    is_new = not path.exists()
+    with path.open("w+b" if is_new else "r+b") as out:
+        out.seek(first * data.shape[1] * 4)
+        out.write(data.tobytes())
+        out.flush()
+        os.fsync(out.fileno())
+    if is_new and os.name == "posix":  # the name of the file, too, must survive a power cut
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
+    """Overwrite rows with zeros, and wait until they are on the disk."""
+    if not path.exists() or not len(slots):
+        return
+    matrix = np.memmap(path, dtype="<f4", mode="r+", shape=(path.stat().st_size // (4 * dimensions), dimensions))
+    matrix[slots[slots < len(matrix)]] = 0.0
+    matrix.flush()
+    del matrix
+
+
+def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]:
+    """The first ``slots`` rows as a read-only memory map (an empty array when there are none)."""
+    if not slots:
+        return np.empty((0, dimensions), dtype=np.float32)
+    return np.memmap(path, dtype="<f4", mode="r", shape=(slots, dimensions))
+
 
 _COMPACT = 1_000
 _UNCLEAN = "SELECT 1 FROM vector_free WHERE file = ? AND is_zeroed = 0 LIMIT 1"
@@ -104,11 +146,11 @@ def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing
         if row is None:
             continue
         state = State(*row)
-        drop_old(database.path, state.file, kept=state)  # a row that was replaced is a deletion, too
+        drop_old_rows(database.path, state.file, kept=state)  # a row that was replaced is a deletion, too
         if connection.execute(_UNCLEAN, (state.file,)).fetchone():
             clean_file(database, state.file, indices=indices)
             state = State(*connection.execute(f"{_STATE} WHERE file = ?", (state.file,)).fetchone())
-        if ann.is_wanted(state.slots):
+        if state.slots >= ann.LEAST_ROWS and ann.is_installed():
             path = matrix_path(database.path, state.file, generation=state.generation)
             with mapped(database.path):
                 indices.extend(path, read_rows(path, state.slots, dimensions=state.dimensions))
@@ -119,7 +161,7 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
     connection = database.writer()
     state = State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone())
     generation, dimensions, slots = state.generation, state.dimensions, state.slots
-    drop_old(database.path, file, kept=state)
+    drop_old_rows(database.path, file, kept=state)
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
     path = matrix_path(database.path, file, generation=generation)
     with mapped(database.path):
@@ -132,7 +174,7 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
             connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
             connection.execute(f"DROP TABLE IF EXISTS {text_table(file)}")
         _remove(path)
-        drop_old(database.path, file, kept=None)
+        drop_old_rows(database.path, file, kept=None)
         return
     if len(free) < max(_COMPACT, slots // 2):
         with database.transaction():
@@ -154,7 +196,7 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
             (len(kept), file),
         )
     _remove(path)
-    drop_old(database.path, file, kept=None)
+    drop_old_rows(database.path, file, kept=None)
 
 
 def _remove(path: Path) -> None:

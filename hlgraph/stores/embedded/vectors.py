@@ -17,13 +17,18 @@ from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError, ModelMismatchError, StoreLockedError
 from hlgraph.records import Hit, Kind
-from hlgraph.stores.embedded import ann, coarse, told
+from hlgraph.stores.embedded import ann, coarse, sqlite
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.mapped import mapped
-from hlgraph.stores.embedded.matrix import matrix_path
-from hlgraph.stores.embedded.publish import metadata_json, script
-from hlgraph.stores.embedded.recent import Recent
-from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
+from hlgraph.stores.embedded.rows import Recent, metadata_json, script
+from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.vector_rows import (
+    clean_file,
+    extend_index,
+    free_rows,
+    matrix_path,
+    text_table,
+    write_block,
+)
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
@@ -132,7 +137,7 @@ class EmbeddedVectorStore:
         raise InputError("a search needs a vector, a text, or both")
 
     def _by_vector(self, query: VectorQuery, k: int) -> list[Hit]:
-        with told.searching(query, k) as call:
+        with sqlite.searching(query, k) as call:
             found = self._nearest(query, k)
             call.rows = len(found)
         return found
@@ -158,7 +163,7 @@ class EmbeddedVectorStore:
     def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
         """Rows to score: those that an approximate index names and those that it does not cover; None for all."""
         path = matrix_path(self._database.path, view.state.file, generation=view.state.generation)
-        if not ann.is_wanted(len(view)):
+        if len(view) < ann.LEAST_ROWS or not ann.is_installed():
             return None
         found, covered = ann.candidates(path, vector, k=2 * k + 100)
         if not covered:
@@ -209,7 +214,7 @@ class EmbeddedVectorStore:
                 condition, values = to_sql(where)
                 statement = f"SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition}"
                 values = {**values, "corpus": corpus}
-                with told.sql("read admitted sources", statement, values=values) as call:
+                with sqlite.sql("read admitted sources", statement, values=values) as call:
                     found = frozenset(item for (item,) in connection.execute(statement, values))
                     call.rows = len(found)
                 if len(self._masks) >= 64:
@@ -241,7 +246,7 @@ class EmbeddedVectorStore:
             if row is None:
                 return []
             statement = script("search_text")[0].format(table=text_table(row[0]), inside=inside)
-            with told.sql(f"search {query.kind} by text", statement, values=values) as call:
+            with sqlite.sql(f"search {query.kind} by text", statement, values=values) as call:
                 found = connection.execute(statement, values).fetchall()
                 call.rows = len(found)
         return [Hit(item, score) for item, score in found]
@@ -280,7 +285,7 @@ class EmbeddedVectorStore:
 
         with self._guard:
             held = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
-        with told.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call:
+        with sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call:
             slots = held.read(ids, read)
             call.rows = len(slots)
         return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)

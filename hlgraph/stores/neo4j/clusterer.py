@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from hlgraph.algorithms.communities import Communities, at_most, capped
+from hlgraph.algorithms.communities import CommunityLevels, at_most, capped
 from hlgraph.errors import StoreError, StoreUnavailableError
 from hlgraph.stores.derived import Clustered, Clusterer, ClusterQuery
 from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
@@ -65,4 +65,4 @@ class GdsClusterer:
         levels = capped(found.communities.levels, query.max_size)
         if levels.shape[1] and int(np.bincount(levels[-1]).max()) > query.max_size:
             return f"the levels of the server's Leiden leave communities above {query.max_size} nodes"
-        return found._replace(communities=Communities(at_most(levels, query.max_levels)))
+        return found._replace(communities=CommunityLevels(at_most(levels, query.max_levels)))

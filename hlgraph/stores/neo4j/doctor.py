@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hlgraph import migrate, queries
 from hlgraph.errors import HLGraphError
+from hlgraph.stores import migrate, queries
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.ranker import PLUGIN

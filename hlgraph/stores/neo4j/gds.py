@@ -15,7 +15,7 @@ from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from hlgraph.algorithms.communities import Communities, by_smallest_node
+from hlgraph.algorithms.communities import CommunityLevels, by_smallest_node
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, StoreConflictError, StoreError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import content_id
@@ -132,9 +132,9 @@ class GraphDataScience:
         rows = self.on(projection, lambda name: self._server.ask("retrieve/cluster_nodes", name=name, **options))
         table = np.array([row["communities"] for row in rows], dtype=np.int64).reshape(len(rows), -1)
         if not rows:
-            return Clustered([], Communities(np.empty((1, 0), dtype=np.int64)), "server")
+            return Clustered([], CommunityLevels(np.empty((1, 0), dtype=np.int64)), "server")
         levels = np.stack([by_smallest_node(table[:, level]) for level in reversed(range(table.shape[1]))])
-        return Clustered([str(row["id"]) for row in rows], Communities(levels), "server")
+        return Clustered([str(row["id"]) for row in rows], CommunityLevels(levels), "server")
 
     def on(self, projection: AnyProjection, work: Callable[[str], T]) -> T:
         """Run work on a projection, by its name; again when somebody dropped it, or changed the corpus, in the meantime."""

@@ -9,10 +9,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hlgraph import migrate
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Kind, Record, Relationship, Source
+from hlgraph.stores import migrate
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.journal import whole

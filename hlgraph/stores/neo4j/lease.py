@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterator
 
 from hlgraph.errors import HLGraphError, StoreLockedError
-from hlgraph.stores.neo4j.mapped import LOCK_STOPPED, TIMED_OUT
+from hlgraph.stores.neo4j.foreign_errors import LOCK_STOPPED, TIMED_OUT
 from hlgraph.stores.neo4j.server import LONGEST, Server, Transaction
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from hlgraph.errors import MigrationError, StoreError, StoreUnavailableError
-from hlgraph.migrate import Applied, Migration, running_version
+from hlgraph.stores.migrate import Applied, Migration, running_version
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.server import Server

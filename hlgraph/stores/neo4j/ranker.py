@@ -45,7 +45,7 @@ class GdsRanker:
     """See :class:`hlgraph.stores.protocols.Ranker`.
 
     ``gds.pageRank`` over a projection of the shape, made once a version of the corpus. GDS lets go what reaches a node
-    without edges, as :mod:`hlgraph.algorithms.walk` does; the scores are divided by their sum in the same way. Always exact:
+    without edges, as :mod:`hlgraph.algorithms.ppr` does; the scores are divided by their sum in the same way. Always exact:
     a query's ``epsilon`` is not needed.
 
     ``fallback`` ranks under a filter, since projections hold whole corpora, and wherever the server cannot: then a warning

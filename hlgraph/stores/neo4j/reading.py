@@ -14,14 +14,14 @@ import neo4j
 from neo4j import exceptions as foreign
 from neo4j.graph import Node, Path, Relationship
 
-from hlgraph import queries
 from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_id, normalise_name
-from hlgraph.queries import Query
-from hlgraph.query_params import ParameterValue
+from hlgraph.stores import queries
 from hlgraph.stores.cypher import Limits, Plain, Table
-from hlgraph.stores.neo4j.mapped import LOCK_STOPPED, TIMED_OUT, mapped
+from hlgraph.stores.neo4j.foreign_errors import LOCK_STOPPED, TIMED_OUT, mapped
 from hlgraph.stores.neo4j.server import Row, Server
+from hlgraph.stores.queries import Query
+from hlgraph.stores.query_parameters import ParameterValue
 
 _Ask: TypeAlias = Callable[..., list[Row]]
 """Runs a query of the library by name."""

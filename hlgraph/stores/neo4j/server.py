@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import neo4j
 
-from hlgraph import queries
 from hlgraph.errors import SettingsError
-from hlgraph.stores.neo4j.mapped import mapped
-from hlgraph.trace import traced
+from hlgraph.stores import queries
+from hlgraph.stores.neo4j.foreign_errors import mapped
+from hlgraph.stores.trace import traced
 
 if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
@@ -184,7 +184,7 @@ class Server:
 
 
 def _driver(url: str, settings: Neo4jSettings) -> neo4j.Driver:
-    from hlgraph.migrate import running_version
+    from hlgraph.stores.migrate import running_version
 
     options: dict[str, Any] = {
         "connection_timeout": settings.timeout,

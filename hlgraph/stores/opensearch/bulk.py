@@ -11,7 +11,7 @@ import msgspec
 
 from hlgraph.errors import StoreError
 from hlgraph.stores.opensearch.connection import BUSY, Connection, Patience
-from hlgraph.stores.opensearch.mapped import refusal
+from hlgraph.stores.opensearch.foreign_errors import refusal
 from hlgraph.stores.opensearch.wire import Bulk, Cause, Written
 
 BODY_BYTES = 2 << 20

@@ -16,9 +16,9 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from hlgraph.errors import MissingExtraError, SettingsError, StoreError
-from hlgraph.stores.opensearch.mapped import mapped, refusal
+from hlgraph.stores.opensearch.foreign_errors import mapped, refusal
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
-from hlgraph.trace import is_listening, request_text, traced
+from hlgraph.stores.trace import is_listening, request_text, traced
 
 _LOG = logging.getLogger(__name__)
 

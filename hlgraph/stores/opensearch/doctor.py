@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from hlgraph import migrate
 from hlgraph.errors import HLGraphError, MigrationError
-from hlgraph.migrate import discover
 from hlgraph.records import Kind
+from hlgraph.stores import migrate
+from hlgraph.stores.migrate import discover
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Indexes, index_body
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
-from hlgraph.stores.opensearch.search import find
+from hlgraph.stores.opensearch.query_bodies import find
 from hlgraph.stores.opensearch.wire import Health, Mapped, Mappings, Plugin, Root
 
 OLDEST = (2, 19)

@@ -16,10 +16,10 @@ import msgspec
 
 from hlgraph.errors import ModelMismatchError, SettingsError, StoreCorruptError
 from hlgraph.ids import content_id
-from hlgraph.migrate import discover
 from hlgraph.records import Kind
+from hlgraph.stores.migrate import discover
 from hlgraph.stores.opensearch.connection import Connection, cause_of
-from hlgraph.stores.opensearch.mapped import refusal
+from hlgraph.stores.opensearch.foreign_errors import refusal
 from hlgraph.stores.opensearch.wire import Anything, Json, Mapped, Meta
 
 LANGUAGES = frozenset(

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 import msgspec
 
 from hlgraph.errors import MigrationError, StoreError, StoreLockedError, StoreUnavailableError
-from hlgraph.migrate import Applied, Migration, running_version
 from hlgraph.records import Kind
+from hlgraph.stores.migrate import Applied, Migration, running_version
 from hlgraph.stores.opensearch.connection import Answer, Connection, cause_of
+from hlgraph.stores.opensearch.foreign_errors import refusal
 from hlgraph.stores.opensearch.indexes import index_body
-from hlgraph.stores.opensearch.mapped import refusal
 from hlgraph.stores.opensearch.wire import Anything, Cause, Document, Json, Mapped, Meta
 
 _LEASE_SECONDS = 60.0
@@ -136,7 +136,9 @@ class OpenSearchTarget:
     def apply(self, migration: Migration) -> None:
         """Try the bodies of a migration on the server and record it; needs :meth:`lock`."""
         if not self._is_locked:
-            raise MigrationError(f"{self._connection.url}: {migration.label} needs the lock; use hlgraph.migrate.apply")
+            raise MigrationError(
+                f"{self._connection.url}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply"
+            )
         self._clear()
         for kind in (Kind.SOURCE, Kind.STATEMENT):
             self._try(migration, kind)

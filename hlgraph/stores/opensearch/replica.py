@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.similarity import ThresholdIndex
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.search import matrix, pages
-from hlgraph.stores.opensearch.search import state as current
+from hlgraph.stores.opensearch.query_bodies import matrix, pages
+from hlgraph.stores.opensearch.query_bodies import state as current
 from hlgraph.stores.opensearch.wire import Json, Meta, Row
 from hlgraph.stores.protocols import Neighbours
 

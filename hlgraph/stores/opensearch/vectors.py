@@ -13,20 +13,31 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph import migrate
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError
 from hlgraph.records import Hit, Kind, Source
+from hlgraph.stores import migrate
 from hlgraph.stores.opensearch import bulk, serverless
+from hlgraph.stores.opensearch.analysis import phrases, terms
 from hlgraph.stores.opensearch.connection import Connection, ServerSettings
-from hlgraph.stores.opensearch.disk import begin_purge, deleted_share, purge
 from hlgraph.stores.opensearch.doctor import check
 from hlgraph.stores.opensearch.indexes import Indexes
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
+from hlgraph.stores.opensearch.purge import begin_purge, deleted_share, purge
+from hlgraph.stores.opensearch.query_bodies import (
+    PAGE,
+    Inside,
+    Sizes,
+    by_text,
+    by_vector,
+    find,
+    matrix,
+    one_of,
+    pages,
+    state,
+)
 from hlgraph.stores.opensearch.replica import Replica
-from hlgraph.stores.opensearch.search import PAGE, Inside, Sizes, by_text, by_vector, find, matrix, one_of, pages, state
-from hlgraph.stores.opensearch.terms import phrases, terms
 from hlgraph.stores.opensearch.where_query import conditions, to_query
 from hlgraph.stores.opensearch.wire import Anything, Json, Meta
 from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery

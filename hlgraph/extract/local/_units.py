@@ -1,0 +1,290 @@
+"""A chunk as units: the stretches of its text that become one proposition each, cleaned of layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
+from hlgraph.text import Block, BlockKind, block_sentences, blocks
+
+
+class Unit(NamedTuple):
+    """One future proposition: its span in the chunk, its words without layout, the deepest heading above it, what it is."""
+
+    start: int
+    end: int
+    text: str
+    heading: str
+    kind: BlockKind = BlockKind.PROSE
+
+
+_HAS_WORD = re.compile(r"[^\W_]")
+_MARKER = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s+(?:\[[ xX]\]\s+)?")
+_QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s\"[^\"\n]{0,200}\")?\)")
+_BOLD = re.compile(r"(\*\*|__)(?=\S)((?:(?!\1).){1,500}?)(?<=\S)\1")
+_SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_CELL = re.compile(r"(?<!\\)\||\t")
+
+
+def units(text: str, headings: tuple[str, ...]) -> Iterator[Unit]:
+    """The units of a chunk in order: sentences, table rows with the labels of their columns, blocks of code.
+
+    Headings, rules, fences, the separator row of a table and whatever has neither letter nor digit are none: they carry
+    no assertion (a heading is context of what follows it).
+
+    Parameters
+    ----------
+    text:
+        The text of the chunk.
+    headings:
+        The headings that its first character stands under, outermost first.
+    """
+    heading = " ".join(headings[-1].split()) if headings else ""
+    rows: list[Block] = []
+    code: list[Block] = []
+    for block in blocks(text):
+        if rows and (block.kind is not BlockKind.ROW or block.is_loose) and not _is_rule(text, block):
+            yield from _table(text, rows, heading)
+            rows = []
+        if code and block.kind is not BlockKind.CODE:
+            yield from _code(text, code, heading)
+            code = []
+        if block.kind is BlockKind.HEADING:
+            heading = " ".join(plain(block.title).split())
+        elif block.kind is BlockKind.ROW or (rows and _is_rule(text, block)):
+            rows.append(block)
+        elif block.kind is BlockKind.CODE:
+            code.append(block)
+        elif block.kind is not BlockKind.RULE:
+            yield from _prose(text, block, heading)
+    yield from _table(text, rows, heading)
+    yield from _code(text, code, heading)
+
+
+def plain(text: str) -> str:
+    """Words without Markdown: links become their labels, bold marks go.
+
+    Examples
+    --------
+    >>> plain("see **the [manual](http://example.org/a_(b))**")
+    'see the manual'
+    """
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    if "**" in text or "__" in text:
+        text = _BOLD.sub(r"\2", text)
+    return text
+
+
+def _prose(text: str, block: Block, heading: str) -> Iterator[Unit]:
+    for start, end in block_sentences(text, block):
+        begin = start
+        if start == block.start and block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, start, end)):
+            begin = marker.end()
+        words = text[begin:end]
+        if ">" in words:
+            words = _QUOTE_MARK.sub(" ", words)
+        words = " ".join(plain(words).split())
+        if _HAS_WORD.search(words):
+            yield Unit(begin, end, words, heading)
+
+
+def _is_rule(text: str, block: Block) -> bool:
+    """Whether a line parts the header of a table from its rows."""
+    line = text[block.start : block.end]
+    return "-" in line and len(line) < 1000 and _SEPARATOR.fullmatch(line) is not None
+
+
+def _cells(line: str) -> list[str]:
+    parts = _CELL.split(line) if "|" in line or "\t" in line else [line]
+    return [" ".join(plain(part.replace("\\|", "|")).split()) for part in parts]
+
+
+def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
+    """A unit a row; the header is what stands above a separator row, and is a unit only where there is no other row."""
+    labels: list[str] = []
+    if len(rows) > 2 and _is_rule(text, rows[1]):
+        labels = _cells(text[rows[0].start : rows[0].end])
+        rows = rows[2:]
+    for row in rows:
+        if _is_rule(text, row):
+            continue
+        cells = _cells(text[row.start : row.end])
+        named = [
+            f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
+        ]
+        words = "; ".join(named)
+        if _HAS_WORD.search(words):
+            yield Unit(row.start, row.end, words, heading, BlockKind.ROW)
+
+
+def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
+    """One unit for a block of code, without its fences: commands and settings are what technical questions ask for."""
+    body = [line for line in lines if not text.startswith(("```", "~~~"), line.start)]
+    words = " ".join(text[line.start : line.end] for line in body)
+    if body and _HAS_WORD.search(words):
+        yield Unit(body[0].start, body[-1].end, " ".join(words.split()), heading, BlockKind.CODE)
+
+
+class Found(NamedTuple):
+    """A mention at its place in a sentence."""
+
+    start: int
+    end: int
+    name: str
+    kind: str
+
+
+def without_overlaps(first: Sequence[Found], more: Sequence[Found]) -> list[Found]:
+    """Both, sorted, without those of ``more`` that overlap one of ``first``; each is sorted and free of overlaps.
+
+    Examples
+    --------
+    >>> [found.name for found in without_overlaps([Found(0, 4, "a", "")], [Found(3, 5, "b", ""), Found(5, 6, "c", "")])]
+    ['a', 'c']
+    """
+    merged: list[Found] = []
+    position = 0
+    for new in more:
+        while position < len(first) and first[position].end <= new.start:
+            merged.append(first[position])
+            position += 1
+        if position == len(first) or new.end <= first[position].start:
+            merged.append(new)
+    merged.extend(first[position:])
+    return merged
+
+
+_MONTH_NAMES = (
+    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    "|Nov(?:ember)?|Dec(?:ember)?"
+)
+_OTHER_MONTHS = (
+    "Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|mai|juin|juillet|août|septembre"
+    "|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre"
+    "|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio"
+    "|junho|julho|setembro|outubro|novembro|dezembro"
+)
+_YEAR = r"(?:1\d{3}|20\d\d)"
+_UNITS = (
+    "%|percent|per cent|°[CF]|km²|km2|km/h|km|kilomet(?:re|er)s?|met(?:re|er)s?|centimet(?:re|er)s?|millimet(?:re|er)s?|cm|mm"
+    "|miles?|feet|foot|ft|inch(?:es)?|yards?|kg|kilograms?|grams?|pounds?|tons?|tonnes?|acres?|hectares?|square (?:miles?|feet|"
+    "met(?:re|er)s?|kilomet(?:re|er)s?)|[KMGT]B|[kMG]?Hz|mph|[kMG]W|lit(?:re|er)s?|dollars?|euros?|million|billion|trillion"
+)
+_SCALE = r"(?:\s(?:thousand|million|billion|trillion)|\s?(?:bn|m|k)\b)?"
+# Where a value may begin: one plain set of characters, which is searched much faster than the pattern itself.
+_START = re.compile(r"[\d$€£¥₹JFMASOND]")
+_VALUE = re.compile(
+    rf"(?<![\w.,/$€£-])(?P<day_first>(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.?\s(?:of\s|de\s)?(?P<m1>{_MONTH_NAMES})\b\.?"
+    rf"(?:,?\s(?P<y1>{_YEAR})\b)?)"
+    rf"|(?<![\w-])(?P<month_first>(?P<m2>{_MONTH_NAMES})\.?\s(?:(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)"
+    rf"(?:,?\s(?P<y2>{_YEAR})\b)?|(?:of\s)?(?P<y3>{_YEAR})\b))"
+    rf"|(?<!\w)(?P<other>\d{{1,2}}\.?\s(?:de\s)?(?:{_OTHER_MONTHS})\s(?:de\s)?{_YEAR})\b"
+    rf"|(?<![\w.-])(?P<digits>{_YEAR}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}/\d{{4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{4}})(?![\w-])"
+    r"|(?<!\d)(?P<cjk>\d{2,4}年(?:\d{1,2}月(?:\d{1,2}日)?)?)"
+    rf"|(?<![\w.])(?P<number>[$€£¥₹]\s?\d[\d,.]{{0,20}}(?<![,.]){_SCALE}"
+    rf"|\d[\d,.]{{0,20}}(?<![,.])(?:\s(?:million|billion|trillion))?[\s-]?(?:{_UNITS})(?![\w/]))"
+    r"|(?<![\w.,-])(?P<era>\d{1,4}\s(?:BCE?|CE|AD)\b|AD\s\d{1,4}\b|\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\sBCE?)?|(?:1\d|20)\d0s\b)"
+    rf"|(?<![\w.,$€£#:/+])(?P<year>{_YEAR})(?![\w:/%]|[.,]\d)"
+)
+_COUNTED = re.compile(r"\s(?:[a-z]+[a-rt-z]s|people|men|women|children)\b")
+_YEAR_CUE = re.compile(
+    r"(?:\b(?:in|since|from|until|till|by|of|to|and|during|before|after|early|late|mid|circa|year|around|the|between)|[(–,—-]|\bc\.)\s?$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r"“\s?(?P<a>[^“”]{1,90})\s?”|\"\s?(?P<b>[^\"]{1,90}?)\s?\"|``\s?(?P<c>[^`']{1,90}(?:'[^`']{1,60})?)\s?''"
+    r"|«\s?(?P<d>[^«»]{1,90}?)\s?»|„(?P<e>[^„“”]{1,90})[“”]|‘(?P<f>[A-Z][^‘’]{1,60})’(?!\w)"
+    r"|《(?P<g>[^《》]{1,60})》|〈(?P<h>[^〈〉]{1,60})〉|『(?P<i>[^『』]{1,60})』|「(?P<j>[^「」]{1,30})」"
+)
+_QUOTES = re.compile('[“"`«„‘《〈『「]')
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_EDGE = " \t,.;:"
+
+
+def values(text: str) -> list[Found]:
+    """Dates, years and numbers with a unit, in order.
+
+    English dates with a month name are written one way (``20 June 2010``), so that two texts that write them
+    differently mention the same entity. A month without a day or a year is no mention.
+
+    Examples
+    --------
+    >>> [(value.name, value.kind) for value in values("On June 20, 2010 it had 1500 seats and cost $2.5 million.")]
+    [('20 June 2010', 'date'), ('$2.5 million', 'number')]
+    """
+    if not _DIGIT.search(text):
+        return []
+    found = []
+    for match in _matches(text):
+        group = match.lastgroup or ""
+        name = match.group()
+        if match["day_first"]:
+            name = _date(match["d1"], match["m1"], match["y1"])
+        elif match["month_first"]:
+            name = _date(match["d2"], match["m2"], match["y2"] or match["y3"])
+        elif match["year"] and _is_count(text, match):
+            continue
+        kind = "number" if group == "number" else "date"
+        found.append(Found(match.start(), match.end(), " ".join(name.split()), kind))
+    return found
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    start = _START.search(text)
+    while start:
+        match = _VALUE.match(text, start.start())
+        if match:
+            yield match
+        start = _START.search(text, match.end() if match else start.end())
+
+
+def _date(day: str | None, month: str, year: str | None) -> str:
+    full = next(name for name in MONTHS if name.startswith(month[:3]))
+    return " ".join(part for part in (str(int(day)) if day else "", full, year or "") if part)
+
+
+def _is_count(text: str, match: re.Match[str]) -> bool:
+    """Whether a number between 1000 and 2099 counts things: "1500 people"."""
+    if not _COUNTED.match(text, match.end()):
+        return False
+    return not _YEAR_CUE.search(text, max(0, match.start() - 12), match.start())
+
+
+def quoted(text: str) -> list[Found]:
+    """Quoted or bracketed titles, in order: short, written like a name, no sentence.
+
+    Examples
+    --------
+    >>> [found.name for found in quoted('He wrote "The Bourne Betrayal," said "no" and read 《红楼梦》.')]
+    ['The Bourne Betrayal', '红楼梦']
+    """
+    if not _QUOTES.search(text):
+        return []
+    found = []
+    for match in _QUOTED.finditer(text):
+        name = " ".join(match[match.lastgroup or 0].split()).strip(_EDGE)
+        if _is_title(name, is_bracketed=match.lastgroup in ("g", "h", "i", "j")):
+            kind = "work" if " " in name or match.lastgroup in ("g", "h", "i") else ""
+            found.append(Found(match.start(), match.end(), name, kind))
+    return found
+
+
+def _is_title(name: str, *, is_bracketed: bool) -> bool:
+    """Whether quoted words are written like a name: capitals on the long words, no sentence inside."""
+    if not _LETTER.search(name) or any(stop in name for stop in "。！？!?;"):
+        return is_bracketed and bool(name) and name[-1] in "！？!?" and "。" not in name and len(name) > 1
+    parts = name.split()
+    if len(parts) > 10 or (len(parts) == 1 and name.lower() in ORDINARY):
+        return False
+    first = parts[0][0]
+    if first.islower():
+        return False
+    if not first.isupper() and not first.isdigit():
+        return len(name) <= 20  # no capitals in this script
+    long_words = [part for part in parts if len(part) > 3 and part[0].isalpha()]
+    return 2 * sum(part[0].isupper() for part in long_words) > len(long_words) or (not long_words and len(parts) < 5)

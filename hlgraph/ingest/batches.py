@@ -1,0 +1,206 @@
+"""Extraction by batches of a provider: the calls go into a file, are made elsewhere at a lower price, and come back.
+
+A chunk needs two calls, the second of which rests on the reply to the first. So a file is exported, its results are
+imported, the next file holds the second calls, and when nothing is left to export an ingest finds every reply kept.
+
+The format is that of the provider of the model, see :mod:`hlgraph.ingest.batch_formats`: OpenAI's batches, which other providers
+and local servers read too, or Amazon Bedrock's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from hlgraph.errors import InputError
+from hlgraph.extract.chat import next_call
+from hlgraph.ids import checksum
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.batch_formats import FORMATS
+from hlgraph.ingest.plan import kept_reply, look, looking
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.executor import Executor, Request
+from hlgraph.models.seams import Completion
+
+if TYPE_CHECKING:
+    from hlgraph.chunk import Chunker
+    from hlgraph.extract import ChunkInput, Quarantine
+    from hlgraph.extract.chat.messages import Messages
+    from hlgraph.read import ReadFailure
+    from hlgraph.records import Document, Domain
+    from hlgraph.stores.protocols import Stores
+
+SHARE = 0.5
+"""Of the price that a batch costs: providers charge half."""
+
+
+@dataclass(slots=True)
+class BatchReport:
+    """What an export or import did.
+
+    Attributes
+    ----------
+    sources, chunks : that are to be extracted
+    given_up : chunks that failed too often and are not sent; see ``hlgraph failures``
+    calls : written to the file; or: that came back and are kept now
+    waiting : calls that no result was found for (import)
+    known : results that were imported before (import)
+    refused : results that cannot be used: an error, a reply that was cut off or has another form; they are exported again
+    unknown : results of requests that these sources do not need
+    failed : sources that cannot be read
+    """
+
+    sources: int = 0
+    chunks: int = 0
+    given_up: int = 0
+    calls: int = 0
+    waiting: int = 0
+    known: int = 0
+    refused: int = 0
+    unknown: int = 0
+    failed: list[pipeline.Failure] = field(default_factory=list)
+
+
+class BatchFiles:
+    """Exports the next calls of an extraction, and imports their results.
+
+    Parameters
+    ----------
+    executor : of the model, with replies that are kept and a ledger
+    max_tokens : of one reply
+    domain : of the corpus, which the prompts name; None: none
+    quarantine : of the corpus: what failed too often is not sent; None: nothing did
+
+    Raises
+    ------
+    InputError : the provider of the model has no batches that are known here, or replies are not kept
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        max_tokens: int,
+        domain: Domain | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> None:
+        provider, _, self._model = executor.fingerprint.partition(":")
+        if provider not in FORMATS or not self._model:
+            names = " or ".join(f"{name}:MODEL" for name in FORMATS)
+            raise InputError(
+                f"{executor.fingerprint}: there are batch files for some providers only; name a model as {names}"
+            )
+        if executor.accounts.replies is None:
+            raise InputError("batches need replies that are kept; set models.keep_replies to true")
+        self._executor = executor
+        self._format = FORMATS[provider]
+        self._max_tokens = max_tokens
+        self._domain = domain
+        self._extractor = looking(executor, domain=domain, quarantine=quarantine)
+
+    def export(
+        self, items: Iterable[Document | ReadFailure], out: TextIO, *, stores: Stores, chunker: Chunker
+    ) -> BatchReport:
+        """Write a line for every call that can be made now; the store is read, and nothing is asked.
+
+        Two chunks that would ask the same share a line.
+        """
+        report, written = BatchReport(), set[str]()
+        for request in self._requests(items, report, stores=stores, chunker=chunker):
+            key = request.key(self._executor.fingerprint)
+            if key not in written:
+                written.add(key)
+                out.write(f"{json.dumps(self._format.line(self._model, key, request), ensure_ascii=False)}\n")
+        report.calls = len(written)
+        return report
+
+    def take(
+        self,
+        items: Iterable[Document | ReadFailure],
+        results: Iterable[Path],
+        *,
+        stores: Stores,
+        chunker: Chunker,
+    ) -> BatchReport:
+        """Keep the replies of result files for the calls that these sources need, and enter them in the ledger.
+
+        A call is entered once, however often its result is imported, at half the price.
+
+        Raises InputError for a file that cannot be read or has a line that is no result.
+        """
+        report = BatchReport()
+        found = dict(self._results(results))
+        wanted: set[str] = set()
+        for request in self._requests(items, report, stores=stores, chunker=chunker):
+            key = request.key(self._executor.fingerprint)
+            if key in wanted:
+                continue
+            wanted.add(key)
+            completion = found.get(key)
+            if completion is None:
+                report.refused += key in found
+                report.waiting += key not in found
+            elif self._executor.enter(request, completion, share=SHARE):
+                report.calls += 1
+            else:
+                report.refused += 1
+        rest = found.keys() - wanted
+        report.known = sum(self._is_known(name) for name in rest)
+        report.unknown = len(rest) - report.known
+        return report
+
+    def _is_known(self, name: str) -> bool:
+        replies = self._executor.accounts.replies
+        return replies is not None and replies.held(name) is not None
+
+    def _requests(
+        self, items: Iterable[Document | ReadFailure], report: BatchReport, *, stores: Stores, chunker: Chunker
+    ) -> Iterator[Request]:
+        """The next call of every chunk that is to be extracted."""
+        seen = pipeline.Report()
+        corpus = self._executor.accounts.corpus
+        for item in look(items, self._extractor, corpus=corpus, report=seen, stores=stores, chunker=chunker):
+            report.sources += 1
+            for _, chunk in item.plan.to_extract:
+                if self._extractor.gives_up(chunk):
+                    report.given_up += 1
+                    continue
+                report.chunks += 1
+                request = self._request(chunk)
+                if request is not None:
+                    yield request
+        report.failed = seen.failed
+
+    def _request(self, chunk: ChunkInput) -> Request | None:
+        call = next_call(chunk, kept=self._kept, domain=self._domain)
+        if call is None:
+            return None
+        purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=call.prompt)
+        return Request(*call.messages, self._max_tokens, purpose, call.is_readable)
+
+    def _kept(self, prompt: str, messages: Messages) -> str | None:
+        return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
+
+    def _results(self, paths: Iterable[Path]) -> Iterator[tuple[str, Completion | None]]:
+        """The reply of each line by the name of its request; None where the provider gave an error instead."""
+        for path in paths:
+            try:
+                lines = path.read_text(encoding="utf-8").split("\n")  # other ends of lines may stand in a reply
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError(
+                    f"{path}: the results cannot be read ({error}); name a file of batch results"
+                ) from error
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    tree = json.loads(line)
+                    yield self._format.result(tree)
+                except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+                    raise InputError(
+                        f"{path}:{number}: this line is no result of a batch ({type(error).__name__}: {error}); "
+                        "name the file that the provider wrote, not the one that was sent"
+                    ) from error

@@ -1,0 +1,138 @@
+"""Forgets what is kept about removed text: replies of chat models, and those in quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hlgraph.ids import checksum
+from hlgraph.records import Chunk, Kind, Source
+from hlgraph.settings import REPLIES_FILE, accounts_folder, quarantine_folder
+from hlgraph.stores.protocols import Scope
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.report import Report
+    from hlgraph.models.accounts.replies import Replies
+    from hlgraph.settings import Settings
+    from hlgraph.stores.protocols import GraphStore
+
+_SOURCES_AT_ONCE = 500
+
+
+@contextmanager
+def forgetting(
+    settings: Settings, corpus: str, *, graph: GraphStore, is_filled: bool = False, everything: bool = False
+) -> Iterator[list[Report]]:
+    """Drop the replies, kept and quarantined, about what a change removes; the report of the change goes into the list.
+
+    Killed in between, the next change does it. Only a change that removed something costs a look at all chunks that
+    replies are kept for; others look at the chunks that are new. Where nothing was ever kept, nothing is looked at.
+
+    Parameters
+    ----------
+    settings : name the store and the folders
+    corpus : the corpus that changes
+    graph : the graph store, whose lock the caller holds
+    is_filled : replies will be kept within, so there will be a file
+    everything : the whole corpus is removed
+    """
+    sweep = _Sweep(settings, corpus, graph=graph) if is_filled or _has_kept(settings) else None
+    try:
+        if sweep is not None:
+            sweep.begin(is_made=is_filled)
+        reports: list[Report] = []
+        yield reports
+        if sweep is None and _has_kept(settings):  # another process began to pay meanwhile
+            sweep = _Sweep(settings, corpus, graph=graph)
+        if sweep is not None:
+            sweep.end(reports, everything=everything)
+    finally:
+        if sweep is not None:
+            sweep.close()
+
+
+def _has_kept(settings: Settings) -> bool:
+    """Whether a chat model was ever paid for this store, or a reply of one lies in quarantine."""
+    return (accounts_folder(settings) / REPLIES_FILE).exists() or quarantine_folder(settings).exists()
+
+
+class _Sweep:
+    """One sweep of the kept replies of a corpus."""
+
+    def __init__(self, settings: Settings, corpus: str, *, graph: GraphStore) -> None:
+        from hlgraph.models.accounts.open import kept_replies
+
+        self._settings = settings
+        self._corpus = corpus
+        self._graph = graph
+        self._replies: Replies = kept_replies(settings)
+        self._is_overdue = False
+
+    def begin(self, *, is_made: bool) -> None:
+        """Note that texts may go from now on; ``is_made``: make the file of replies where it is missing."""
+        self._is_overdue = self._replies.begin_sweep(self._corpus, is_made=is_made)
+        self._mark()
+
+    def end(self, reports: list[Report], *, everything: bool) -> None:
+        """Drop what is about removed text."""
+        _release_removed(self._settings, self._corpus, graph=self._graph)
+        self._mark()
+        replies, corpus = self._replies, self._corpus
+        if everything or self._is_overdue or any(_has_removed(item) for item in reports):
+            replies.retain(corpus, _parts(corpus, replies.sources(corpus), self._graph), is_all=everything)
+        else:
+            replies.end_sweep(corpus)
+
+    def close(self) -> None:
+        """Close the file of replies."""
+        self._replies.close()
+
+    def _mark(self) -> None:
+        unmarked = self._replies.sources(self._corpus, is_unmarked=True)
+        self._replies.mark(self._corpus, _parts(self._corpus, unmarked, self._graph))
+
+
+def _has_removed(report: Report) -> bool:
+    return bool(report.resumed or report.sources_removed or report.removed.get(Kind.CHUNK, 0))
+
+
+def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> None:
+    """Drop what the quarantine holds of sources and chunks that are not stored any more, or lack nothing now.
+
+    Raises StoreUnavailableError when that cannot be deleted.
+    """
+    from hlgraph.extract.quarantine import failure_id, quarantine
+    from hlgraph.persist import awaited_hash, is_incomplete, is_same_extraction
+
+    kept = quarantine(settings, corpus)
+    held = kept.held()
+    if not held:
+        return
+    awaited = {item.id: awaited_hash(item.extractor, item.chunk) for item in kept.entries()}
+    wanted: dict[str, set[str]] = {}
+    for start in range(0, len(held), _SOURCES_AT_ONCE):
+        part = tuple(held[start : start + _SOURCES_AT_ONCE])
+        sources = {item.id: item for item in graph.records(Kind.SOURCE, part) if isinstance(item, Source)}
+        for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ():
+            if not isinstance(record, Chunk):
+                continue
+            source, name = sources[record.source_id], failure_id(record.source_id, record.text)
+            # A source that another extractor read since lacks nothing, whoever said what stands in the graph.
+            is_mended = is_same_extraction(record.fingerprint, awaited.get(name, "")) or not is_incomplete(
+                source.checksum
+            )
+            if not (record.fingerprint and is_mended):
+                wanted.setdefault(source.id, set()).add(name)
+    kept.retain(wanted)
+
+
+def _parts(corpus: str, sources: list[str], graph: GraphStore) -> dict[str, set[str]]:
+    """Hashes of the texts of the stored chunks of these sources."""
+    found: dict[str, set[str]] = {}
+    for start in range(0, len(sources), _SOURCES_AT_ONCE):
+        scope = Scope(corpus, sources=tuple(sources[start : start + _SOURCES_AT_ONCE]))
+        for record in graph.find(Kind.CHUNK, scope):
+            if isinstance(record, Chunk):
+                found.setdefault(record.source_id, set()).add(checksum(record.text))
+    return found

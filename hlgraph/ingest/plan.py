@@ -1,0 +1,235 @@
+"""What an ingest by a chat model would cost, before anything is spent: ``hlgraph plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from hlgraph.errors import InputError
+from hlgraph.extract import Quarantine
+from hlgraph.extract.chat import ChatExtractor, expected_calls, expected_domain, prompt
+from hlgraph.ingest import pipeline
+from hlgraph.models.accounts.ledger import Experience, Purpose
+from hlgraph.models.executor import Executor, Request
+
+if TYPE_CHECKING:
+    from hlgraph.chunk import Chunker
+    from hlgraph.extract import ChunkInput, Extractor
+    from hlgraph.extract.chat import ExpectedCall
+    from hlgraph.extract.chat.messages import Messages
+    from hlgraph.persist import Extracted
+    from hlgraph.read import ReadFailure
+    from hlgraph.records import Document, Domain
+    from hlgraph.stores.protocols import Stores
+
+_FEWEST_CALLS = 10
+# Where no call is known yet: seconds until the first token, and tokens that a model writes in a second.
+_FIRST_SECONDS, _TOKENS_A_SECOND = 1.0, 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What an ingest by a chat model would do and cost.
+
+    Attributes
+    ----------
+    sources, unchanged : that would be read anew; that did not change and cost nothing
+    failed : sources that cannot be read
+    chunks : to be extracted
+    calls : to be paid, the one for a domain among them; with those that ask again for a reply that cannot be read, as often
+        as that was so before
+    kept_calls : whose replies are kept and cost nothing
+    input_tokens, output_tokens : of the paid calls
+    usd : None where the price of the model is not known
+    seconds : of the calls, so many at once
+    model : its name
+    measured_calls : paid calls of this model with these prompts in the ledger that the figures rest on; 0: they rest on
+        what other models did with other texts, and are rough
+    """
+
+    sources: int
+    unchanged: int
+    failed: list[pipeline.Failure] = field(default_factory=list)
+    chunks: int
+    given_up: int = 0
+    calls: int
+    kept_calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    seconds: float
+    model: str
+    measured_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    chunker: Chunker
+    extractor: Extractor
+    batch_characters: int = pipeline.BATCH_CHARACTERS
+    batch_sources: int = 1_000
+
+
+class NamedChat:
+    """A chat model of which only the name is known: enough for a plan, which asks nothing and needs no key.
+
+    Parameters
+    ----------
+    fingerprint : its name
+    """
+
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+
+    def complete(self, system: str, user: str, *, max_tokens: int) -> NoReturn:  # noqa: ARG002 - the protocol has them
+        """Raises InputError: it cannot be asked."""
+        raise InputError(f"{self.fingerprint} stands for a plan only; give a chat model to ask")
+
+
+def look(
+    items: Iterable[Document | ReadFailure],
+    extractor: ChatExtractor,
+    *,
+    corpus: str,
+    report: pipeline.Report,
+    stores: Stores,
+    chunker: Chunker,
+) -> Iterator[Extracted]:
+    """What an ingest by a chat model would extract, source by source; nothing is written or asked."""
+    return pipeline.look(items, corpus, report=report, stores=stores, steps=_Look(chunker, extractor))
+
+
+def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine | None) -> ChatExtractor:
+    """The extractor of an ingest, which says what it would ask for; without a quarantine it knows of no failures."""
+    nowhere = Quarantine(Path(), store="", corpus="")
+    return ChatExtractor(executor, quarantine=quarantine or nowhere, domain=domain)
+
+
+def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
+    """The kept reply to a request with a prompt of this version, None where it would have to be paid."""
+    found = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
+    return found.text if found is not None else None
+
+
+class Planner:
+    """Plans an ingest with the chunker, the prompts, the kept replies and the ledger that the ingest would use.
+
+    Tokens are estimated from the messages themselves (:func:`hlgraph.models.tokens.estimated_tokens`). What calls of the
+    model sent and brought against what was expected of them is read from the ledger, and corrects the estimate as soon as
+    ten calls of a prompt were paid.
+
+    Parameters
+    ----------
+    executor : of the model
+    max_tokens : of one reply
+    domain : of the corpus; None: none is stored
+    quarantine : of the corpus: what failed too often is not asked for; None: nothing did
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        max_tokens: int,
+        domain: Domain | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> None:
+        self.domain = domain
+        self._quarantine = quarantine
+        self._executor = executor
+        self._max_tokens = max_tokens
+        self._known: dict[str, Experience] = {}
+        self._calls: list[tuple[float, float, float]] = []
+        self._kept = 0
+        self._measured_share = 1.0
+
+    def adapt(self, samples: Sequence[ChunkInput]) -> None:
+        """Plan for an ingest that infers the domain from these chunks first: the call, and the longer prompts after it."""
+        if not samples:
+            return
+        call, self.domain = expected_domain(
+            samples, model=self._executor.fingerprint, max_tokens=self._max_tokens, kept=self._reply
+        )
+        self._kept += call.is_kept
+        if not call.is_kept:
+            # One call is too few to be measured by.
+            seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
+            self._calls.append((call.input_tokens, call.output_tokens, seconds))
+
+    def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
+        """The plan for these documents; the store is read, and nothing is written or asked."""
+        report = pipeline.Report()
+        sources = chunks = given_up = 0
+        extractor = looking(self._executor, domain=self.domain, quarantine=self._quarantine)
+        corpus = self._executor.accounts.corpus
+        for item in look(items, extractor, corpus=corpus, report=report, stores=stores, chunker=chunker):
+            sources += 1
+            for _, chunk in item.plan.to_extract:
+                if extractor.gives_up(chunk):
+                    given_up += 1
+                    continue
+                chunks += 1
+                for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply, domain=self.domain):
+                    self._count(call)
+        return replace(self._summed(report, sources, chunks), given_up=given_up)
+
+    def _reply(self, prompt: str, messages: Messages) -> str | None:
+        return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
+
+    def _count(self, call: ExpectedCall) -> None:
+        if call.is_kept:
+            self._kept += 1
+            return
+        known = self._experience(call.prompt)
+        if known.calls < _FEWEST_CALLS:
+            seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
+            self._calls.append((call.input_tokens, call.output_tokens, seconds))
+            return
+        # Replies to the first call that are shorter than was guessed make the second request shorter.
+        expected = call.input_tokens - call.guessed_tokens * (1 - self._measured_share)
+        # A reply grows with the text, not with the prompt around it.
+        text = max(1, known.expected_tokens - known.calls * call.frame_tokens)
+        replied = known.output_tokens / text * max(0.0, expected - call.frame_tokens)
+        sent = expected * known.input_tokens / max(1, known.expected_tokens)
+        if not call.guessed_tokens:
+            self._measured_share = replied / max(1, call.output_tokens)
+        self._calls.append((sent, min(float(self._max_tokens), replied), known.seconds / known.calls))
+
+    def _experience(self, prompt: str) -> Experience:
+        ledger = self._executor.accounts.ledger
+        if prompt not in self._known:
+            none = Experience(0, 0, 0, 0, 0.0)
+            self._known[prompt] = ledger.experience(self._executor.fingerprint, prompt) if ledger else none
+        return self._known[prompt]
+
+    def _count_repairs(self) -> None:
+        """As many calls that ask again, of the same size, as there were for so many calls before."""
+        first = sum(known.calls for known in self._known.values())
+        known = self._experience(prompt("repair").version)
+        if known.calls:
+            each = known.input_tokens / known.calls, known.output_tokens / known.calls, known.seconds / known.calls
+            self._calls += [each] * round(len(self._calls) * known.calls / first)
+
+    def _summed(self, report: pipeline.Report, sources: int, chunks: int) -> Plan:
+        measured = [known.calls for known in self._known.values()]
+        is_measured = bool(measured) and min(measured) >= _FEWEST_CALLS
+        if is_measured:
+            self._count_repairs()
+        sent, replied = round(sum(each[0] for each in self._calls)), round(sum(each[1] for each in self._calls))
+        price = self._executor.accounts.price
+        return Plan(
+            sources=sources,
+            unchanged=report.sources_unchanged,
+            failed=report.failed,
+            chunks=chunks,
+            calls=len(self._calls),
+            kept_calls=self._kept,
+            input_tokens=sent,
+            output_tokens=replied,
+            usd=None if price is None else price.cost(sent, replied),
+            seconds=sum(each[2] for each in self._calls) / self._executor.most,
+            model=self._executor.fingerprint,
+            measured_calls=sum(measured) if is_measured else 0,
+        )

@@ -1,0 +1,224 @@
+"""An ingest from paths and options to its report; the steps run in this process, or where a :class:`Run` has them run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from hlgraph.errors import BudgetError, InputError
+from hlgraph.extract.seam import Metered
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import delete_missing
+from hlgraph.ingest.forget import forgetting
+from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
+from hlgraph.models.accounts.usage import Usage
+from hlgraph.stores.domains import domain_of, domain_store
+
+if TYPE_CHECKING:
+    from hlgraph.chunk import Chunker
+    from hlgraph.extract import ChunkInput, Extractor
+    from hlgraph.ingest.pipeline import Progress, Report, Steps
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.models.choose import ChosenModels
+    from hlgraph.models.executor import Executor
+    from hlgraph.read import ReadFailure
+    from hlgraph.records import Document, Domain
+    from hlgraph.settings import Settings
+    from hlgraph.stores.open import Opened
+    from hlgraph.stores.protocols import Stores
+
+
+class Job(NamedTuple):
+    """What one ingest is to do.
+
+    Attributes
+    ----------
+    paths, documents : what is read
+    seen : is to be told the uri of every document
+    domain : of the corpus, where a chat model extracts by it
+    """
+
+    paths: list[str]
+    documents: list[Document]
+    options: IngestOptions
+    corpus: str
+    stores: Stores
+    steps: Steps
+    seen: set[str]
+    domain: Domain | None = None
+
+
+class Run(Protocol):
+    """Brings the corpus of a job to the state of its sources."""
+
+    def __call__(self, job: Job) -> Report:
+        """What was done. Raises what :meth:`hlgraph.sdk.client.HLGraph.ingest` raises."""
+
+
+def run_here(job: Job) -> Report:
+    """All steps in this process, batch by batch."""
+    items = noted(read_sources(job.paths, job.documents, options=job.options), job.seen)
+    return pipeline.ingest(items, job.corpus, stores=job.stores, steps=job.steps)
+
+
+class _Given(NamedTuple):
+    """What an ingest by a chat model begins with: its calls, the domain, and what inferring that has cost."""
+
+    calls: Executor | None = None
+    domain: Domain | None = None
+    usage: Usage | None = None
+    is_inferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """What an ingest into one corpus needs.
+
+    Attributes
+    ----------
+    calls : makes the executor of the chat model for one command; None where there is none
+    """
+
+    settings: Settings
+    corpus: str
+    opened: Opened
+    models: ChosenModels
+    calls: Callable[[Budget | None], Executor | None]
+
+    def bring(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        run: Run = run_here,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Report:
+        """Bring the corpus to the state of the sources; see :meth:`hlgraph.sdk.client.HLGraph.ingest`."""
+        paths, documents = split_sources(sources)
+        stores = self.opened.stores
+        seen: set[str] = set()
+        is_paid = options.extract == "chat"
+        with (
+            stores.graph.lock(),
+            forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
+        ):
+            given = self._domain(paths, documents, options=options)
+            steps = self._steps(options, on_progress, given=given)
+            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, given.domain))
+            report.domain = given.domain if given.is_inferred else None
+            if options.delete_missing:
+                from hlgraph.read import covered
+
+                delete_missing(
+                    report,
+                    covered(paths),
+                    corpus=self.corpus,
+                    keep=seen,
+                    stores=stores,
+                    batch_sources=self.opened.batch_removed,
+                )
+            done.append(report)
+        _check_budget(steps.extractor)
+        return report
+
+    def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
+        """The chat model of the ingest, and the domain that it extracts by; inferred and stored now, where that is asked for."""
+        if options.extract != "chat":
+            return _Given()
+        calls, stores = self.calls(options.budget), self.opened.stores
+        held = domain_of(stores, self.corpus)
+        if calls is None or held is not None or not options.adapt:
+            return _Given(calls, held)
+        from hlgraph.extract.chat import infer_domain
+
+        chunker = chunker_of(options, self.settings)
+        samples = samples_of(paths, documents, options=options, chunker=chunker, corpus=self.corpus)
+        if not samples:  # nothing will be extracted either
+            return _Given(calls)
+        usage = Usage()
+        made = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
+        domain_store(stores).write(self.corpus, made)
+        return _Given(calls, made, usage, is_inferred=True)
+
+    def _steps(self, options: IngestOptions, on_progress: Callable[[Progress], None] | None, *, given: _Given) -> Steps:
+        most = PAID_CHARACTERS if options.extract == "chat" else pipeline.BATCH_CHARACTERS
+        extractor = extractor_of(
+            options, self.settings, calls=lambda: given.calls, corpus=self.corpus, domain=given.domain
+        )
+        if given.usage is not None and isinstance(extractor, Metered):
+            extractor.usage.include(given.usage)
+        return pipeline.Steps(
+            chunker_of(options, self.settings),
+            extractor,
+            self.models.embedder,
+            batch_characters=min(self.opened.batch_characters, most),
+            on_progress=on_progress,
+        )
+
+
+def read_all(
+    sources: str | Path | Iterable[str | Path | Document], options: IngestOptions
+) -> Iterator[Document | ReadFailure]:
+    """The documents and read failures of paths and documents."""
+    paths, documents = split_sources(sources)
+    return read_sources(paths, documents, options=options)
+
+
+def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
+    """Paths and documents apart."""
+    from hlgraph.records import Document
+
+    items = [sources] if isinstance(sources, str | Path) else list(sources)
+    paths = [str(item) for item in items if not isinstance(item, Document)]
+    return paths, [item for item in items if isinstance(item, Document)]
+
+
+def read_sources(
+    paths: list[str], documents: list[Document], *, options: IngestOptions
+) -> Iterator[Document | ReadFailure]:
+    """The documents, then what stands at the paths."""
+    from hlgraph.read import ReadOptions, read
+
+    reading = ReadOptions(options.format, options.mapping, options.encoding)
+    if options.max_bytes is not None:
+        reading = replace(reading, max_bytes=options.max_bytes)
+    yield from documents
+    if paths:
+        yield from read(paths, reading)
+
+
+def samples_of(
+    paths: list[str], documents: list[Document], *, options: IngestOptions, chunker: Chunker, corpus: str
+) -> list[ChunkInput]:
+    """The chunks of these sources that stand for them all; the sources are read for it, and can be read again.
+
+    Raises InputError for standard input, which can be read once.
+    """
+    from hlgraph.extract.sampling import sampled
+    from hlgraph.read.stream import STDIN
+
+    if STDIN in paths:
+        raise InputError(
+            "standard input can be read once, and a domain is inferred before anything is extracted; write it to a file, "
+            "and name that, or give the domain first: hlgraph domain set"
+        )
+    return sampled(read_sources(paths, documents, options=options), chunker, corpus=corpus)
+
+
+def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[Document | ReadFailure]:
+    """The same items; the uris of documents are noted on the way."""
+    from hlgraph.records import Document
+
+    for item in items:
+        if isinstance(item, Document):
+            seen.add(item.uri)
+        yield item
+
+
+def _check_budget(extractor: Extractor) -> None:
+    """Raise BudgetError when the budget ended the extraction before all was extracted."""
+    end = getattr(extractor, "end", None)
+    if isinstance(end, BudgetError):
+        raise end

@@ -1,0 +1,1 @@
+"""Accounts for calls of chat models: ledger, budgets, prices and kept replies."""

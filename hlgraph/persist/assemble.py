@@ -1,0 +1,169 @@
+"""From extractions to records and links with ids: one change for a batch of sources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hlgraph import ids
+from hlgraph.change import About, Change, FactRow, MentionLink, Move, Placement, Support
+from hlgraph.persist.compare import ChunkPlan, Comparison, incomplete, metadata_text
+from hlgraph.records import Chunk, Extraction, Mention, Proposition, Source, Statement, Topic, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """One source of the batch: what changed, the plan for its chunks, and one extraction a chunk to extract."""
+
+    comparison: Comparison
+    plan: ChunkPlan
+    extractions: tuple[Extraction, ...]
+
+
+@dataclass(slots=True)
+class _Assembly:
+    corpus: str
+    topics: dict[str, Topic] = field(default_factory=dict)
+    statements: dict[str, Statement] = field(default_factory=dict)
+    entities: dict[str, None] = field(default_factory=dict)
+    facts: dict[str, FactRow] = field(default_factory=dict)
+    placements: list[Placement] = field(default_factory=list)
+    abouts: dict[About, None] = field(default_factory=dict)
+    mentions: dict[tuple[str, str, str], MentionLink] = field(default_factory=dict)
+    supports: dict[Support, None] = field(default_factory=dict)
+    entity_ids: dict[str, str] = field(default_factory=dict)
+
+    def add_chunk(self, chunk: Chunk, extraction: Extraction) -> None:
+        spelled = _spellings(extraction)
+        for name in extraction.topics:
+            self._about(chunk, "", spelled.get(ids.normalise_name(name), ""))
+        placed: set[str] = set()
+        for ordinal, proposition in enumerate(extraction.propositions):
+            text = proposition.text.strip()
+            if not text:
+                continue
+            statement_id = ids.statement_id(chunk.source_id, text)
+            self.statements.setdefault(
+                statement_id, Statement(statement_id, chunk.source_id, text, details=proposition.details)
+            )
+            if statement_id not in placed:
+                placed.add(statement_id)
+                start, end = _clamped(proposition, chunk)
+                self.placements.append(Placement(chunk.id, statement_id, ordinal, start, end, proposition.details))
+            for name in proposition.topics:
+                self._about(chunk, statement_id, spelled.get(ids.normalise_name(name), ""))
+            for mention in proposition.mentions:
+                self._mention(chunk, statement_id, mention)
+            for triple in proposition.triples:
+                self._support(chunk, statement_id, triple)
+
+    def _about(self, chunk: Chunk, statement_id: str, name: str) -> None:
+        if not name:
+            return
+        topic_id = ids.topic_id(chunk.source_id, name)
+        self.topics.setdefault(topic_id, Topic(topic_id, chunk.source_id, name))
+        self.abouts[About(chunk.id, statement_id, topic_id, name)] = None
+
+    def _mention(self, chunk: Chunk, statement_id: str, mention: Mention) -> str:
+        """The id of the entity; empty when the name has nothing to be known by."""
+        entity_id = self.entity_ids.get(mention.name)
+        if entity_id is None:
+            entity_id = ids.entity_id(self.corpus, mention.name) if ids.normalise_name(mention.name) else ""
+            self.entity_ids[mention.name] = entity_id
+        if not entity_id:
+            return ""
+        self.entities[entity_id] = None
+        key = (chunk.id, statement_id, entity_id)
+        if key not in self.mentions or (mention.kind and not self.mentions[key].kind):
+            self.mentions[key] = MentionLink(*key, mention.name.strip(), mention.kind)
+        return entity_id
+
+    def _support(self, chunk: Chunk, statement_id: str, triple: Triple) -> None:
+        predicate, complement = ids.normalise_name(triple.predicate), ids.normalise_name(triple.object)
+        if not (predicate and complement and ids.normalise_name(triple.subject)):
+            return
+        subject_id = self._mention(chunk, statement_id, Mention(triple.subject))
+        object_id = "" if triple.is_literal else self._mention(chunk, statement_id, Mention(triple.object))
+        fact_id = ids.fact_id(self.corpus, triple.subject, predicate, complement, is_literal=triple.is_literal)
+        self.facts[fact_id] = FactRow(
+            fact_id, subject_id, predicate, object_id, complement if triple.is_literal else ""
+        )
+        self.supports[Support(chunk.id, statement_id, fact_id)] = None
+
+
+def _spellings(extraction: Extraction) -> dict[str, str]:
+    """What the extraction of one chunk calls each topic most often (ties by the alphabet), by normalised name."""
+    counts: dict[str, Counter[str]] = {}
+    for names in (extraction.topics, *(proposition.topics for proposition in extraction.propositions)):
+        for name in names:
+            if key := ids.normalise_name(name):
+                counts.setdefault(key, Counter())[name.strip()] += 1
+    return {key: min(found, key=lambda name: (-found[name], name)) for key, found in counts.items()}
+
+
+def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
+    """The span inside the chunk; the whole chunk when what the extractor gave is none."""
+    size = chunk.end - chunk.start
+    if 0 <= proposition.start < proposition.end <= size:
+        return proposition.start, proposition.end
+    return 0, size
+
+
+def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
+    """The change that brings these sources to their new state, without vectors yet.
+
+    Its id is made from what it changes, so that planning the same step again gives the same change. A chunk whose
+    extraction failed keeps what is stored of it; it and its source carry no valid fingerprint, so they are looked at again.
+    """
+    assembly = _Assembly(corpus)
+    chunks: list[Chunk] = []
+    moves: list[Move] = [move for item in batch for move in item.plan.moves]
+    for item in batch:
+        for (chunk, _), extraction in zip(item.plan.to_extract, item.extractions, strict=True):
+            if not extraction.is_failed:
+                chunks.append(chunk)
+                assembly.add_chunk(chunk, extraction)
+            elif chunk.id in item.plan.known:
+                moves.append(Move(chunk.id, chunk.start, chunk.end, chunk.position, chunk.page))
+            else:
+                chunks.append(replace(chunk, fingerprint=""))
+    sources = tuple(_source(item) for item in batch)
+    versions = tuple(item.comparison.base_version for item in batch)
+    states = [
+        f"{source.id}:{base}:{source.checksum}:{metadata_text(source.metadata)}"
+        for source, base in zip(sources, versions, strict=True)
+    ]
+    return Change(
+        id=ids.content_id("change", corpus, *sorted(states)),
+        corpus=corpus,
+        sources=sources,
+        base_versions=versions,
+        chunks=tuple(chunks),
+        removed_chunks=tuple(name for item in batch for name in item.plan.removed),
+        moves=tuple(moves),
+        topics=tuple(assembly.topics.values()),
+        statements=tuple(assembly.statements.values()),
+        entities=tuple(assembly.entities),
+        facts=tuple(assembly.facts.values()),
+        placements=tuple(assembly.placements),
+        abouts=tuple(assembly.abouts),
+        mentions=tuple(assembly.mentions.values()),
+        supports=tuple(assembly.supports),
+    )
+
+
+def _source(item: Extracted) -> Source:
+    """The source as it will be stored; where an extraction failed with a checksum that no document has."""
+    source = item.comparison.source
+    if not any(extraction.is_failed for extraction in item.extractions):
+        return source
+    return replace(source, checksum=incomplete(source.checksum))
+
+
+def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) -> Change:
+    """The change that removes these sources and all that only they assert."""
+    states = [f"{source}:{version}" for source, version in zip(source_ids, versions, strict=True)]
+    return Change(
+        id=ids.content_id("removal", corpus, *sorted(states)), corpus=corpus, removed_sources=tuple(source_ids)
+    )

@@ -1,0 +1,14 @@
+"""Plain text: the file as it is, under the title of its name."""
+
+from __future__ import annotations
+
+from hlgraph.read.content import Origin, clean_title, decode
+from hlgraph.read.options import ReadOptions
+from hlgraph.records import Document
+
+
+def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The one document of a text file."""
+    return Document(
+        uri=origin.uri, text=decode(origin, data, encoding=options.encoding), title=clean_title(origin.stem)
+    )

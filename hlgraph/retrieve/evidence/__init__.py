@@ -1,0 +1,1 @@
+"""Post-processes evidence: near-duplicates and table labels."""

@@ -1,0 +1,83 @@
+"""What happens to evidence after the ranking: near-duplicates go, numbers get the labels of their tables (HLG 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hlgraph.algorithms.diversity import PAPER_TAU, retain, tf_idf
+from hlgraph.records import Chunk, Evidence, Kind
+from hlgraph.retrieve.evidence.tables import Cell, cells
+from hlgraph.retrieve.evidence.tabular import labels
+from hlgraph.retrieve.evidence.terms import Terms, has_lemmas, says_the_same_order, terms
+from hlgraph.retrieve.session import Session
+
+DIVERSITY: Mapping[str, float] = {"statement": PAPER_TAU, "statement_graph": PAPER_TAU, "topic_graph": PAPER_TAU}
+"""The threshold by strategy, where a request says nothing; strategies that are not named here keep all."""
+
+
+def tau_of(session: Session, strategy: str) -> float:
+    """The threshold that holds for a request: its own, else that of the strategy; 0 keeps all."""
+    asked = session.request.diversity
+    return DIVERSITY.get(strategy, 0.0) if asked is None else asked
+
+
+def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[Evidence]:
+    """Evidence without the near-duplicates of better evidence, in the same order.
+
+    At most as many as the request asks for are given: what is worse than these is not looked at, except to fill up.
+
+    Equal are texts whose terms (:func:`hlgraph.retrieve.evidence.terms.terms`) have a TF-IDF cosine above 1 - tau, over the
+    evidence given, and which have the same numbers and names in the same order: the paper's cosine alone would drop "Ben beat
+    Ada" for "Ada beat Ben", and a long chunk for another one that differs by a number.
+    """
+    if not tau or len(evidence) < 2:
+        return evidence
+    k = session.request.k
+    with session.step("diversity") as step:
+        found: list[Terms] = []
+        kept: list[int] = []
+        window = k
+        while len(kept) < min(k, len(evidence)) and len(found) < len(evidence):
+            found.extend(terms(item.text) for item in evidence[len(found) : window])
+            kept = _kept(evidence[: len(found)], found, tau)
+            window *= 2
+        step.count = len(kept)
+        step.details = {"tau": tau, "dropped": len(found) - len(kept), "lemmas": has_lemmas()}
+        session.note_dropped("a near-duplicate of better evidence", len(found) - len(kept))
+    return [evidence[at] for at in kept[:k]]
+
+
+def _kept(evidence: Sequence[Evidence], found: Sequence[Terms], tau: float) -> list[int]:
+    result = retain(
+        tf_idf([item.words for item in found]),
+        # The order of the evidence is that of its scores, ties broken; the scores alone would not break them so.
+        np.arange(len(evidence), 0, -1, dtype=np.float64),
+        ids=[item.statement_id or item.chunk_id for item in evidence],
+        tau=tau,
+        agrees=lambda one, other: says_the_same_order(found[one], found[other]),
+    )
+    kept: list[int] = result.kept.tolist()
+    return kept
+
+
+def with_labels(session: Session, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The same evidence; statements with numbers have in ``labels`` what the tables of their chunk say about these.
+
+    Their text and span stay as they are. Chunks hold their tables themselves and get no labels.
+    """
+    with session.step("tabular") as step:
+        chunk_ids = dict.fromkeys(item.chunk_id for item in evidence if item.statement_id)
+        chunks = session.records(Kind.CHUNK, list(chunk_ids), made=Chunk)
+        tables = {chunk.id: cells(chunk.text) for chunk in chunks.values()}
+        made = [_labelled(item, chunks, tables) if item.statement_id else item for item in evidence]
+        step.count = sum(bool(item.labels) for item in made)
+    return made
+
+
+def _labelled(item: Evidence, chunks: Mapping[str, Chunk], tables: Mapping[str, Sequence[Cell]]) -> Evidence:
+    begin = chunks[item.chunk_id].start
+    found = labels(item.text, (item.start - begin, item.end - begin), cells=tables[item.chunk_id])
+    return replace(item, labels=found) if found else item

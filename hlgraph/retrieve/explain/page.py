@@ -1,0 +1,190 @@
+"""An explanation as one page of HTML with the evidence subgraph as a picture.
+
+The page needs no network and no script: its few lines of JavaScript only let the neighbours of a node stand out. Its
+content security policy admits this script, by its hash, and nothing else, whatever the texts of the corpus hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import InputError
+from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
+from hlgraph.retrieve.explain.svg import drawing, escaped
+from hlgraph.stores.trace import Call, pretty
+
+if TYPE_CHECKING:
+    from hlgraph.retrieve.request import Explanation
+
+_MOST_PATHS = 20
+_LEGEND = (
+    ("k-question", "question"),
+    ("k-entity", "entity"),
+    ("k-topic", "topic"),
+    ("k-statement", "statement"),
+    ("k-chunk", "chunk"),
+    ("k-source", "source"),
+    ("k-seed", "seed: a search found it"),
+    ("k-walk", "on a path to the evidence"),
+    ("k-jump", "a jump of a path: nothing joins its ends"),
+    ("k-number", "number of the evidence"),
+)
+
+
+def page(explanation: Explanation) -> str:
+    """The page of an explanation, complete from doctype to end.
+
+    Raises InputError when the search was not asked to explain.
+    """
+    if not explanation.hops:
+        raise InputError("the search was not asked to explain, so there is nothing to draw; search with explain=True")
+    script, style = _resource("page.js"), _resource("page.css")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    body = "\n".join(_body(explanation))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{escaped(explanation.question)}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+{body}
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _resource(name: str) -> str:
+    return files("hlgraph.retrieve.explain").joinpath(name).read_text("utf-8")
+
+
+def _body(explanation: Explanation) -> Iterator[str]:
+    parameters = ", ".join(f"{name}={value}" for name, value in explanation.parameters.items())
+    yield f"<h1><bdi>{escaped(explanation.question)}</bdi></h1>"
+    yield (
+        f'<p class="soft">strategy {escaped(explanation.strategy)}{escaped(f" ({parameters})" if parameters else "")}, '
+        f"unit {escaped(explanation.unit)}, mode {escaped(explanation.mode)}: {explanation.milliseconds:.1f} ms, "
+        f"{explanation.round_trips} round trips</p>"
+    )
+    graph = explanation.graph
+    seeds = {item.node.id for item in graph.nodes if item.node.seed_rank is not None}
+    left = ", ".join(f"{count} x {name}" for name, count in graph.left_out.items())
+    yield f"<figure>{drawing(graph, explanation.question, seeds=seeds)}"
+    yield f"<figcaption>{escaped(f'Not shown: {left}.') if left else 'Everything is shown.'}</figcaption></figure>"
+    marks = (f'<li><i class="{name}"></i>{text}</li>' for name, text in _LEGEND)
+    yield f'<ul class="legend">{"".join(marks)}</ul>'
+    yield from _results(explanation)
+    yield from _paths(explanation.paths)
+    yield from _seeds(explanation)
+    yield from _hops(explanation)
+    yield from _cost(explanation)
+    yield from _calls(explanation.calls)
+
+
+def _results(explanation: Explanation) -> Iterator[str]:
+    yield "<h2>Evidence</h2>"
+    if not explanation.results:
+        yield "<p>There is none.</p>"
+        return
+    yield "<ol>"
+    for item in explanation.results:
+        paths = f"on {_numbers(item.paths)}" if item.paths else ""
+        words = ", ".join(filter(None, (f"{item.node.score or 0.0:.4g}", explanation.seed_words(item.node), paths)))
+        yield f'<li>{_named(item.node)} <span class="soft">{words}</span></li>'
+    yield "</ol>"
+
+
+def _numbers(paths: Sequence[int]) -> str:
+    return f"path{'s' if len(paths) > 1 else ''} {', '.join(map(str, paths))}"
+
+
+def _named(node: NodeTrace) -> str:
+    return f'<bdi title="{escaped(f"{node.kind.value} {node.id}")}">{escaped(node.name or node.id)}</bdi>'
+
+
+def _paths(paths: Sequence[PathTrace]) -> Iterator[str]:
+    if not paths:
+        return
+    yield "<h2>Paths</h2>\n<ol>"
+    for path in paths[:_MOST_PATHS]:
+        parts = [_named(path.nodes[0])] if path.nodes else []
+        for at, (node, joint) in enumerate(zip(path.nodes[1:], path.joined_by, strict=True), 1):
+            names = "a jump" if at in path.jumps else ", ".join(joint)
+            parts.append(f'<span class="soft">&mdash; <bdi>{escaped(names)}</bdi> &rarr;</span> {_named(node)}')
+        part = f" ({path.part})" if path.part else ""
+        yield f'<li>{" ".join(parts)} <span class="soft">{path.score:.4g}{escaped(part)}</span></li>'
+    yield "</ol>"
+    if len(paths) > _MOST_PATHS:
+        yield f'<p class="soft">... and {len(paths) - _MOST_PATHS} more</p>'
+
+
+def _seeds(explanation: Explanation) -> Iterator[str]:
+    yield "<h2>Seeds</h2>"
+    for item in explanation.seeds:
+        part = f"{item.part}: " if item.part else ""
+        shown = f", the best {len(item.best)}" if item.count > len(item.best) else ""
+        yield f"<details><summary>{escaped(f'{part}{item.count} x {item.kind.value}, {item.origin}{shown}')}</summary><ol>"
+        yield from (f'<li>{_named(node)} <span class="soft">{node.score or 0.0:.4g}</span></li>' for node in item.best)
+        yield "</ol></details>"
+
+
+def _hops(explanation: Explanation) -> Iterator[str]:
+    yield "<h2>Hops</h2>"
+    rows = []
+    for hop in explanation.hops:
+        pruned = ", ".join(f"{reason}: {count}" for reason, count in hop.pruned.items())
+        best = " · ".join(f"{node.score or 0.0:.3g}" for node in hop.best[:5])
+        name = f"{hop.part}: {hop.name}" if hop.part else hop.name
+        rows.append((hop.depth, name, hop.expanded, hop.kept, pruned, best))
+    yield from _table(("depth", "what", "expanded", "kept", "pruned", "best scores"), rows)
+
+
+def _cost(explanation: Explanation) -> Iterator[str]:
+    yield "<h2>Time</h2>"
+    rows = [(step.name, step.count, f"{step.milliseconds:.1f}") for step in explanation.steps]
+    yield from _table(("step", "count", "ms"), rows)
+    yield "<h2>Stores</h2>"
+    stores = [
+        (item.store, item.calls, item.round_trips, f"{item.milliseconds:.1f}", item.rows, item.bytes or "")
+        for item in explanation.stores
+    ]
+    yield from _table(("store", "calls", "round trips", "ms", "rows", "bytes"), stores)
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>"
+    for row in rows:
+        yield f"<tr>{''.join(_cell(value) for value in row)}</tr>"
+    yield "</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return f'<td class="figure">{value:,}</td>' if isinstance(value, int) else f"<td>{escaped(str(value))}</td>"
+
+
+def _calls(calls: Sequence[Call]) -> Iterator[str]:
+    yield "<h2>Queries</h2>"
+    for number, call in enumerate(calls, 1):
+        rows = "" if call.rows is None else f", {call.rows:,} rows"
+        title = f"{number}. {call.store} {call.name} ({call.step}): {call.milliseconds:.1f} ms{rows}"
+        yield f"<details><summary>{escaped(title)}</summary><pre>{escaped(call_text(call))}</pre></details>"
+
+
+def call_text(call: Call, *, most: int = 1_000) -> str:
+    """A call as people read it: Cypher to be copied, a request as the console of OpenSearch takes it, SQL, or words."""
+    if call.language == "cypher":
+        return call.copyable
+    lines = [call.text]
+    if call.params:
+        lines.append(pretty(call.params, most=most))
+    return "\n".join([*lines, *(f"{place} is cut: it had {length:,}" for place, length in call.cut.items())])

@@ -1,0 +1,1 @@
+"""Reads a question: its keywords, its sub-questions, its wording."""

@@ -1,0 +1,166 @@
+"""Taking a question apart into sub-queries: given by the caller, by rules, or by a chat model (TopoRAG, section 3.4)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.executor import asking_about
+from hlgraph.models.prompts import delimited, read_prompt
+from hlgraph.models.seams import ChatModel
+from hlgraph.text import STOP_WORDS
+
+MOST_SUBQUERIES = 5
+"""Of one question; what a splitter gives beyond is left out."""
+
+_PROMPT = Path(__file__).parent / "prompts" / "subqueries.md"
+_MAX_TOKENS = 2048  # models that think first need room for that too
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s*")
+_LONGEST = 500
+
+_LETTER = r"[^\W\d_a-z][\w'’.&/-]*"
+_CAPITAL = rf"(?:{_LETTER}|\d[\w'’.&/-]*)"
+# No "and": between two names it parts them, and that is what questions about two things have.
+_INNER = r"(?:of|the|de|del|la|le|du|van|von|der|den|di|da|for|in|on|a|an|to|at)"
+_QUOTED = re.compile(r"[\"“«]([^\"”»]{2,100})[\"”»]")
+_NAME = re.compile(rf"{_CAPITAL}(?:\s+{_CAPITAL}|(?:\s+{_INNER}){{1,3}}\s+{_LETTER})*")
+_WORD = re.compile(r"\S+")
+_OWNER = re.compile(r"['’]s?$")
+
+
+class Splitter(Protocol):
+    """Gives the sub-queries of a question."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and version, for explanations."""
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """Sub-queries, at least one; the question itself where it has no parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSplitter:
+    """The sub-queries that the caller gives, whatever is asked; blank ones and repetitions are left out."""
+
+    subqueries: tuple[str, ...]
+    fingerprint: str = "given"
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See the protocol."""
+        return _distinct(list(self.subqueries)) or (question,)
+
+
+@dataclass(frozen=True, slots=True)
+class NameSplitter:
+    """The question, then each name in it, where it has two names or more: the stand-in for a chat model.
+
+    Names are what is quoted, and runs of words that begin with a capital letter or a digit, with words such as "of" and
+    "the" inside; a question or function word at the beginning of a run is no part of the name. A question with one name,
+    or none, has one part: itself.
+
+    Why names: an entity is embedded by its name, so a name finds its entity, and a question about two things lies
+    between both.
+
+    Examples
+    --------
+    >>> NameSplitter().split("Was Mara Quill or the author of The Lord of Orne born first?")
+    ('Was Mara Quill or the author of The Lord of Orne born first?', 'Mara Quill', 'The Lord of Orne')
+    >>> NameSplitter().split("Who designed the Aldane Bridge?")
+    ('Who designed the Aldane Bridge?',)
+    """
+
+    fingerprint: str = "names/1"
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See the protocol."""
+        found = _distinct(names(question))
+        return _distinct([question, *found]) if len(found) > 1 else (question,)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSplitter:
+    """The sub-queries that a chat model writes; one call a question, also where a search asks again and looks wider.
+
+    A reply without a usable line leaves the question whole. Errors of the model are raised as it raises them.
+
+    Parameters
+    ----------
+    model : the chat model
+    usage : counts what the calls cost
+    """
+
+    model: ChatModel
+    usage: Usage | None = field(default=None, compare=False)
+    _last: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the prompt and of the model."""
+        return f"{read_prompt(_PROMPT).version}+{self.model.fingerprint}"
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See the protocol."""
+        held = self._last.get(question)
+        if held is not None:
+            return held
+        prompt = read_prompt(_PROMPT)
+        user = prompt.filled({"question": delimited("question", question)})
+        asked = asking_about(self.model, Purpose(prompt=prompt.version))
+        completion = asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
+        if self.usage is not None:
+            self.usage.add(completion)
+        lines = [_BULLET.sub("", line).strip() for line in _THOUGHTS.sub("", completion.text).splitlines()]
+        usable = [line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST]
+        found = _distinct(usable) or (question,)
+        self._last.clear()
+        self._last[question] = found
+        return found
+
+
+def names(question: str) -> list[str]:
+    """What is quoted in a question and what is written as a name, in the order of the text.
+
+    Examples
+    --------
+    >>> names('Is "a small boat" older than Mara Quill\\'s bridge of 1931?')
+    ['a small boat', 'Mara Quill', '1931']
+    """
+    found = [(match.start(), match[1].strip()) for match in _QUOTED.finditer(question)]
+    plain = _QUOTED.sub(lambda match: " " * len(match[0]), question)
+    for match in _NAME.finditer(plain):
+        for start, part in _parts(match):
+            if len(part) > 1 and part.casefold() not in STOP_WORDS and not (part.isdigit() and len(part) < 4):
+                found.append((start, part))
+    return [name for _, name in sorted(found)]
+
+
+def _parts(match: re.Match[str]) -> list[tuple[int, str]]:
+    """The name of a run, without function words at its front; a possessive parts two names."""
+    parts: list[tuple[int, str]] = []
+    held: list[str] = []
+    start = match.start()
+    for word in _WORD.finditer(match[0]):
+        if not held:
+            # "Which", "In the", "Was" begin a question, no name; "The" may begin a title.
+            if word[0].casefold() in STOP_WORDS and not (word[0] == "The" and match.start() + word.start()):
+                continue
+            start = match.start() + word.start()
+        held.append(_OWNER.sub("", word[0]).rstrip(".") if _OWNER.search(word[0]) else word[0])
+        if _OWNER.search(word[0]):
+            parts.append((start, " ".join(held)))
+            held = []
+    return [*parts, (start, " ".join(held).rstrip("."))] if held else parts
+
+
+def _distinct(subqueries: list[str]) -> tuple[str, ...]:
+    held: dict[str, str] = {}
+    for item in subqueries:
+        if item.strip():
+            held.setdefault(item.strip().casefold(), item.strip())
+    return tuple(held.values())[:MOST_SUBQUERIES]

@@ -1,0 +1,274 @@
+"""The steps that ToPG gives to a chat model, each with two fillings: the model, and rules without one.
+
+Select says which suggestions are kept, Eval whether they are enough, NextQ what is still to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from hlgraph.algorithms import check
+from hlgraph.errors import InputError
+from hlgraph.models.prompts import delimited
+from hlgraph.models.seams import ChatModel
+from hlgraph.retrieve.question import reply_parsing as replies
+from hlgraph.retrieve.question.subqueries import names
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.suggest import Suggestion
+from hlgraph.text import content_words
+
+By = Literal["rules", "chat"]
+MOST_QUESTIONS = 3
+"""That are asked next, at most."""
+
+
+class Selector(Protocol):
+    """Select of ToPG, Eq. 2: which suggestions are kept."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and version, for explanations."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether what is kept stands before all else in the ranking; else only the scores order it."""
+
+    def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
+        """The ids to keep, each one of the suggestions; ``collected``: the texts that were kept before."""
+
+
+class Judge(Protocol):
+    """Eval of ToPG: whether the collected statements are enough."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and version, for explanations."""
+
+    def is_enough(self, question: str, collected: Sequence[str]) -> bool:
+        """Whether these texts answer the question."""
+
+
+class Asker(Protocol):
+    """NextQ of ToPG: what to ask next."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and version, for explanations."""
+
+    def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
+        """Questions that these texts leave open; empty when there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSelector:
+    """Select without a model: the best by score that are close to the very best and say something new.
+
+    Suggestions are looked at best first. One is kept when its score is at least ``margin`` times the best score and its
+    content words are not all but a fifth in one collected statement or one that was kept just now.
+
+    Attributes
+    ----------
+    keep : at most so many (default 3: a walk from few good seeds finds more than one from many)
+    margin : from 0 (no bound) to 1 (default 0.5)
+
+    Examples
+    --------
+    >>> found = [Suggestion("a", "Mara Quill drew it.", 0.9), Suggestion("b", "It was Mara Quill who drew it.", 0.8),
+    ...          Suggestion("c", "Quill was born in Tessing.", 0.7), Suggestion("d", "Orne is a river.", 0.2)]
+    >>> ScoreSelector().select("Who?", found, collected=[])
+    ['a', 'c']
+    """
+
+    keep: int = 3
+    margin: float = 0.5
+    fingerprint: str = "score/1"
+    is_trusted: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.keep < 1:
+            raise InputError(f"keep is {self.keep}; it must be at least 1")
+        check.probability("margin", self.margin)
+
+    def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
+        """See the protocol."""
+        order = sorted(suggestions, key=lambda item: (-item.score, item.id))
+        held = [frozenset(content_words(text)) for text in collected]
+        kept: list[str] = []
+        for item in order:
+            if len(kept) == self.keep or item.score < self.margin * order[0].score:
+                break
+            said = frozenset(content_words(item.text))
+            if said and not any(len(said & other) >= _SAME * len(said) for other in held):
+                kept.append(item.id)
+                held.append(said)
+        return kept
+
+
+_SAME = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageJudge:
+    """Eval without a model: enough when the collected statements have so many of the question's content words.
+
+    Attributes
+    ----------
+    share : of the distinct content words, from 0 to 1 (default 1: all)
+
+    Examples
+    --------
+    >>> CoverageJudge().is_enough("Who drew the Aldane Bridge?", ["Quill drew it.", "The Aldane Bridge is old."])
+    True
+    """
+
+    share: float = 1.0
+    fingerprint: str = "coverage/1"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check.probability("share", self.share)
+
+    def is_enough(self, question: str, collected: Sequence[str]) -> bool:
+        """See the protocol."""
+        wanted = set(content_words(question))
+        open_words = set(uncovered(question, collected))
+        return len(wanted) - len(open_words) >= self.share * len(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class UncoveredAsker:
+    """NextQ without a model: the names of the question that have an uncovered word, then its uncovered words together.
+
+    Examples
+    --------
+    >>> UncoveredAsker().ask("Who drew the bridge at Tessing Falls in winter?", ["Quill drew the bridge."])
+    ('Tessing Falls', 'tessing falls winter')
+    """
+
+    fingerprint: str = "uncovered/1"
+
+    def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
+        """See the protocol."""
+        missing = uncovered(question, collected)
+        if not missing:
+            return ()
+        found = [name for name in names(question) if set(content_words(name)) & set(missing)]
+        return tuple(dict.fromkeys([*found[: MOST_QUESTIONS - 1], " ".join(missing)]))
+
+
+def uncovered(question: str, texts: Sequence[str]) -> list[str]:
+    """The content words of a question that none of the texts has, in its order."""
+    held = {word for text in texts for word in content_words(text)}
+    return [word for word in dict.fromkeys(content_words(question)) if word not in held]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSelector:
+    """Select by a chat model; one call a question and cycle.
+
+    A reply that names no number and does not say NONE keeps what the rules would keep. Errors of the model are raised.
+    """
+
+    model: ChatModel
+    is_trusted: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the prompt and of the model."""
+        return replies.fingerprint(self.model, "select")
+
+    def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
+        """See the protocol."""
+        if not suggestions:
+            return []
+        values = {
+            "kept": replies.numbered(collected, "kept") or "nothing",
+            "statements": replies.numbered([item.text for item in suggestions]),
+            "question": delimited("question", question),
+        }
+        most = len(suggestions)
+        reply = replies.ask(
+            self.model, "select", values=values, accept=lambda said: replies.numbers_in(said, most) is not None
+        )
+        found = replies.numbers_in(reply, most)
+        if found is None:
+            return ScoreSelector().select(question, suggestions, collected=collected)
+        return [suggestions[number - 1].id for number in found]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatJudge:
+    """Eval by a chat model; a reply without a yes or no is a no. Errors of the model are raised."""
+
+    model: ChatModel
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the prompt and of the model."""
+        return replies.fingerprint(self.model, "enough")
+
+    def is_enough(self, question: str, collected: Sequence[str]) -> bool:
+        """See the protocol."""
+        if not collected:
+            return False
+        values = {"statements": replies.numbered(collected), "question": delimited("question", question)}
+        return replies.says_yes(replies.ask(self.model, "enough", values=values, accept=replies.says_either))
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAsker:
+    """NextQ by a chat model; a reply without a usable line asks the question itself again. Errors of the model are raised."""
+
+    model: ChatModel
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the prompt and of the model."""
+        return replies.fingerprint(self.model, "next_questions")
+
+    def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
+        """See the protocol."""
+        values = {
+            "statements": replies.numbered(collected) or "none yet",
+            "question": delimited("question", question),
+        }
+        return replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS) or (question,)
+
+
+class Feedback(NamedTuple):
+    """The three steps, filled."""
+
+    selector: Selector
+    judge: Judge
+    asker: Asker
+
+
+def chat_of(session: Session) -> ChatModel:
+    """The chat model of a session. Raises InputError when there is none."""
+    if session.chat is None:
+        raise InputError("by is 'chat', and there is no chat model; name one in models.chat, or leave by at 'rules'")
+    return session.chat
+
+
+def feedback(
+    session: Session,
+    by: By,
+    *,
+    selector: Selector | None = None,
+    judge: Judge | None = None,
+    asker: Asker | None = None,
+) -> Feedback:
+    """The steps as ``by`` says, but for those that are given. Raises InputError for ``chat`` without a chat model."""
+    if by == "chat":
+        model = chat_of(session)
+        return Feedback(selector or ChatSelector(model), judge or ChatJudge(model), asker or ChatAsker(model))
+    return Feedback(selector or ScoreSelector(), judge or CoverageJudge(), asker or UncoveredAsker())
+
+
+def check_by(by: str) -> None:
+    """Raise InputError for another word than ``rules`` or ``chat``."""
+    if by not in ("rules", "chat"):
+        raise InputError(f"by is {by!r}; choose 'rules' or 'chat'")

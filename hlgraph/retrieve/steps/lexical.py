@@ -1,0 +1,43 @@
+"""How much of a question a set of statements covers together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.word_counts import has_words
+from hlgraph.text import content_words
+
+
+class Coverage:
+    """The share of a question's content words that texts have together, rare words counting more.
+
+    ``c(T) = sum_(w in q and some t in T) idf(w) / sum_(w in q) idf(w)`` with ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) +
+    0.5))`` over the ``n`` texts: what :class:`hlgraph.models.local.reranker.LexicalReranker` calls coverage, for the texts of
+    a path as one. 0 for a question without content words.
+
+    Parameters
+    ----------
+    question : in words
+    texts : those that sets are made of; linear in their length
+
+    Examples
+    --------
+    >>> coverage = Coverage("Which ferry crosses the Arrel?", ["The ferry is old.", "The Arrel is a river."])
+    >>> coverage.of(np.array([[0, 1]])) > coverage.of(np.array([[0, 0]]))
+    array([ True])
+    """
+
+    def __init__(self, question: str, texts: Sequence[str]) -> None:
+        self._has = has_words(list(dict.fromkeys(content_words(question))), texts)
+        having = np.count_nonzero(self._has, axis=0)
+        self._idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
+
+    def of(self, paths: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Shape (m,), from 0 to 1, for paths of shape (m, l): indices into the texts."""
+        if not len(self._idf):
+            return np.zeros(len(paths))
+        together = self._has[paths].any(axis=1)
+        return np.asarray(together @ self._idf / self._idf.sum(), dtype=np.float64)

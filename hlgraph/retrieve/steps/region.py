@@ -1,0 +1,170 @@
+"""The part of the graph that a search has seen so far: statements, the entities that join them, their embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.beam import Children, Nodes
+from hlgraph.algorithms.topk import top_k
+from hlgraph.records import Kind, Relationship
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.protocols import PullShape
+from hlgraph.subgraph import Csr, Subgraph
+
+_NODE_CAP = 10_000
+_SMALL = 100
+
+
+class Region:
+    """Statements by number, in the order in which they were found; grows with every pull, within the scope of the session.
+
+    Two statements are neighbours when they mention one entity (HLG, Eq. 5). A statement mentions the subject and the object
+    of every fact that it supports, so those joined through a fact are among them.
+
+    Parameters
+    ----------
+    fan_out : at most so many statements of one entity, and entities of one statement, are followed; the first by id
+    neighbours : at most so many neighbours of one statement: those of the highest sum, over shared entities, of 1 over the
+        number of statements that mention the entity; ties by id. So what shares more, and rarer, entities comes first, and
+        an entity that is everywhere joins nothing that anything else joins better (HLG, C.2.1)
+    """
+
+    def __init__(self, session: Session, *, fan_out: int, neighbours: int) -> None:
+        self.ids: list[str] = []
+        self._session = session
+        self._fan_out = fan_out
+        self._neighbours = neighbours
+        self._numbers: dict[str, int] = {}
+        self._entities: dict[str, int] = {}
+        self._pairs: list[tuple[Nodes, Nodes]] = []
+        self._mentions: Csr | None = None
+        self._rank = np.empty(0, dtype=np.intp)  # the place of each statement in the order of ids
+        self._vectors = np.empty((0, 0), dtype=np.float32)
+        self._has_vector = np.empty(0, dtype=np.bool_)
+
+    def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False) -> Subgraph:
+        """Add what is around these nodes, at most 10,000 nodes; ``has_topics``: topics lead to their statements, too."""
+        relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
+        if has_topics:
+            relationships.add(Relationship.ABOUT)
+            kinds.add(Kind.TOPIC)
+        shape = PullShape(
+            frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=_NODE_CAP
+        )
+        graph = self._session.pull(seeds, shape)
+        statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
+        place = np.zeros(len(graph), dtype=np.intp)
+        keys = graph.ids[statements].tolist()
+        self.add(keys)
+        place[statements] = [self._numbers[key] for key in keys]
+        keys = graph.ids[entities].tolist()
+        _number(keys, self._entities)
+        place[entities] = [self._entities[key] for key in keys]
+        edges = graph.edges[Relationship.MENTIONS].tocoo()
+        self._pairs.append((place[edges.row], place[edges.col]))
+        return graph
+
+    def pull_ahead(self, nodes: Nodes, *, steps: int) -> None:
+        """Add the neighbours of these statements, as the last pull of a search that has so many steps before it.
+
+        While fewer than 100 statements are known, what all the steps can reach is pulled; later, that of the next step only:
+        each step multiplies what a pull brings, and the known statements are enough to go on among.
+        """
+        hops = 2 * steps if len(self.ids) < _SMALL else 2
+        self.pull([self.ids[node] for node in nodes.tolist()], hops=hops)
+
+    def add(self, ids: Sequence[str]) -> None:
+        """Give statements a number; what joins them is not known before they are pulled."""
+        self.ids.extend(_number(ids, self._numbers))
+        self._mentions = None
+        self._rank = np.empty(len(self.ids), dtype=np.intp)
+        self._rank[sorted(range(len(self.ids)), key=self.ids.__getitem__)] = np.arange(len(self.ids))
+
+    def numbers(self, ids: Sequence[str]) -> Nodes:
+        """The numbers of these statements; those that are not here are left out."""
+        return np.array([self._numbers[key] for key in ids if key in self._numbers], dtype=np.intp)
+
+    def matches(self, entities: Sequence[str]) -> tuple[Nodes, Nodes]:
+        """The statements that mention some of these entities, ascending, and how many of them each mentions."""
+        columns = [self._entities[key] for key in entities if key in self._entities]
+        counts = np.asarray(self._incidence()[:, columns].sum(axis=1)).ravel().astype(np.intp)
+        statements = np.flatnonzero(counts)
+        return statements, counts[statements]
+
+    def about(self, topics: Sequence[str], *, pulled: Subgraph) -> Nodes:
+        """The statements about some of these topics, ascending, as a pull with topics found them."""
+        at = pulled.index(list(topics))
+        rows, columns = pulled.edges[Relationship.ABOUT].nonzero()
+        return self.numbers(pulled.ids[np.unique(rows[np.isin(columns, at)])].tolist())
+
+    def closest(self, nodes: Nodes, k: int) -> Nodes:
+        """The ``k`` of these statements with the highest cosine to the question, ties by id."""
+        best: Nodes = nodes[top_k(self.cosines(nodes), k, tie_break=self._rank[nodes])]
+        return best
+
+    def has_entity(self, key: str) -> bool:
+        """Whether an entity is here."""
+        return key in self._entities
+
+    def children(self, nodes: Nodes) -> Children:
+        """The neighbours of these statements that are here."""
+        mentions = self._incidence()
+        degree = np.bincount(mentions.indices, minlength=mentions.shape[1])
+        rows = mentions[nodes]
+        rows.data = (1 / degree[rows.indices]).astype(np.float32)
+        shared = sp.csr_array(rows @ mentions.T)
+        owner = np.repeat(np.arange(len(nodes)), np.diff(shared.indptr))
+        is_other = shared.indices != nodes[owner]
+        owner, found, overlap = owner[is_other], shared.indices[is_other].astype(np.intp), shared.data[is_other]
+        # Sums of fractions that should be equal may differ in their last digits.
+        order = np.lexsort((self._rank[found], -overlap.round(6), owner))
+        owner, found = owner[order], found[order]
+        is_near = np.arange(len(owner)) - np.searchsorted(owner, owner) < self._neighbours
+        owner, found = owner[is_near], found[is_near]
+        return Children(owner, found, np.array([self.ids[node] for node in found.tolist()], dtype=np.str_))
+
+    def vectors(self, nodes: Nodes) -> NDArray[np.float32]:
+        """Shape (n, d): the embeddings of all statements; sure to be there for ``nodes`` only, zeros where there is none.
+
+        What is missing of ``nodes`` is read at once.
+        """
+        wanted = np.unique(nodes)
+        grown = len(self.ids) - len(self._has_vector)
+        self._has_vector = np.concatenate((self._has_vector, np.zeros(grown, dtype=np.bool_)))
+        missing = wanted[~self._has_vector[wanted]]
+        if len(missing):
+            found, matrix = self._session.vectors(Kind.STATEMENT, [self.ids[node] for node in missing.tolist()])
+            length = matrix.shape[1] or self._vectors.shape[1]
+            held = self._vectors if self._vectors.shape[1] == length else np.zeros((len(self._vectors), length), "f4")
+            held = np.concatenate((held, np.zeros((len(self.ids) - len(held), length), dtype=np.float32)))
+            if found:
+                held[self.numbers(found)] = matrix
+            self._vectors = held
+            self._has_vector[missing] = True
+        return self._vectors
+
+    def cosines(self, nodes: Nodes) -> NDArray[np.float32]:
+        """To the question; -1 where there is no embedding."""
+        found = self._session.similarities(Kind.STATEMENT, [self.ids[node] for node in nodes.tolist()])
+        return np.array([found.get(self.ids[node], -1.0) for node in nodes.tolist()], dtype=np.float32)
+
+    def _incidence(self) -> Csr:
+        if self._mentions is None:
+            rows, columns = (np.concatenate([pair[side] for pair in self._pairs]) for side in (0, 1))
+            shape = (len(self.ids), len(self._entities))
+            found = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
+            found.sum_duplicates()
+            found.data[:] = 1.0
+            self._mentions = found
+        return self._mentions
+
+
+def _number(keys: Sequence[str], table: dict[str, int]) -> list[str]:
+    """Give the keys that the table does not have the next numbers, and return them."""
+    new = [key for key in keys if key not in table]
+    table.update(zip(new, range(len(table), len(table) + len(new)), strict=True))
+    return new

@@ -1,0 +1,264 @@
+"""The suggestion step of ToPG: the part of the graph around statements, and the walk over it that follows a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.ppr import prepare
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
+from hlgraph.algorithms.push import Space, local_pagerank
+from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank
+from hlgraph.algorithms.restart_walk import visit_shares
+from hlgraph.algorithms.topk import top_k
+from hlgraph.errors import InputError
+from hlgraph.records import Kind, Statement
+from hlgraph.retrieve.retriever import rerank
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.protocols import PullShape, RankQuery
+from hlgraph.subgraph import Csr, Subgraph
+
+_SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
+_WIDE = 1_000
+_EPSILON = 1e-5  # around the seeds: of the best 500 statements some 40 are others than by exact scores
+_TOLERANCE = 1e-3  # over the whole graph: of the best 500 at most two are others than by exact scores
+_FINE = 1e-6  # likewise: of the best 5,000 one is another in one of eight rankings at 1e-5, and in fewer here
+_DAMPING = 0.85
+
+
+class Suggestion(NamedTuple):
+    """A statement that a step of a strategy proposes.
+
+    Attributes
+    ----------
+    text : of the statement
+    score : what it is proposed for; higher is better, comparable within one step only
+    """
+
+    id: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """How the part of the graph around statements is taken out (GExtract).
+
+    Attributes
+    ----------
+    size : l, so many statements, those of the highest share (paper: 500)
+    by : ``push``: personalised PageRank by the ranker of the store, without chance; ``walk``: random walks with restart in
+        process over what a pull reaches, as in the paper
+    steps, seed : of the random walks (20,000 in the authors' code)
+    hops, fan_out, node_cap : bounds of the pull that the random walks go over
+    """
+
+    size: int = 500
+    by: Literal["push", "walk"] = "push"
+    steps: int = 20_000
+    seed: int = 0
+    hops: int = 4
+    fan_out: int = 100
+    node_cap: int = 20_000
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.by not in ("push", "walk"):
+            raise InputError(f"by is {self.by!r}; choose 'push' or 'walk'")
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name not in ("by", "seed") and value < 1:
+                raise InputError(f"{item.name} is {value}; it must be at least 1")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; it must be at least 0")
+
+    @property
+    def fingerprint(self) -> str:
+        """For explanations."""
+        return (
+            f"{self.by} {self.size}" if self.by == "push" else f"walk {self.size}, {self.steps} steps, seed {self.seed}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The part of the graph around statements.
+
+    Attributes
+    ----------
+    ids : shape (n,), of its statements, ascending
+    graph : how they are joined
+    vectors : shape (n, d); zeros where a statement has none
+    across : CSR of shape (n, m), the statements by their entities and chunks
+    joints : shape (m,), ids of these
+    kinds : of the joints
+    """
+
+    ids: NDArray[np.str_]
+    graph: Bipartite
+    vectors: NDArray[np.float32]
+    across: Csr
+    joints: NDArray[np.str_]
+    kinds: tuple[Kind, ...]
+
+    def shares(
+        self, seeds: Sequence[Sequence[str]], vectors: NDArray[np.floating], *, walk: QueryWalk
+    ) -> NDArray[np.float64]:
+        """Shape (w, n): the stationary shares of w walkers, each with its seeds and its question's vector."""
+        weights = np.stack([np.isin(self.ids, list(some)) for some in seeds]).astype(np.float64)
+        # Row by row: a product of matrices would wake the threads of BLAS for very little.
+        asked = np.asarray(vectors, dtype=np.float64)[:, np.newaxis]
+        cosines = np.vecdot(self.vectors.astype(np.float64), asked)
+        return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk).scores
+
+    def link(self, node: str, pool: Sequence[str]) -> tuple[list[str], list[Kind]]:
+        """How a statement is joined to one of the pool: pool, joint, statement; nothing where they share nothing.
+
+        The rarest joint, ties by id.
+        """
+        at = int(np.searchsorted(self.ids, node))
+        mine = self.across[[at]].indices
+        held = np.flatnonzero(np.isin(self.ids, [item for item in pool if item != node]))
+        theirs = self.across[held].indices
+        common = np.intersect1d(mine, theirs)
+        if not len(common):
+            return [], []
+        degrees = np.bincount(self.across.indices, minlength=self.across.shape[1])[common]
+        joint = int(common[np.lexsort((self.joints[common], degrees))[0]])
+        other = next(int(row) for row in held if joint in self.across[[row]].indices)
+        return (
+            [str(self.ids[other]), str(self.joints[joint]), node],
+            [Kind.STATEMENT, self.kinds[joint], Kind.STATEMENT],
+        )
+
+
+def horizons(
+    session: Session, parts: Sequence[Sequence[str]], *, extraction: Extraction, is_exact: bool = False
+) -> list[Horizon]:
+    """Take out the part of the graph around each of these pools of statements: GExtract of the paper.
+
+    A pool itself is always in its part. However many pools there are, it takes one ranking (``push``), one pull, and one
+    reading of the vectors that are not known yet: what lies around all pools is pulled, and divided in process.
+
+    Parameters
+    ----------
+    is_exact : rank (``push``) by exact scores, so that every store pulls the same statements; it takes time linear in the
+        graph. False: by what a push around the pool finds, in time that does not grow with the graph
+
+    References
+    ----------
+    ToPG, section 2.2, "Subgraph Extraction".
+    """
+    pool = list(dict.fromkeys(item for part in parts for item in part))
+    size = extraction.size * len(parts)
+    region = _region(session, pool, extraction=extraction, size=size, is_exact=is_exact)
+    mentions, in_chunk = incidence(region)
+    across = sp.csr_array(sp.hstack([mentions, in_chunk]))
+    ids = region.ids[region.nodes(Kind.STATEMENT)]
+    entities, chunks = region.ids[region.nodes(Kind.ENTITY)], region.ids[region.nodes(Kind.CHUNK)]
+    joints = np.concatenate([entities, chunks])
+    kinds = (Kind.ENTITY,) * len(entities) + (Kind.CHUNK,) * len(chunks)
+    if len(parts) == 1 and extraction.by == "push":
+        whole = np.arange(len(ids))
+        return [Horizon(ids, bipartite(across), _vectors(session, ids, wanted=whole), across, joints, kinds)]
+    places = _places(region, parts, extraction=extraction)
+    vectors = _vectors(session, ids, wanted=np.unique(np.concatenate(places)))
+    found = []
+    for at in places:
+        mine = sp.csr_array(across[at])
+        found.append(Horizon(ids[at], bipartite(mine), vectors[at], mine, joints, kinds))
+    return found
+
+
+def _region(session: Session, pool: Sequence[str], *, extraction: Extraction, size: int, is_exact: bool) -> Subgraph:
+    """The part of the graph around all pools."""
+    relationships, kinds = INGREDIENTS[_SHAPE]
+    if extraction.by == "walk":
+        shape = PullShape(
+            relationships, kinds, hops=extraction.hops, fan_out=extraction.fan_out, node_cap=extraction.node_cap
+        )
+        return session.pull(pool, shape)
+    share = extraction.size / size
+    query = RankQuery(
+        _SHAPE,
+        dict.fromkeys(pool, 1.0),
+        size,
+        _DAMPING,
+        frozenset({Kind.STATEMENT}),
+        tolerance=_FINE if is_exact else _TOLERANCE * share,
+        epsilon=None if is_exact else _EPSILON * share,
+    )
+    wanted = [hit.id for hit in session.rank(query)]
+    chosen = list(dict.fromkeys([*pool, *wanted]))[: max(size, len(pool))]
+    cap = max(10_000, 20 * size)
+    return session.pull(chosen, PullShape(relationships, kinds, hops=1, fan_out=_WIDE, node_cap=cap))
+
+
+def _places(region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Extraction) -> list[NDArray[np.intp]]:
+    """Of each pool the statements of its part, as places among the statements of the region, ascending."""
+    statements = region.nodes(Kind.STATEMENT)
+    ids = region.ids[statements]
+    made = project(region, _SHAPE)
+    mine = np.searchsorted(made.nodes, statements)
+    walk = prepare(made.adjacency) if extraction.by == "push" else None
+    space = Space(walk) if walk is not None else None
+    rng = np.random.default_rng(extraction.seed)
+    found: list[NDArray[np.intp]] = []
+    for part in parts:
+        at = region.index(list(part))
+        seeds = np.searchsorted(made.nodes, at[at >= 0])
+        shares = np.zeros(len(made.nodes))
+        if walk is not None and len(seeds):
+            local = local_pagerank(
+                walk, seeds, weights=np.ones(len(seeds)), damping=_DAMPING, epsilon=_EPSILON, space=space
+            )
+            shares[local.nodes] = local.scores
+        elif len(seeds):
+            shares = visit_shares(made.adjacency, seeds, rng=rng, damping=_DAMPING, steps=extraction.steps)
+        scores = shares[mine]
+        scores[np.isin(ids, list(part))] = np.inf
+        keep = np.sort(top_k(scores, max(extraction.size, len(part)), tie_break=ids))
+        found.append(keep[scores[keep] > 0])
+    return found
+
+
+def _vectors(session: Session, ids: NDArray[np.str_], *, wanted: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Shape (n, d); zeros for those that are not wanted, or have none: an embedding may come after its statement."""
+    found, vectors = session.vectors(Kind.STATEMENT, ids[wanted].tolist())
+    if len(found) == len(ids):
+        return vectors
+    held = np.zeros((len(ids), vectors.shape[1] or len(session.vector())), dtype=np.float32)
+    if found:
+        held[np.searchsorted(ids, found)] = vectors
+    return held
+
+
+def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
+    """The ``k`` best statements of a search, in the order of the reranker: what the strategy ``statement`` gives.
+
+    References
+    ----------
+    ToPG, section 2.3.1.
+    """
+    with session.asking(question) as asked:
+        hits = asked.seeds(Kind.STATEMENT, max(candidates, k))
+        ranked = rerank(asked, Kind.STATEMENT, ids=[hit.id for hit in hits]).hits[:k]
+    texts = texts_of(session, [hit.id for hit in ranked])
+    return [Suggestion(hit.id, texts[hit.id], hit.score) for hit in ranked if hit.id in texts]
+
+
+def best_of(ids: NDArray[np.str_], shares: NDArray[np.float64], *, k: int) -> list[tuple[str, float]]:
+    """The ``k`` statements with the highest shares above 0, best first, ties by id."""
+    there = np.flatnonzero(shares > 0)
+    best = there[top_k(shares[there], min(k, len(there)), tie_break=ids[there])]
+    return [(str(ids[at]), float(shares[at])) for at in best]
+
+
+def texts_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
+    """The texts of statements by id."""
+    return {item: record.text for item, record in session.records(Kind.STATEMENT, ids, made=Statement).items()}

@@ -1,0 +1,1 @@
+"""The retrieval strategies, one file each."""

@@ -1,0 +1,236 @@
+"""The strategy that fits a question: by its wording, and by the shape of what a cheap first search finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from hlgraph.errors import InputError
+from hlgraph.records import Kind, Scalar, Statement
+from hlgraph.retrieve.question.subqueries import names
+from hlgraph.retrieve.question.wording import broad, chain, comparison
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.lexical import Coverage
+from hlgraph.retrieve.strategies.fused import FusedRetriever
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.path import TUNED_PATH
+from hlgraph.retrieve.strategies.statement import StatementRetriever
+
+Joining = Literal["fused", "path"]
+SINGLE, BROAD = "statement", "global"
+_PARTS: Mapping[str, Retriever] = {
+    "fused": FusedRetriever(),
+    "path": TUNED_PATH,
+    SINGLE: StatementRetriever(),
+    BROAD: GlobalRetriever(),
+}
+
+
+class Wording(NamedTuple):
+    """What the question itself says: the words that were found, empty where there are none, and how many names it has."""
+
+    broad: str
+    comparison: str
+    chain: str
+    names: int
+
+
+class Shape(NamedTuple):
+    """What the best statements of a first search look like.
+
+    Attributes
+    ----------
+    one_source : the share of them that is of the source with the most, from 0 to 1
+    covered : the share of the question's content words that this source covers of those that all of them cover together,
+        rare words counting more, from 0 to 1; see :class:`hlgraph.retrieve.steps.lexical.Coverage`
+    """
+
+    one_source: float
+    covered: float
+
+
+class Choice(NamedTuple):
+    """A strategy, and why it fits."""
+
+    strategy: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class AutoRetriever:
+    """Picks a strategy for the question, and says why (ours; the papers name its lack as a limitation).
+
+    1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to
+       ``global`` (ToPG: its Global mode is for abstract questions).
+    2. A question whose words compare things, or name one thing by way of another ("the father of the director of ..."), or
+       that has several names, goes to ``joining``: its evidence is in more than one source.
+    3. The others are searched as ``statement`` does. Where one source dominates the best statements the search stops there,
+       and its result is that of ``statement`` (HLG, C.1.2: early stopping for questions about a single source). Otherwise
+       ``joining`` goes on; the vector of the question and what was read are not asked for again.
+
+    Wording is that of English; a question in another language is judged by its names and by the first search alone, which
+    takes some that need several sources for questions about one. Without the extra ``communities`` ``global`` cannot be
+    had, and such questions go to ``joining``.
+
+    Evidence and its default diversity are those of the strategy that was picked with its tuned parameters. The step
+    ``choose`` of the explanation has the strategy, the reason, every feature and its threshold.
+
+    Attributes
+    ----------
+    joining : for questions over several sources: ``fused`` (default; finds most) or ``path`` (half the time)
+    names : so many names are several (default 2); a bare number is none
+    looked_at : of the first search so many of the best statements are looked at (default 5)
+    one_source : one source dominates with at least this share of them (default .4), and
+    covered : with at least this share of what all of them cover of the question (default .95: others add nothing)
+    is_report : the question is for a report: as if it were about the whole
+
+    References
+    ----------
+    HLG, appendix C.1.2. ToPG, section 2.3.
+    """
+
+    unit: ClassVar[Unit] = "chunk"
+    joining: Joining = "fused"
+    names: int = 2
+    looked_at: int = 5
+    one_source: float = 0.4
+    covered: float = 0.95
+    is_report: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.joining not in get_args(Joining):
+            raise InputError(f"joining is {self.joining!r}; choose one of: {', '.join(get_args(Joining))}")
+        for name in ("names", "looked_at"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("one_source", "covered"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise InputError(f"{name} is {value}; it must be from 0 to 1")
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        if session.route:  # a search that looks wider does so with the same strategy
+            return self._rank(session, k)
+        wording = worded(session.request.question)
+        choice = self.by_wording(wording, has_communities=find_spec("graspologic_native") is not None)
+        first: Ranked | None = None
+        shape: Shape | None = None
+        if choice is None:
+            with session.part("first search"):
+                first = _PARTS[SINGLE].rank(session, _wanted(session, _PARTS[SINGLE], k))
+            shape = shape_of(session, first, most=self.looked_at)
+            choice = self.by_shape(shape)
+        with session.step("choose") as step:
+            step.count = 1
+            step.details = self._details(choice, wording, shape)
+        session.route = choice.strategy
+        return first if first is not None and choice.strategy == SINGLE else self._rank(session, k)
+
+    def _rank(self, session: Session, k: int) -> Ranked:
+        made = _PARTS[session.route]
+        with session.part(session.route):
+            return made.rank(session, _wanted(session, made, k))
+
+    def by_wording(self, wording: Wording, *, has_communities: bool) -> Choice | None:
+        """The strategy that the question itself asks for; None where a search has to be looked at."""
+        if self.is_report or wording.broad:
+            why = (
+                "it is for a report"
+                if self.is_report
+                else f"it is about the whole ({wording.broad!r}), and names nothing"
+            )
+            if has_communities:
+                return Choice(BROAD, why)
+            return Choice(self.joining, f"{why}; but global needs the extra communities")
+        if wording.comparison:
+            return Choice(self.joining, f"it compares ({wording.comparison!r})")
+        if wording.chain:
+            return Choice(self.joining, f"it names one thing by way of another ({wording.chain!r})")
+        if wording.names >= self.names:
+            return Choice(self.joining, f"it has {wording.names} names")
+        return None
+
+    def by_shape(self, shape: Shape) -> Choice:
+        """The strategy that fits what the first search found."""
+        if shape.one_source < self.one_source:
+            return Choice(self.joining, "no source dominates the best statements")
+        if shape.covered < self.covered:
+            return Choice(self.joining, "the source that dominates covers too little of the question")
+        return Choice(SINGLE, "one source dominates the best statements, and covers the question")
+
+    def _details(self, choice: Choice, wording: Wording, shape: Shape | None) -> dict[str, Scalar]:
+        """For the explanation: what was chosen, the features, and their thresholds."""
+        found: dict[str, Scalar] = {
+            "strategy": choice.strategy,
+            "because": choice.because,
+            "is_report": self.is_report,
+            **{name: words or "no" for name, words in wording._asdict().items() if name != "names"},
+            "names": wording.names,
+            "names_at_least": self.names,
+        }
+        if shape is not None:
+            for name, value in shape._asdict().items():
+                found[name] = round(float(value), 3)
+                found[f"{name}_at_least"] = getattr(self, name)
+        return found
+
+
+def for_report(strategy: str | Retriever) -> str | Retriever:
+    """The strategy for a report: ``auto`` then knows that it is one; others are the same."""
+    chosen = AutoRetriever() if strategy == "auto" else strategy
+    return replace(chosen, is_report=True) if isinstance(chosen, AutoRetriever) else chosen
+
+
+def worded(question: str) -> Wording:
+    """The wording of a question.
+
+    Examples
+    --------
+    >>> worded("Who is older, Mara Quill or Ivo Brandt?")
+    Wording(broad='', comparison='older', chain='', names=2)
+    """
+    named = [name for name in names(question) if not name.isdigit()]
+    return Wording(broad(question), comparison(question), chain(question), len(named))
+
+
+def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
+    """The shape of the best ``most`` statements; all 0 where there are none. Takes no round trip: all was read before."""
+    ids = [hit.id for hit in ranked.hits]
+    records = session.records(Kind.STATEMENT, ids, made=Statement)
+    held = [records[item] for item in ids if item in records]
+    return shape(session.request.question, [(item.source_id, item.text) for item in held], most=most)
+
+
+def shape(question: str, statements: Sequence[tuple[str, str]], *, most: int) -> Shape:
+    """The shape of statements, each with its source, best first; how rare a word is, all of them say.
+
+    Of sources with equally many statements the one with the best statement counts.
+
+    Examples
+    --------
+    >>> shape("Is the bridge old?", [("a", "The bridge is old."), ("b", "The bridge."), ("a", "Old.")], most=3)
+    Shape(one_source=0.6666666666666666, covered=1.0)
+    """
+    best = [source for source, _ in statements[:most]]
+    if not best:
+        return Shape(0.0, 0.0)
+    [(source, count)] = Counter(best).most_common(1)
+    coverage = Coverage(question, [text for _, text in statements])
+    mine = [at for at, item in enumerate(best) if item == source]
+    together = float(coverage.of(np.arange(len(best))[np.newaxis])[0])
+    alone = float(coverage.of(np.array([mine]))[0])
+    return Shape(count / len(best), alone / together if together else 0.0)
+
+
+def _wanted(session: Session, made: Retriever, k: int) -> int:
+    """So many nodes are asked for: several statements may be of one chunk."""
+    return k * FOLDED if made.unit == "statement" and session.request.unit != "statement" else k

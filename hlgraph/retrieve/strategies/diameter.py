@@ -1,0 +1,239 @@
+"""TopoRAG: entities that are close to the question and to each other, and the chunks that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.diameter import DiameterBounds, Distance, in_filter, post_filter
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
+from hlgraph.algorithms.topk import top_k
+from hlgraph.errors import InputError
+from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.explain.notes import MOST_PATHS, Hop
+from hlgraph.retrieve.question.subqueries import ChatSplitter, Splitter
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, rerank
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.protocols import PullShape
+
+if TYPE_CHECKING:
+    from hlgraph.subgraph import Csr, Subgraph
+
+_FROM_ENTITY = frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK})
+_FROM_ENTITY_KINDS = frozenset({Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK})
+
+
+@dataclass(frozen=True, slots=True)
+class DiameterRetriever:
+    """Diameter-constrained search over entities, then the chunks of these and the chunks close to the question.
+
+    For the question, or each of its sub-queries q:
+
+    1. Seeds: ``entries`` entities (``in_filter``) or ``candidates`` of them (``post_filter``) from the search.
+    2. Pull: the entities around the seeds, joined by facts and by common chunks (RELATES, CO_OCCURS), ``max_diameter``
+       hops far; for ``post_filter`` only what joins the seeds themselves.
+    3. S_q: at most ``entities`` of them whose induced subgraph has a diameter of at most ``max_diameter``, the most similar
+       to q that were found; see :mod:`hlgraph.algorithms.diameter`.
+
+    Then the chunks: those that mention an entity of S_q, by ``support_q(c) = sum_e max(0, cos(e, q)) / log2(1 + n_e)`` over
+    the entities e of S_q in c, ``n_e`` the chunks of e that were reached; support(c) is the most over the sub-queries of
+    support_q(c) over the highest support_q. The best ``linked`` chunks by support and the best ``chunks`` of the search for
+    each sub-query (the paper's k_c) are scored: ``rerank(question, c) + support_weight * support(c)``.
+
+    The paper gives the set of chunks to a model, without an order; the order is ours. It is silent on k, k', R and k_c,
+    too; the defaults here are stated below. Its sub-queries are written by a model: see ``splitter``.
+
+    Attributes
+    ----------
+    search : ``in_filter`` (default) or ``post_filter`` (Alg. 1)
+    entities : k, how many entities for each sub-query (default 20)
+    max_diameter : D (default 2; the paper: 2 to 3)
+    distance : what D bounds: ``induced`` (default), paths inside the chosen entities, or ``graph``, any path
+    candidates : k' of ``post_filter``, how many entities ``in_filter`` visits (default 200)
+    entries : where ``in_filter`` begins (default 5)
+    centers : R (default 1; 0: no pruning)
+    chunks : k_c (default 50; k of the request where that is more)
+    linked : how many chunks of the entities go on (default 100)
+    support_weight : how much the support counts beside the reranker (default 0.1; 0: the reranker alone)
+    fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
+    statements : on the way to its chunks, an entity in more statements than this is followed to so many only (default 40)
+    splitter : makes the sub-queries (default: the chat model where the session has one, else the question is its only one)
+    """
+
+    unit: ClassVar[Unit] = "chunk"
+    search: Literal["in_filter", "post_filter"] = "in_filter"
+    entities: int = 20
+    max_diameter: int = 2
+    distance: Distance = Distance.INDUCED
+    candidates: int = 200
+    entries: int = 5
+    centers: int = 1
+    chunks: int = 50
+    linked: int = 100
+    support_weight: float = 0.1
+    fan_out: int = 20
+    node_cap: int = 5_000
+    statements: int = 40
+    splitter: Splitter | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, int) and value < 1 and item.name not in ("centers", "support_weight"):
+                raise InputError(f"{item.name} is {value}; it must be at least 1")
+        if self.search not in ("in_filter", "post_filter"):
+            raise InputError(f"search is {self.search!r}; choose 'in_filter' or 'post_filter'")
+        if self.distance not in tuple(Distance):
+            raise InputError(f"distance is {self.distance!r}; choose 'induced' or 'graph'")
+        check.not_negative("centers", self.centers)
+        check.not_negative("support_weight", self.support_weight)
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        found: dict[str, None] = {}
+        questions = self._subqueries(session)
+        wanted = self.entries if self.search == "in_filter" else self.candidates
+        seeds: list[list[str]] = []
+        vectors: list[NDArray[np.float32]] = []
+        for question in questions:
+            with session.asking(question) as asked:
+                seeds.append([hit.id for hit in asked.seeds(Kind.ENTITY, wanted)])
+                found.update(dict.fromkeys(hit.id for hit in asked.seeds(Kind.CHUNK, max(self.chunks, k))))
+                vectors.append(asked.vector())
+        graph = self._entities(session, sorted({item for some in seeds for item in some}))
+        cosines = graph.vectors @ np.stack(vectors).T if len(graph.ids) else np.empty((0, len(questions)))
+        chosen = [
+            self._choose(session, graph, seeds=some, cosines=cosines[:, at].astype(np.float64))
+            for at, some in enumerate(seeds)
+        ]
+        support = self._support(session, chosen)
+        ranked = rerank(session, Kind.CHUNK, ids=list(dict.fromkeys([*found, *support])))
+        return self._with_support(ranked, support)
+
+    def _subqueries(self, session: Session) -> tuple[str, ...]:
+        """Asked for once a session: a search that looks wider takes the same."""
+        splitter = self.splitter or (ChatSplitter(session.chat) if session.chat is not None else None)
+        if splitter is None:
+            return (session.request.question,)
+        if not session.subqueries:
+            with session.step("split") as step:
+                session.subqueries = splitter.split(session.request.question)
+                step.count = len(session.subqueries)
+                step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(session.subqueries)}
+        return session.subqueries
+
+    def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
+        """The graph of entities around the seeds, those that have a vector, and the vectors."""
+        # Between two seeds at most D apart every node of a shortest path is within D // 2 of one of them.
+        hops = {"in_filter": self.max_diameter, "post_filter": 0}[self.search]
+        if self.search == "post_filter" and self.distance == Distance.GRAPH:
+            hops = self.max_diameter // 2
+        relationships, kinds = INGREDIENTS[ProjectionShape.ENTITY_ENTITY]
+        shape = PullShape(relationships, kinds, hops=hops, fan_out=self.fan_out, node_cap=self.node_cap)
+        pulled = session.pull(seeds, shape)
+        made = project(pulled, ProjectionShape.ENTITY_ENTITY)
+        ids = pulled.ids[made.nodes]
+        held, vectors = session.vectors(Kind.ENTITY, ids.tolist())
+        if len(held) == len(ids):
+            return _Entities(ids, made.adjacency, vectors)
+        keep = np.searchsorted(ids, held)  # the embedding of a new entity may come after the entity
+        return _Entities(ids[keep], made.adjacency[keep][:, keep], vectors)
+
+    def _choose(
+        self, session: Session, graph: _Entities, *, seeds: Sequence[str], cosines: NDArray[np.float64]
+    ) -> dict[str, float]:
+        """Entities within the bound and their cosines to the sub-query."""
+        with session.step(f"diameter {self.search}") as step:
+            held = {str(item): place for place, item in enumerate(graph.ids)}
+            at = np.array([held[item] for item in seeds if item in held], dtype=np.intp)
+            bounds = DiameterBounds(
+                self.entities, self.max_diameter, self.candidates, self.centers, distance=Distance(self.distance)
+            )
+            if self.search == "in_filter":
+                selection = in_filter(graph.adjacency, cosines, entries=at, bounds=bounds)
+            else:
+                selection = post_filter(graph.adjacency, cosines, candidates=at, bounds=bounds)
+            step.count = len(selection.nodes)
+            step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
+        # Each has the edges of all that it is one with: together they would count several times.
+        chosen = session.distinct({str(graph.ids[node]): float(cosines[node]) for node in selection.nodes})
+        if session.is_explained:
+            others = max(selection.visited - len(chosen), 0)
+            far = min(selection.rejected, others)
+            reasons = {
+                "farther than max_diameter from all chosen": far,
+                "breaks the bound, or less similar": others - far,
+            }
+            hits = [Hit(item, score) for item, score in chosen.items()]
+            pruned = {reason: count for reason, count in reasons.items() if count}
+            session.note_hop(Hop(1, selection.visited, len(hits), pruned, hits, Kind.ENTITY, f"diameter {self.search}"))
+        return chosen
+
+    def _support(self, session: Session, chosen: Sequence[dict[str, float]]) -> dict[str, float]:
+        """The best chunks by support, from 0 to 1."""
+        entities = sorted({item for some in chosen for item in some})
+        if not entities:
+            return {}
+        shape = PullShape(_FROM_ENTITY, _FROM_ENTITY_KINDS, hops=2, fan_out=self.statements, node_cap=2 * self.node_cap)
+        graph = session.pull(entities, shape)
+        mentions, in_chunk = incidence(graph)
+        held = ((mentions.T @ in_chunk) > 0).astype(np.float64)  # entity x chunk
+        names, chunks = graph.ids[graph.nodes(Kind.ENTITY)], graph.ids[graph.nodes(Kind.CHUNK)]
+        rarity = 1 / np.log2(1 + np.maximum(np.asarray(held.sum(axis=1)).ravel(), 1))
+        support = np.zeros(len(chunks))
+        for some in chosen:
+            weights = np.array([max(some.get(str(name), 0.0), 0.0) for name in names]) * rarity
+            found = np.asarray(weights @ held).ravel()
+            support = np.maximum(support, found / (found.max(initial=0) or 1.0))
+        there = np.flatnonzero(support > 0)
+        best = there[top_k(support[there], self.linked, tie_break=chunks[there])]
+        linked = {str(chunks[at]): float(support[at]) for at in best}
+        if session.is_explained:
+            hits = [Hit(item, score) for item, score in linked.items()]
+            pruned = {"beyond linked": len(there) - len(best)} if len(there) > len(best) else {}
+            session.note_hop(Hop(2, len(entities), len(best), pruned, hits, Kind.CHUNK, "chunks of the entities"))
+            weights = np.array([max(0.0, *(some.get(str(name), 0.0) for some in chosen)) for name in names]) * rarity
+            _note_ways(session, graph, chunks=best[:MOST_PATHS], scores=support, weights=weights)
+        return linked
+
+    def _with_support(self, ranked: Ranked, support: dict[str, float]) -> Ranked:
+        scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
+        hits = [Hit(item, score) for item, score in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))]
+        why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
+        return Ranked(Kind.CHUNK, hits, why)
+
+
+def _note_ways(
+    session: Session,
+    graph: Subgraph,
+    *,
+    chunks: NDArray[np.intp],
+    scores: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> None:
+    """For each chunk the way from the entity that supports it most, over the statement that mentions it there."""
+    mentions, in_chunk = incidence(graph)
+    statements, names = graph.nodes(Kind.STATEMENT), graph.ids[graph.nodes(Kind.ENTITY)]
+    for at in chunks.tolist():
+        inside = in_chunk[:, [at]].toarray().ravel() > 0
+        named = (mentions[inside] > 0).toarray()
+        link = int((weights * named.any(axis=0)).argmax())
+        statement = statements[np.flatnonzero(inside)[int(named[:, link].argmax())]]
+        ids = [str(names[link]), str(graph.ids[statement]), str(graph.ids[graph.nodes(Kind.CHUNK)[at]])]
+        session.note_path(ids, float(scores[at]), kinds=[Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK])
+
+
+@dataclass(frozen=True, slots=True)
+class _Entities:
+    """A graph of entities: ids in ascending order, edges, and one vector a node."""
+
+    ids: NDArray[np.str_]
+    adjacency: Csr
+    vectors: NDArray[np.float32]

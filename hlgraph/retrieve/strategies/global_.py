@@ -1,0 +1,338 @@
+"""ToPG Global: many statements from many sides of a broad question, and the communities that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.cover import CoverBounds
+from hlgraph.algorithms.partition import partition
+from hlgraph.algorithms.query_walk import QueryWalk
+from hlgraph.algorithms.rocchio import RocchioWeights, refined_query
+from hlgraph.errors import InputError
+from hlgraph.records import Hit, Kind
+from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
+from hlgraph.retrieve.question.subqueries import Splitter
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, Why, rerank
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers
+from hlgraph.retrieve.steps.feedback import By, ChatSelector, ScoreSelector, Selector, chat_of, check_by
+from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalRetriever:
+    """Anchors collected from all sides of a question, and the communities around them (ToPG Global, Alg. 2 and 3).
+
+    1. The question is taken apart into at most ``breadth`` sub-queries; SuggestNaive and Select for each make the first pool.
+    2. A cycle: each statement of the pool gets a query of its own (Rocchio, Eq. 9 and 11), the pool is divided into at most
+       ``breadth`` partitions, and from each, on the part of the graph around it, every statement walks with its own query;
+       the sum of the shares suggests (Eq. 10), Select keeps some. They are the next pool; all that was kept are the anchors.
+    3. When there are ``anchors`` of them, or after ``cycles`` cycles, or when a cycle keeps nothing: communities of the graph
+       around the anchors, and the greedy cover within the budget.
+
+    The paper writes a report from the communities: see :mod:`hlgraph.answer.long_report`. As a search it gives their statements:
+    the best of each community, then the second of each, and so on. In a community the anchors come first, then the others,
+    each by the reranker. The communities stand in the order of their best statement, as the paper ranks its intermediate
+    answers, or in that of the cover, which says how many anchors are in a community and little about the question. Anchors
+    outside all communities follow, then the rest of the first search. ``why`` says in which community a statement is, numbered
+    from 1 in the order of the cover, and in which cycle it became an anchor.
+
+    Attributes
+    ----------
+    breadth : m, sub-queries and partitions (paper: 10)
+    suggestions : k, of each step (default 20; the paper's table leaves it open)
+    anchors : min_facts (default 200; paper: 200 to 1,000)
+    cycles : max_iter (paper: 50 in the authors' code; without a model two or three are enough for 200)
+    extraction : GExtract; l is its ``size``
+    walk : lambda .5, damping .85, tau .1, theta .4
+    feedback : alpha 1, beta .7, gamma .15
+    cover : budget 8,000 nodes, communities of 10 to 150
+    community_size : communities above it are divided again (default 50, as in the authors' code)
+    region : so many statements around the anchors are divided into communities (default 2,000)
+    candidates : of a search that SuggestNaive reranks (default 100)
+    ranked : of a community so many statements are ranked, those closest to the question (default 50)
+    order : of the communities: ``relevance`` (default) or ``cover``
+    by : who takes apart and selects: ``rules`` (default) or ``chat``, the chat model
+    splitter, selector : one's own in their place
+
+    References
+    ----------
+    ToPG, section 2.3.3, Algorithms 2 and 3, Eq. 9-11, Table 5.
+    """
+
+    unit: ClassVar[Unit] = "statement"
+    breadth: int = 10
+    suggestions: int = 20
+    anchors: int = 200
+    cycles: int = 50
+    extraction: Extraction = field(default_factory=Extraction)
+    walk: QueryWalk = field(default_factory=QueryWalk)
+    feedback: RocchioWeights = field(default_factory=RocchioWeights)
+    cover: CoverBounds = field(default_factory=CoverBounds)
+    community_size: int = 50
+    region: int = 2_000
+    candidates: int = 100
+    ranked: int = 50
+    order: Literal["relevance", "cover"] = "relevance"
+    by: By = "rules"
+    splitter: Splitter | None = None
+    selector: Selector | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        counts = "breadth suggestions anchors cycles community_size region candidates ranked"
+        for name in counts.split():
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_by(self.by)
+        if self.order not in ("relevance", "cover"):
+            raise InputError(f"order is {self.order!r}; choose 'relevance' or 'cover'")
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        found = self._collect(session, k)
+        chosen = facets(
+            session, sorted(found.anchors), region=self.region, community_size=self.community_size, bounds=self.cover
+        )
+        return self._ranked(session, found, chosen)
+
+    def _fillings(self, session: Session) -> tuple[Splitter, Selector]:
+        if self.by == "chat":
+            model = chat_of(session)
+            return self.splitter or ChatDecomposer(model, self.breadth), self.selector or ChatSelector(model)
+        # Wider than for one question: here what is kept need not be near the very best, but new.
+        wide = ScoreSelector(keep=max(1, self.suggestions // 2), margin=0.1)
+        return self.splitter or FacetSplitter(self.breadth), self.selector or wide
+
+    def _collect(self, session: Session, k: int) -> _Anchors:
+        """Algorithm 2."""
+        splitter, selector = self._fillings(session)
+        found = _Anchors(session)
+        with session.step("decompose") as step:
+            questions = splitter.split(session.request.question)[: self.breadth]
+            step.count = len(questions)
+            step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(questions)}
+        pool = self._seed(session, selector, questions, found=found, k=k)
+        cycle = 0
+        while pool and len(found.anchors) < self.anchors and cycle < self.cycles:
+            cycle += 1
+            queries = {item: sighting.query(found.vector(item), self.feedback) for item, sighting in pool.items()}
+            fresh: dict[str, _Sighting] = {}
+            for explored in self._explore(session, sorted(pool), queries=queries, found=found):
+                kept = self._select(session, selector, None, explored.suggested, found=found, cycle=cycle)
+                for item in kept:
+                    fresh.setdefault(item, _Sighting()).add(*explored.led_to(item, kept=kept, found=found))
+                    session.note_path([explored.leader(item), item], explored.share(item))
+            found.collect(fresh, cycle=cycle)
+            pool = fresh
+        return found
+
+    def _seed(
+        self, session: Session, selector: Selector, questions: Sequence[str], *, found: _Anchors, k: int
+    ) -> dict[str, _Sighting]:
+        """Lines 5 to 9: the first anchors. What led to one is the vector of its sub-query."""
+        seen: list[tuple[Vector, list[Suggestion], dict[str, None]]] = []
+        for number, question in enumerate(questions):
+            wanted = max(self.candidates, k) if not number else self.suggestions
+            suggested = suggest_naive(session, question, k=wanted, candidates=self.candidates)
+            if not number:
+                found.naive = [item.id for item in suggested]
+            suggested = suggested[: self.suggestions]
+            kept = self._select(session, selector, question, suggested, found=found, cycle=0)
+            with session.asking(question) as asked:
+                seen.append((asked.vector().astype(np.float64), suggested, kept))
+        session.vectors(Kind.STATEMENT, sorted({item.id for _, suggested, _ in seen for item in suggested}))  # at once
+        pool: dict[str, _Sighting] = {}
+        for origin, suggested, kept in seen:
+            pruned = found.mean([item.id for item in suggested if item.id not in kept], len(origin))
+            for item in kept:
+                pool.setdefault(item, _Sighting()).add(origin, pruned)
+        found.collect(pool, cycle=0)
+        return pool
+
+    def _explore(
+        self, session: Session, pool: Sequence[str], *, queries: Mapping[str, Vector], found: _Anchors
+    ) -> list[_Explored]:
+        """SuggestGlobal, Eq. 10, on each partition of the pool; what all read together is read at once."""
+        groups = partition(np.stack([found.vector(item) for item in pool]), self.breadth)
+        parts = [[pool[at] for at in members] for members in groups]
+        explored: list[_Explored] = []
+        # Exactly: what is collected leads to communities, which one statement more or less can divide in another way.
+        found_around = horizons(session, parts, extraction=self.extraction, is_exact=True)
+        for part, around in zip(parts, found_around, strict=True):
+            walkers = [item for item in part if item in set(around.ids.tolist())]
+            if not walkers:
+                continue
+            with session.step("walk") as step:
+                vectors = np.stack([queries[item] for item in walkers])
+                shares = around.shares([[item] for item in walkers], vectors, walk=self.walk)
+                step.count = len(around.ids)
+                step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
+            explored.append(_Explored(around, walkers, vectors, shares))
+        best = [each.best(self.suggestions, without=found.anchors) for each in explored]
+        texts = texts_of(session, sorted({item for some in best for item, _ in some}))
+        for each, some in zip(explored, best, strict=True):
+            each.suggested = [Suggestion(item, texts[item], share) for item, share in some if item in texts]
+        return explored
+
+    def _select(
+        self,
+        session: Session,
+        selector: Selector,
+        question: str | None,
+        suggested: Sequence[Suggestion],
+        *,
+        found: _Anchors,
+        cycle: int,
+    ) -> dict[str, None]:
+        """Select, Eq. 2, for a sub-query, or for the question itself."""
+        if not suggested:
+            return {}
+        with session.step("select") as step:
+            known = {item.id for item in suggested}
+            chosen = selector.select(question or session.request.question, suggested, collected=found.texts())
+            kept = dict.fromkeys(item for item in chosen if item in known)
+            step.count = len(kept)
+            step.details = {"selector": selector.fingerprint, "suggested": len(suggested), "cycle": cycle}
+        best = [Hit(item.id, item.score) for item in suggested if item.id in kept]
+        pruned = {"not selected": len(suggested) - len(kept)}
+        name = "select: a partition" if cycle else "select: a sub-query"
+        session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))
+        return kept
+
+    def _ranked(self, session: Session, found: _Anchors, chosen: Sequence[Facet]) -> Ranked:
+        """The statements of the communities in turns, then anchors outside of all, then the rest of the first search."""
+        number = numbers(chosen)
+        cosines = session.similarities(Kind.STATEMENT, sorted(number))
+        held: list[list[str]] = []
+        for at, facet in enumerate(chosen, 1):
+            mine = [item for item in facet.statements if number[item] == at]
+            mine.sort(key=lambda item: (item not in found.anchors, -cosines.get(item, -1.0), item))
+            held.append(mine[: self.ranked])
+        outside = [item for item in found.anchors if item not in number]
+        rest = [item for item in found.naive if item not in number and item not in found.anchors]
+        reranked = rerank(session, Kind.STATEMENT, ids=[*(item for mine in held for item in mine), *outside, *rest])
+        place = {hit.id: at for at, hit in enumerate(reranked.hits)}
+
+        def ordered(items: Sequence[str]) -> list[str]:
+            there = [item for item in items if item in place]
+            return sorted(there, key=lambda item: (item not in found.anchors, place[item]))
+
+        groups = [mine for mine in map(ordered, held) if mine]
+        if self.order == "relevance":
+            groups.sort(key=lambda mine: min(place[item] for item in mine))
+        order = [*in_turns(groups), *ordered(outside), *ordered(rest)]
+        why: dict[str, dict[str, float | str]] = {}
+        for item in order:
+            why[item] = dict(reranked.why[item])
+            if item in number:
+                why[item]["community"] = float(number[item])
+            if item in found.anchors:
+                why[item]["cycle"] = float(found.anchors[item])
+        ranked: Why = why
+        return Ranked(Kind.STATEMENT, [Hit(item, 1 / at) for at, item in enumerate(order, 1)], ranked)
+
+
+class _Sighting:
+    """What led to a statement in one cycle: of each partition the query of a walker, and what was pruned beside it."""
+
+    def __init__(self) -> None:
+        self._origins: list[Vector] = []
+        self._pruned: list[Vector] = []
+
+    def add(self, origin: Vector, pruned: Vector) -> None:
+        """One partition."""
+        self._origins.append(origin)
+        self._pruned.append(pruned)
+
+    def query(self, vector: Vector, weights: RocchioWeights) -> Vector:
+        """Eq. 11."""
+        return refined_query(np.stack(self._origins), vector, pruned=np.stack(self._pruned), weights=weights)
+
+
+@dataclass(slots=True)
+class _Explored:
+    """One partition after its walks.
+
+    Attributes
+    ----------
+    around : the part of the graph
+    walkers : w statements that a walk began at
+    vectors : shape (w, d), their queries
+    shares : shape (w, n)
+    suggested : what they suggest, best first
+    """
+
+    around: Horizon
+    walkers: Sequence[str]
+    vectors: Vector
+    shares: Vector
+    suggested: list[Suggestion] = field(default_factory=list)
+
+    def best(self, k: int, *, without: Mapping[str, int]) -> list[tuple[str, float]]:
+        """The statements with the highest sums of shares, without some."""
+        total = self.shares.sum(axis=0)
+        total[np.isin(self.around.ids, list(without))] = 0.0
+        return best_of(self.around.ids, total, k=k)
+
+    def _of(self, item: str) -> Vector:
+        place = int(np.searchsorted(self.around.ids, item))
+        shares: Vector = self.shares[:, place]
+        return shares
+
+    def share(self, item: str) -> float:
+        """The sum of the shares of a statement."""
+        return float(self._of(item).sum())
+
+    def leader(self, item: str) -> str:
+        """The statement whose walk most likely reached this one; ties by id."""
+        return self.walkers[int(np.argmax(self._of(item)))]
+
+    def led_to(self, item: str, *, kept: Mapping[str, None], found: _Anchors) -> tuple[Vector, Vector]:
+        """What Eq. 11 takes from this partition: the query of that walk, the mean of what was pruned."""
+        origin: Vector = self.vectors[self.walkers.index(self.leader(item))]
+        return origin, found.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
+
+
+class _Anchors:
+    """What one search has collected.
+
+    Attributes
+    ----------
+    naive : what the first search gave, best first
+    anchors : statements that were kept, and the cycle, 0 for the first
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.naive: list[str] = []
+        self.anchors: dict[str, int] = {}
+        self._session = session
+
+    def collect(self, ids: Mapping[str, object], *, cycle: int) -> None:
+        """Add what a cycle kept."""
+        for item in ids:
+            self.anchors.setdefault(item, cycle)
+
+    def texts(self) -> list[str]:
+        """Of the anchors, in their order."""
+        held = texts_of(self._session, list(self.anchors))
+        return [held[item] for item in self.anchors if item in held]
+
+    def vector(self, item: str) -> Vector:
+        """The embedding of a statement; zeros where it has none."""
+        found, vectors = self._session.vectors(Kind.STATEMENT, [item])
+        return vectors[0].astype(np.float64) if found else np.zeros(len(self._session.vector()))
+
+    def mean(self, ids: Sequence[str], length: int) -> Vector:
+        """The mean embedding of statements; zeros where there is none."""
+        found, vectors = self._session.vectors(Kind.STATEMENT, ids)
+        return vectors.mean(axis=0, dtype=np.float64) if found else np.zeros(length)

@@ -1,0 +1,218 @@
+"""ToPG Local: cycles of suggestion and selection, each from the statements that the one before has kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.query_walk import QueryWalk
+from hlgraph.errors import InputError
+from hlgraph.records import Hit, Kind
+from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, rerank
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.feedback import Asker, By, Feedback, Judge, Selector, check_by, feedback
+from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRetriever:
+    """Statements collected in cycles of suggestion and selection (ToPG Local, Alg. 1).
+
+    1. SuggestNaive: the best ``suggestions`` statements of the search, as ``statement`` finds them; Select keeps some. They are
+       the pool.
+    2. A cycle: the part of the graph around the pool (GExtract), and on it, for each question, the walk that follows the
+       question from the pool (Eq. 4-8). Its best ``suggestions`` statements, without those collected, are suggested; Select
+       keeps some. What all questions kept is the next pool; in the first cycle the first pool stays in it.
+    3. Eval: when what was collected is enough, or after ``cycles`` of them, that was all. Else NextQ gives the questions of
+       the next cycle.
+
+    Where the paper is silent: a question without a pool is suggested to naively; a cycle that keeps nothing leaves the pool
+    as it is; the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they
+    are. Here they are ranked, with all that was suggested: by ``rerank(question, s) + graph_weight sqrt(share(s))``, ``share``
+    the most that a walk gave over the most that it gave any statement. Statements that a chat model kept come
+    first. The best of the search that no walk reached fill up.
+
+    Attributes
+    ----------
+    suggestions : k, of each step (paper: 20)
+    cycles : max-iter (paper: 1 or 3)
+    extraction : GExtract; l is its ``size`` (paper: 500)
+    walk : lambda .5, damping .85, tau .1, theta .4
+    candidates : of the search that SuggestNaive reranks (default 100, as in ``statement``)
+    ranked : so many statements of each walk are ranked (default 200; k of the request where that is more)
+    graph_weight : how much the share of the walks counts beside the reranker (default 0.5)
+    by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
+    selector, judge, asker : one's own in their place
+
+    References
+    ----------
+    ToPG, sections 2.2 and 2.3.2, Algorithm 1, Table 5.
+    """
+
+    unit: ClassVar[Unit] = "statement"
+    suggestions: int = 20
+    cycles: int = 3
+    extraction: Extraction = field(default_factory=Extraction)
+    walk: QueryWalk = field(default_factory=QueryWalk)
+    candidates: int = 100
+    ranked: int = 200
+    graph_weight: float = 0.5
+    by: By = "rules"
+    selector: Selector | None = None
+    judge: Judge | None = None
+    asker: Asker | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        for name in ("suggestions", "cycles", "candidates", "ranked"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check.not_negative("graph_weight", self.graph_weight)
+        check_by(self.by)
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        steps = feedback(session, self.by, selector=self.selector, judge=self.judge, asker=self.asker)
+        found = self._cycles(session, steps, k)
+        seen = sorted({*found.shares, *found.collected, *found.naive})
+        ranked = rerank(session, Kind.STATEMENT, ids=seen)
+        scores: dict[str, float] = {}
+        why: dict[str, dict[str, float | str]] = {}
+        for hit in ranked.hits:
+            share = found.shares.get(hit.id, 0.0)
+            is_first = steps.selector.is_trusted and hit.id in found.collected
+            scores[hit.id] = hit.score + self.graph_weight * float(np.sqrt(share)) + (_FIRST if is_first else 0.0)
+            why[hit.id] = {**ranked.why[hit.id], "walk": share}
+            if hit.id in found.collected:
+                why[hit.id]["cycle"] = float(found.collected[hit.id])
+        order = sorted(scores, key=lambda item: (-scores[item], item))
+        return Ranked(Kind.STATEMENT, [Hit(item, scores[item]) for item in order], why)
+
+    def _cycles(self, session: Session, steps: Feedback, k: int) -> _Found:
+        """Algorithm 1."""
+        question = session.request.question
+        found = _Found(session)
+        naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
+        found.naive = [item.id for item in naive]
+        pool = self._select(session, steps, question, naive[: self.suggestions], found=found, cycle=0)
+        found.collect(pool, cycle=0)
+        questions: tuple[str, ...] = (question,)
+        for cycle in range(1, self.cycles + 1):
+            kept = dict.fromkeys(pool if cycle == 1 else ())
+            around = horizons(session, [pool], extraction=self.extraction)[0] if pool else None
+            for asked in questions:
+                suggested = self._suggest(session, asked, pool, around=around, found=found, k=k)
+                kept |= dict.fromkeys(self._select(session, steps, asked, suggested, found=found, cycle=cycle))
+            if around is not None and session.is_explained:
+                _note_paths(
+                    session, around, pool, new=[item for item in kept if item not in found.collected], found=found
+                )
+            found.collect(kept, cycle=cycle)
+            pool = list(kept) or pool
+            if cycle == self.cycles:
+                break
+            texts = found.texts()
+            with session.step("judge") as step:
+                is_enough = steps.judge.is_enough(question, texts)
+                step.count = len(texts)
+                step.details = {"judge": steps.judge.fingerprint, "is_enough": is_enough}
+            if is_enough:
+                break
+            with session.step("next questions") as step:
+                questions = steps.asker.ask(question, texts)
+                step.count = len(questions)
+                step.details = {"asker": steps.asker.fingerprint, "questions": " | ".join(questions)}
+            if not questions:
+                break
+        return found
+
+    def _suggest(
+        self, session: Session, question: str, pool: Sequence[str], *, around: Horizon | None, found: _Found, k: int
+    ) -> list[Suggestion]:
+        """SuggestLocal, Eq. 8; SuggestNaive without a pool."""
+        if around is None or not len(around.ids):
+            return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
+        with session.asking(question) as asked:
+            vector = asked.vector()
+        with session.step("walk") as step:
+            [shares] = around.shares([pool], vector[np.newaxis], walk=self.walk)
+            step.count = len(around.ids)
+            step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
+        best = best_of(around.ids, shares, k=max(self.ranked, k))
+        found.reach(best)
+        new = [item for item in best if item[0] not in found.collected][: self.suggestions]
+        texts = texts_of(session, [item for item, _ in new])
+        return [Suggestion(item, texts[item], share) for item, share in new if item in texts]
+
+    def _select(
+        self,
+        session: Session,
+        steps: Feedback,
+        question: str,
+        suggested: Sequence[Suggestion],
+        *,
+        found: _Found,
+        cycle: int,
+    ) -> list[str]:
+        """Select, Eq. 2; an id that was not suggested is not kept."""
+        if not suggested:
+            return []
+        with session.step("select") as step:
+            known = {item.id for item in suggested}
+            chosen = steps.selector.select(question, suggested, collected=found.texts())
+            kept = [item for item in dict.fromkeys(chosen) if item in known]
+            step.count = len(kept)
+            step.details = {"selector": steps.selector.fingerprint, "suggested": len(suggested)}
+        name = "select: a question" if cycle else "select: the seeds"
+        best = [Hit(item.id, item.score) for item in suggested if item.id in set(kept)]
+        pruned = {"not selected": len(suggested) - len(kept)}
+        session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))
+        return kept
+
+
+_FIRST = 10.0  # above all that a reranker and a walk can give together
+
+
+class _Found:
+    """What the cycles of one search have found.
+
+    Attributes
+    ----------
+    naive : what the first search gave, best first
+    collected : statements that were kept, and the cycle, 0 for the first
+    shares : of each statement that a walk reached, the most that one gave it over the most that it gave any
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.naive: list[str] = []
+        self.collected: dict[str, int] = {}
+        self.shares: dict[str, float] = {}
+        self._session = session
+
+    def collect(self, ids: Sequence[str] | dict[str, None], *, cycle: int) -> None:
+        """Add what a cycle kept."""
+        for item in ids:
+            self.collected.setdefault(item, cycle)
+
+    def reach(self, best: Sequence[tuple[str, float]]) -> None:
+        """Add what a walk reached, best first."""
+        for item, share in best:
+            self.shares[item] = max(self.shares.get(item, 0.0), share / best[0][1])
+
+    def texts(self) -> list[str]:
+        """Of the collected statements, in their order."""
+        held = texts_of(self._session, list(self.collected))
+        return [held[item] for item in self.collected if item in held]
+
+
+def _note_paths(session: Session, around: Horizon, pool: Sequence[str], *, new: Sequence[str], found: _Found) -> None:
+    for item in new:
+        ids, kinds = around.link(item, pool)
+        if ids:
+            session.note_path(ids, found.shares.get(item, 0.0), kinds=kinds)

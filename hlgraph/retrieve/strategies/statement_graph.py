@@ -1,0 +1,88 @@
+"""StatementGraphRAG: statements by keywords and by meaning, a beam over shared entities, a reranker (HLG, section 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.beam import BeamOptions
+from hlgraph.records import Kind
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, check_counts
+from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.beam_walk import (
+    Around,
+    EntityWalk,
+    keyword_statements,
+    question_keywords,
+    rank_pool,
+    search_and_pull,
+    steps_of_pulls,
+    walk,
+)
+from hlgraph.retrieve.steps.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class StatementGraphRetriever:
+    """Statements found by keywords and by vectors, and by a beam over the entities that they share (HLG SGRAG).
+
+    The paper's Eq. 8 has one beam a seed, which would leave thousands of candidates to the reranker; here there is one, which
+    begins at the best ``beam_width`` of all seeds. The other defaults are the paper's; what it leaves open is in the last
+    four parameters.
+
+    Attributes
+    ----------
+    vector_seeds : statements by vector search (Eq. 4; paper: 100)
+    keyword_seeds : statements by the number of keywords that they mention (Eq. 1-3; paper: 100)
+    beam_width, max_depth : of the beam (paper: 50 and 3, so paths of at most four statements)
+    must_improve : a path grows only while its score (Eq. 7) does
+    neighbours : followed from one statement, see :class:`Region`
+    fan_out : statements of one entity that are followed at all
+    pulls : so often the store is asked for neighbours; steps after the last pull stay among the statements that are known
+        then. Two keep a search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
+    path_weight : how much the best path of a statement counts beside the statement itself, from 0 (paper) to 1
+
+    References
+    ----------
+    HLG, section 4.1, Algorithm 1; section 6.3.2 for the defaults.
+    """
+
+    unit: ClassVar[Unit] = "statement"
+    vector_seeds: int = 100
+    keyword_seeds: int = 100
+    beam_width: int = 50
+    max_depth: int = 3
+    must_improve: bool = True
+    neighbours: int = 20
+    fan_out: int = 25
+    pulls: int = 2
+    path_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_counts(self)
+        check.probability("path_weight", self.path_weight)
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        keywords = question_keywords(session)
+        region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
+        entities = sorted(set(keywords.values()))
+        k = max(self.vector_seeds, k)
+        # The beam begins at the statements closest to the question. In a search by vector those are its first hits, and only
+        # where they are few, or were found otherwise, does it need the neighbours of statements found by keyword, too.
+        has_closest = session.request.mode == "vector" and k >= self.beam_width
+        hops = 2 * steps_of_pulls(self.pulls, self.max_depth)[0] + (0 if has_closest else 1)
+        around = Around(Kind.STATEMENT, self.beam_width if has_closest else k, hops)
+        hits, _ = search_and_pull(session, region, around=around, k=k, entities=entities)
+        region.add(hits)
+        by_vector = region.numbers(hits)
+        by_keyword = keyword_statements(session, region, keywords=keywords, k=self.keyword_seeds, beside=by_vector)
+        seeds = np.union1d(by_vector, by_keyword)
+        options = BeamOptions(self.beam_width, self.max_depth, must_improve=self.must_improve)
+        result = walk(EntityWalk(session, region, pulls=self.pulls, max_depth=self.max_depth), seeds, options=options)
+        return rank_pool(session, region, seeds=seeds, result=result, path_weight=self.path_weight)

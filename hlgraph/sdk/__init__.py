@@ -1,0 +1,1 @@
+"""The SDK: HLGraph and its parts, one file each."""

@@ -1,0 +1,195 @@
+"""HLGraph for asyncio: the same calls, each in a thread, so that the event loop goes on meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from hlgraph.errors import InputError
+from hlgraph.sdk.awaited import Awaited, awaited, streamed
+from hlgraph.sdk.batches import Batches
+from hlgraph.sdk.client import HLGraph
+from hlgraph.sdk.communities import Communities
+from hlgraph.sdk.domain import CorpusDomain
+from hlgraph.sdk.failures import Failures
+from hlgraph.sdk.hierarchy import Hierarchy
+from hlgraph.sdk.merges import Merges
+from hlgraph.sdk.quality import Quality
+
+if TYPE_CHECKING:
+    from hlgraph.settings import Settings
+    from hlgraph.stores.protocols import Stores
+
+
+class AsyncBatches(Awaited[Batches]):
+    """:class:`hlgraph.sdk.batches.Batches`, awaited."""
+
+    plan = awaited(Batches.plan)
+    export = awaited(Batches.export)
+    take = awaited(Batches.take)
+
+
+class AsyncCommunities(Awaited[Communities]):
+    """:class:`hlgraph.sdk.communities.Communities`, awaited."""
+
+    build = awaited(Communities.build)
+    find = awaited(Communities.find)
+
+
+class AsyncCorpusDomain(Awaited[CorpusDomain]):
+    """:class:`hlgraph.sdk.domain.CorpusDomain`, awaited."""
+
+    find = awaited(CorpusDomain.find)
+    infer = awaited(CorpusDomain.infer)
+    set = awaited(CorpusDomain.set)
+    clear = awaited(CorpusDomain.clear)
+
+
+class AsyncFailures(Awaited[Failures]):
+    """:class:`hlgraph.sdk.failures.Failures`, awaited."""
+
+    find = awaited(Failures.find)
+    retry = awaited(Failures.retry)
+    accept = awaited(Failures.accept)
+    drop = awaited(Failures.drop)
+
+
+class AsyncHierarchy(Awaited[Hierarchy]):
+    """:class:`hlgraph.sdk.hierarchy.Hierarchy`, awaited."""
+
+    build = awaited(Hierarchy.build)
+    find = awaited(Hierarchy.find)
+
+
+class AsyncMerges(Awaited[Merges]):
+    """:class:`hlgraph.sdk.merges.Merges`, awaited."""
+
+    propose = awaited(Merges.propose)
+    judge = awaited(Merges.judge)
+    list = awaited(Merges.list)
+    apply = awaited(Merges.apply)
+    undo = awaited(Merges.undo)
+
+
+class AsyncQuality(Awaited[Quality]):
+    """:class:`hlgraph.sdk.quality.Quality`, awaited."""
+
+    coverage = awaited(Quality.coverage)
+    faithfulness = awaited(Quality.faithfulness)
+
+
+class AsyncHLGraph(Awaited[HLGraph]):
+    """An :class:`HLGraph` whose methods are awaited; parameters, results and errors are those of the methods there.
+
+    The parts (``communities``, ``hierarchy``, ``batches``, ...) have awaited methods too, and a method that yields is read by
+    ``async for``.
+
+    Calls run side by side, at most ``concurrency`` at a time. Writing calls exclude each other, as those of threads do
+    (StoreLockedError). Callbacks such as ``on_progress`` are called in the thread. A call that is cancelled before its turn
+    is not made. One that is under way is abandoned: its thread runs to the end, so an ingest that was cancelled is complete,
+    or is completed by the next one. A stream that is cancelled is closed after the current step; one that a ``break`` leaves
+    is closed when the event loop gets to it, so use ``contextlib.aclosing`` where that matters.
+
+    Parameters
+    ----------
+    graph : what :func:`hlgraph.connect` returns; it is closed with this object
+    concurrency : how many calls run at once (default 8), those of ``in_corpus`` among them
+
+    Raises
+    ------
+    InputError : ``concurrency`` is below 1
+
+    Examples
+    --------
+    ::
+
+        async with AsyncHLGraph(hlgraph.connect("hlgraph://./my-graph")) as graph:
+            first, second = await asyncio.gather(graph.search("Who?"), graph.search("Where?"))
+            await graph.communities.build()
+    """
+
+    def __init__(self, graph: HLGraph, *, concurrency: int = 8) -> None:
+        if concurrency < 1:
+            raise InputError(f"concurrency is {concurrency}; it must be at least 1")
+        super().__init__(graph, ThreadPoolExecutor(concurrency, thread_name_prefix="hlgraph"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    close = awaited(HLGraph.close)
+    ingest = awaited(HLGraph.ingest)
+    plan = awaited(HLGraph.plan)
+    delete = awaited(HLGraph.delete)
+    search = awaited(HLGraph.search)
+    answer = awaited(HLGraph.answer)
+    answer_stream = streamed(HLGraph.answer_stream)
+    cypher = awaited(HLGraph.cypher)
+    ledger = awaited(HLGraph.ledger)
+    stats = awaited(HLGraph.stats)
+    check = awaited(HLGraph.check)
+    reconcile = awaited(HLGraph.reconcile)
+
+    def in_corpus(self, name: str) -> Self:
+        """See :meth:`HLGraph.in_corpus`; the threads are shared."""
+        return self._around(self.graph.in_corpus(name))
+
+    def watched(self, watch: Callable[[Stores], Stores]) -> Self:
+        """See :meth:`HLGraph.watched`; the threads are shared."""
+        return self._around(self.graph.watched(watch))
+
+    @property
+    def graph(self) -> HLGraph:
+        """The graph itself, for calls that are not awaited, and for its ``ingestion``."""
+        return self._inner
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the graph."""
+        return self.graph.settings
+
+    @property
+    def corpus(self) -> str:
+        """The corpus of the calls."""
+        return self.graph.corpus
+
+    @property
+    def batches(self) -> AsyncBatches:
+        """See :attr:`HLGraph.batches`."""
+        return AsyncBatches(self.graph.batches, self._threads)
+
+    @property
+    def communities(self) -> AsyncCommunities:
+        """See :attr:`HLGraph.communities`."""
+        return AsyncCommunities(self.graph.communities, self._threads)
+
+    @property
+    def domain(self) -> AsyncCorpusDomain:
+        """See :attr:`HLGraph.domain`."""
+        return AsyncCorpusDomain(self.graph.domain, self._threads)
+
+    @property
+    def failures(self) -> AsyncFailures:
+        """See :attr:`HLGraph.failures`."""
+        return AsyncFailures(self.graph.failures, self._threads)
+
+    @property
+    def hierarchy(self) -> AsyncHierarchy:
+        """See :attr:`HLGraph.hierarchy`."""
+        return AsyncHierarchy(self.graph.hierarchy, self._threads)
+
+    @property
+    def merges(self) -> AsyncMerges:
+        """See :attr:`HLGraph.merges`."""
+        return AsyncMerges(self.graph.merges, self._threads)
+
+    @property
+    def quality(self) -> AsyncQuality:
+        """See :attr:`HLGraph.quality`."""
+        return AsyncQuality(self.graph.quality, self._threads)

@@ -1,0 +1,118 @@
+"""Extraction by batches of a provider, for callers: planned, exported, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import InputError
+from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
+from hlgraph.ingest.run import read_all, read_sources, samples_of, split_sources
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.batches import BatchFiles, BatchReport
+    from hlgraph.ingest.plan import Plan
+    from hlgraph.models.choose import AnyChat
+    from hlgraph.models.executor import Executor
+    from hlgraph.models.seams import ChatModel
+    from hlgraph.records import Document, Domain
+    from hlgraph.settings import Settings
+    from hlgraph.stores.protocols import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """What is said of an extraction by a chat model before it is made, or made elsewhere; of a name no key is needed.
+
+    Parameters
+    ----------
+    chat : the chat model, by name or as an object
+    """
+
+    settings: Settings
+    stores: Stores
+    chat: AnyChat | None
+
+    def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
+        """What an ingest would cost. Raises InputError where no chat model is named."""
+        from hlgraph.extract.quarantine import quarantine
+        from hlgraph.ingest.plan import Planner
+
+        given, corpus = split_sources(sources), self.settings.corpus
+        with self._executor() as executor:
+            held = quarantine(self.settings, corpus)
+            most = self.settings.models.max_tokens
+            planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=held)
+            chunker = chunker_of(options, self.settings)
+            if options.adapt and planner.domain is None:
+                planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
+            return planner.plan(read_sources(*given, options=options), stores=self.stores, chunker=chunker)
+
+    def export(
+        self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
+    ) -> BatchReport:
+        """Write the calls that can be made now.
+
+        Raises InputError for a file that cannot be written, and where a domain is asked for that has to be inferred first.
+        """
+        with self._executor() as executor:
+            batches = self._batches(executor, options)
+            chunker = chunker_of(options, self.settings)
+            try:
+                with path.open("w", encoding="utf-8") as out:
+                    return batches.export(read_all(sources, options), out, stores=self.stores, chunker=chunker)
+            except OSError as error:
+                raise InputError(
+                    f"{path}: the batch cannot be written there ({error.strerror}); name a file in a folder that is there"
+                ) from error
+
+    def take(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        results: Sequence[Path],
+    ) -> BatchReport:
+        """Keep what came back. Raises InputError for a file that holds no results."""
+        with self._executor() as executor:
+            batches = self._batches(executor, options)
+            chunker = chunker_of(options, self.settings)
+            return batches.take(read_all(sources, options), results, stores=self.stores, chunker=chunker)
+
+    @property
+    def _domain(self) -> Domain | None:
+        from hlgraph.stores.domains import domain_of
+
+        return domain_of(self.stores, self.settings.corpus)
+
+    def _batches(self, executor: Executor, options: IngestOptions) -> BatchFiles:
+        from hlgraph.extract.quarantine import quarantine
+        from hlgraph.ingest.batches import BatchFiles
+
+        domain = self._domain
+        if options.adapt and domain is None:
+            raise InputError(
+                f"corpus {self.settings.corpus!r} has no domain, and a batch cannot infer one; run hlgraph domain infer, or "
+                "hlgraph domain set, first"
+            )
+        held = quarantine(self.settings, self.settings.corpus)
+        return BatchFiles(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=held)
+
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        from hlgraph.ingest.plan import NamedChat
+        from hlgraph.models.accounts.open import executor_of
+        from hlgraph.models.choose import chosen_chat
+
+        if not self.chat:
+            raise InputError(NO_CHAT)
+        is_name = isinstance(self.chat, str)
+        model: ChatModel = NamedChat(str(self.chat)) if is_name else chosen_chat(self.chat, self.settings.models)
+        executor = executor_of(model, self.settings, corpus=self.settings.corpus)
+        try:
+            yield executor
+        finally:
+            executor.close()

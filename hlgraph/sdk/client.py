@@ -1,0 +1,584 @@
+"""HLGraph, the SDK: one corpus of one store, open for use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from hlgraph.ingest.options import IngestOptions
+from hlgraph.sdk.resources import Resources, open_resources
+from hlgraph.settings import Settings, at_store, load
+
+if TYPE_CHECKING:
+    from hlgraph.answer import AnswerEvent, AnswerRequest
+    from hlgraph.answer.request import AnswerMode
+    from hlgraph.answer.verify import Unsupported, Verify
+    from hlgraph.ingest.plan import Plan
+    from hlgraph.ingest.report import Progress, Report
+    from hlgraph.ingest.run import Ingestion
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.models.accounts.ledger import GroupBy, Spent
+    from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker, ChosenModels
+    from hlgraph.models.executor import Executor
+    from hlgraph.records import Answer, Document
+    from hlgraph.retrieve import SearchRequest, SearchResult
+    from hlgraph.retrieve.request import Mode, Unit
+    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.sdk.batches import Batches
+    from hlgraph.sdk.communities import Communities
+    from hlgraph.sdk.domain import CorpusDomain
+    from hlgraph.sdk.failures import Failures
+    from hlgraph.sdk.hierarchy import Hierarchy
+    from hlgraph.sdk.merges import Merges
+    from hlgraph.sdk.quality import Quality
+    from hlgraph.sdk.reconcile import Drift
+    from hlgraph.stores.cypher import Limits, Table
+    from hlgraph.stores.open import Finding, Opened
+    from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.where import Where
+
+__all__ = ["HLGraph", "connect"]
+
+
+class HLGraph:
+    """One corpus of one store, open for use; a context manager.
+
+    :func:`hlgraph.connect` opens it. All errors that it raises on purpose are kinds of :class:`hlgraph.HLGraphError`.
+
+    Parameters
+    ----------
+    settings : the store, the corpus and the models
+    embedder, reranker, chat : models to use instead of those of the settings: an object of ours or of LangChain, or a name
+        such as ``openai:gpt-4o-mini``
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph") as graph:
+            graph.ingest(["docs/"])
+            for evidence in graph.search("Who built the bridge?").evidence:
+                print(evidence.text, evidence.source.title)
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: AnyEmbedder | None = None,
+        reranker: AnyReranker | None = None,
+        chat: AnyChat | None = None,
+        _resources: Resources | None = None,
+    ) -> None:
+        self.settings = settings
+        self.corpus = settings.corpus
+        self._resources = _resources or open_resources(settings, embedder=embedder, reranker=reranker, chat=chat)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store and the models."""
+        self._opened.closing.close()
+
+    def in_corpus(self, name: str) -> HLGraph:
+        """Another corpus of the same store, with the same models. Closing either object closes both."""
+        return HLGraph(replace(self.settings, corpus=name), _resources=self._resources)
+
+    def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
+        """The same corpus, read through what ``watch`` makes of the stores. Closing either object closes both."""
+        return HLGraph(self.settings, _resources=self._resources.watched(watch))
+
+    # Writing
+
+    def ingest(
+        self,
+        sources: str | Path | Iterable[str | Path | Document],
+        *,
+        format: str | None = None,  # noqa: A002
+        mapping: Mapping[str, str] | None = None,
+        encoding: str | None = None,
+        max_bytes: int | None = None,
+        extract: Literal["local", "precomputed", "chat"] = "local",
+        extractions: Sequence[str] = (),
+        is_chunked: bool = False,
+        delete_missing: bool = False,
+        budget: Budget | None = None,
+        adapt: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Report:
+        """Bring the corpus to the state of these sources.
+
+        Running it twice changes nothing. An edited source touches only the chunks that changed. After a crash, the same
+        call completes the work. A source that fails is listed in the report and does not stop the others.
+
+        Parameters
+        ----------
+        sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
+        format, mapping, encoding, max_bytes : how files are read; see :class:`hlgraph.read.ReadOptions`
+        extract : ``local`` (rules, default), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
+        extractions : JSON lines files for ``precomputed``
+        is_chunked : each document is one chunk already (a passage)
+        delete_missing : remove stored sources under the given paths that no longer exist there
+        budget : what ``chat`` may spend; at its end the run stops with what it has, and the same call goes on
+        adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks
+        on_progress : called with a :class:`hlgraph.Progress` after every step of a batch
+
+        Returns
+        -------
+        Report
+            Counts of sources and records, failures, seconds a step, and the usage of the chat model.
+
+        Raises
+        ------
+        InputError : options that cannot be used
+        StoreLockedError : another process is writing
+        BudgetError : the budget ended before all was extracted; what was extracted is stored
+        """
+        options = IngestOptions(
+            format=format,
+            mapping=dict(mapping or {}),
+            encoding=encoding,
+            max_bytes=max_bytes,
+            extract=extract,
+            extractions=tuple(extractions),
+            is_chunked=is_chunked,
+            delete_missing=delete_missing,
+            budget=budget,
+            adapt=adapt,
+        )
+        return self.ingestion.bring(sources, options, on_progress=on_progress)
+
+    @property
+    def ingestion(self) -> Ingestion:
+        """The steps of an ingest, for those who run them elsewhere, as :mod:`hlgraph.integrations.ray` does."""
+        from hlgraph.ingest.run import Ingestion
+
+        return Ingestion(self.settings, self.corpus, self._opened, self._models, self._executor)
+
+    def plan(
+        self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = None
+    ) -> Plan:
+        """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
+
+        Raises
+        ------
+        InputError : options that cannot be used, or no chat model is named
+        """
+        return self.batches.plan(sources, options or IngestOptions())
+
+    @property
+    def batches(self) -> Batches:
+        """Extraction by batch files of a provider: ``export`` the calls, ``take`` the results."""
+        from hlgraph.sdk.batches import Batches
+
+        return Batches(self.settings, self._opened.stores, self._models.chat_asked_for)
+
+    def delete(
+        self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, everything: bool = False
+    ) -> Report:
+        """Remove sources, and everything that only they assert.
+
+        Parameters
+        ----------
+        uris : uris or paths of sources, or folders of them
+        where : a filter over the metadata of sources
+        everything : remove all sources of the corpus, and a domain that a model inferred; one that a person wrote stays
+
+        Returns
+        -------
+        Report
+            What was removed.
+
+        Raises
+        ------
+        InputError : not exactly one of the three is given
+        UnknownNameError : a uri is not in the corpus; nothing is removed
+        WhereError : the filter names a field that no source has; nothing is removed
+        """
+        from hlgraph.ingest.delete import Deletion
+
+        deletion = Deletion(self.settings, self._opened)
+        return deletion.run(uris, where=_parsed(where), everything=everything)
+
+    # Reading
+
+    def search(
+        self,
+        question: str,
+        *,
+        strategy: str | Retriever = "statement",
+        k: int = 10,
+        unit: Unit | None = None,
+        where: Where | str | None = None,
+        mode: Mode = "vector",
+        diversity: float | None = None,
+        tabular: bool = False,
+        explain: bool = False,
+    ) -> SearchResult:
+        """Evidence for a question, best first, with an explanation of how it was found.
+
+        Parameters
+        ----------
+        question : the question, in natural language
+        strategy : a name of :data:`hlgraph.retrieve.STRATEGIES`, or a retriever with parameters of your own
+        k : how many pieces of evidence (1 to 10,000)
+        unit : ``statement`` or ``chunk``; None leaves it to the strategy
+        where : filter over the metadata of sources; it holds on every hop
+        mode : how seeds are searched: ``vector``, ``text`` or ``hybrid`` (rank fusion of both)
+        diversity : drop evidence whose words repeat better evidence: TF-IDF cosine above 1 - diversity (0 keeps all);
+            None takes the default of the strategy
+        tabular : give statements with numbers the labels of their tables
+        explain : record seeds, hops, paths and queries; ``result.explain.to_html()`` then draws them
+
+        Returns
+        -------
+        SearchResult
+            ``evidence`` and ``explain``.
+
+        Raises
+        ------
+        InputError : a question, filter, strategy or corpus that cannot be used
+        """
+        from hlgraph.retrieve import SearchRequest
+
+        request = SearchRequest(
+            question, self.corpus, k, unit, mode, _parsed(where), diversity=diversity, tabular=tabular, explain=explain
+        )
+        return self._search(request, strategy, self._executor())
+
+    def answer(
+        self,
+        question: str,
+        *,
+        strategy: str | Retriever = "statement",
+        k: int | None = None,
+        where: Where | str | None = None,
+        mode: AnswerMode = "short",
+        search_mode: Mode = "vector",
+        diversity: float | None = None,
+        tabular: bool = False,
+        explain: bool = False,
+        context_tokens: int = 8_000,
+        unsupported: Unsupported = "flag",
+        verify: Verify = "lexical",
+        least_support: float | None = None,
+        choices: Sequence[str] | None = None,
+        budget: Budget | None = None,
+    ) -> Answer:
+        """An answer with citations: by the chat model where there is one, else the best evidence itself.
+
+        Parameters
+        ----------
+        question, strategy, where, diversity, tabular, explain : as for :meth:`search`
+        k : how many pieces of evidence are looked at; None: 20, for a report 200
+        mode : ``short`` answers from the best evidence; ``report`` brings together many pieces, community by community with
+            the strategy ``global``
+        search_mode : the ``mode`` of :meth:`search`
+        context_tokens : of the evidence that one call of the chat model reads (at least 200)
+        unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
+        verify : who decides that: ``lexical`` compares words, ``chat`` asks the chat model, one call more
+        least_support : evidence that covers less of the question, from 0 to 1, is none; None: 0.5 without a chat model where
+            cosines are known, else 0
+        choices : texts of which one is chosen; see ``Answer.choice``
+        budget : for the calls of the search and of the answer together
+
+        Returns
+        -------
+        Answer
+            Sentences with citations, each with its source and characters.
+
+        Raises
+        ------
+        InputError : options that cannot be used, and what :meth:`search` raises
+        ModelError : the chat model cannot be used
+        BudgetError : the budget does not reach
+        """
+        from hlgraph.answer import AnswerRequest
+        from hlgraph.answer.events import last
+        from hlgraph.retrieve import SearchRequest
+
+        request = AnswerRequest(
+            question=question,
+            mode=mode,
+            k=k,
+            context_tokens=context_tokens,
+            unsupported=unsupported,
+            verify=verify,
+            least_support=least_support,
+            choices=choices,
+        )
+        search = SearchRequest(question, self.corpus, request.evidence_count, "statement", search_mode, _parsed(where))
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
+
+    def answer_stream(
+        self,
+        question: str,
+        *,
+        strategy: str | Retriever = "statement",
+        k: int | None = None,
+        where: Where | str | None = None,
+        mode: AnswerMode = "short",
+        search_mode: Mode = "vector",
+        diversity: float | None = None,
+        tabular: bool = False,
+        explain: bool = False,
+        context_tokens: int = 8_000,
+        unsupported: Unsupported = "flag",
+        verify: Verify = "lexical",
+        least_support: float | None = None,
+        choices: Sequence[str] | None = None,
+        budget: Budget | None = None,
+    ) -> Iterator[AnswerEvent]:
+        """The answer of :meth:`answer` as events: the evidence, then pieces of the text, then the checked answer.
+
+        Parameters are those of :meth:`answer`. With ``unsupported="drop"`` the final text is shorter than the pieces. Where a
+        model cannot stream, or a kept reply is used, the text comes in one piece. Closing the iterator ends the call of the
+        model; what came until then is counted.
+
+        Returns
+        -------
+        Iterator of AnswerEvent
+            One :class:`hlgraph.AnswerEvidence`, any number of :class:`hlgraph.AnswerPiece`, last the :class:`hlgraph.Answer`.
+
+        Raises
+        ------
+        InputError : at once, for options that cannot be used; all other errors of :meth:`answer` come with an event
+        """
+        from hlgraph.answer import AnswerRequest
+        from hlgraph.retrieve import SearchRequest
+
+        request = AnswerRequest(
+            question=question,
+            mode=mode,
+            k=k,
+            context_tokens=context_tokens,
+            unsupported=unsupported,
+            verify=verify,
+            least_support=least_support,
+            choices=choices,
+        )
+        search = SearchRequest(question, self.corpus, request.evidence_count, "statement", search_mode, _parsed(where))
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        return self._events(request, search, strategy, budget=budget, is_streamed=True)
+
+    def cypher(
+        self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
+    ) -> Table:
+        """The rows of a query of ``cypher/analyst/``, or of a folder of your own; it can only read.
+
+        Parameters
+        ----------
+        query : the name of the query
+        folder : where the query lies; None: the library
+        limits : of rows, bytes and time
+        params : the parameters of the query, by name
+
+        Raises
+        ------
+        UnknownNameError : no such query
+        InputError : a parameter that is missing, unknown or out of bounds
+        StoreError : the store has no Cypher, or refuses the query
+        """
+        from hlgraph.sdk import cypher
+
+        chosen = cypher.load(query, folder)
+        return cypher.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
+
+    def ledger(self, by: GroupBy = "stage") -> list[Spent]:
+        """What the calls of chat models have cost so far, the dearest group first.
+
+        Parameters
+        ----------
+        by : the groups: ``stage``, ``source``, ``model``, ``day``, ... of this corpus, or ``corpus``, of all
+
+        Returns
+        -------
+        list of Spent
+            ``unpriced_calls`` counts calls whose price nobody has named. Deleted sources stand there by their ids.
+
+        Raises
+        ------
+        InputError : no such group
+        """
+        from hlgraph.models.accounts.open import spent
+
+        return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
+
+    def stats(self) -> tuple[CorpusStats, ...]:
+        """Counts of the records and relationships of every corpus of the store."""
+        return self._opened.stores.graph.stats()
+
+    def check(self) -> list[Finding]:
+        """Whether the stored data is consistent: constraints, links, counts, and both stores with each other."""
+        return self._opened.check()
+
+    def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
+        """How the graph and the vectors of this corpus differ.
+
+        Parameters
+        ----------
+        repair : mend it: lost vectors are made again from the records, lost records by the local extractor from the stored
+            chunks; sources that lost a chunk are named, and the next ingest of their documents reads them anew
+
+        Returns
+        -------
+        (found, left)
+            The drift before and after; the same without ``repair``.
+
+        Raises
+        ------
+        StoreLockedError : another process is writing
+        ModelMismatchError : drift is to be mended, and the corpus was embedded by another model
+        """
+        from hlgraph.sdk import reconcile
+
+        stores, models = self._opened.stores, self._models
+        return reconcile.reconcile(self.corpus, stores=stores, models=models, repair=repair)
+
+    # Parts
+
+    @property
+    def communities(self) -> Communities:
+        """The communities of the corpus: ``build`` and ``find`` them."""
+        from hlgraph.sdk.communities import Communities
+
+        return Communities(self.corpus, self._opened.stores)
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
+        from hlgraph.sdk.hierarchy import Hierarchy
+
+        return Hierarchy(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
+
+    @property
+    def merges(self) -> Merges:
+        """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
+        from hlgraph.sdk.merges import Merges
+
+        return Merges(self.corpus, self._opened.stores, chat=self._executor)
+
+    @property
+    def domain(self) -> CorpusDomain:
+        """The entity kinds and topics that prompts name: ``find``, ``infer``, ``set`` and ``clear`` them."""
+        from hlgraph.sdk.domain import CorpusDomain
+
+        return CorpusDomain(self.settings, self._opened.stores, chat=self._executor)
+
+    @property
+    def failures(self) -> Failures:
+        """The chunks that a chat model could not extract: ``find``, ``retry``, ``accept`` and ``drop`` them."""
+        from hlgraph.sdk.failures import Failures
+
+        return Failures(self.settings, self._opened.stores, models=self._models, chat=self._executor)
+
+    @property
+    def quality(self) -> Quality:
+        """How well the statements represent the text: ``coverage`` and ``faithfulness``."""
+        from hlgraph.sdk.quality import Quality
+
+        return Quality(self.settings, self._opened.stores, chat=self._executor)
+
+    # Inside
+
+    @property
+    def _opened(self) -> Opened:
+        return self._resources.opened
+
+    @property
+    def _models(self) -> ChosenModels:
+        return self._resources.models
+
+    def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
+        from hlgraph.retrieve import search
+
+        models, stores = self._models, self._opened.stores
+        return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
+
+    def _events(
+        self,
+        request: AnswerRequest,
+        search: SearchRequest,
+        strategy: str | Retriever,
+        *,
+        budget: Budget | None,
+        is_streamed: bool,
+    ) -> Iterator[AnswerEvent]:
+        from hlgraph.answer.events import answering, check_has_chat
+        from hlgraph.retrieve.strategies.auto import for_report
+
+        chosen = for_report(strategy) if request.mode == "report" else strategy
+        calls = self._executor(budget)
+        check_has_chat(request, calls)
+
+        def find(text: str) -> SearchResult:
+            return self._search(replace(search, question=text), chosen, calls)
+
+        max_tokens = self.settings.models.max_tokens
+        return answering(request, find=find, chat=calls, max_tokens=max_tokens, is_streamed=is_streamed)
+
+    def _executor(self, budget: Budget | None = None) -> Executor | None:
+        """The executor of the chat model for one command; None where there is no chat model."""
+        return self._resources.executor(self.settings, budget)
+
+
+def connect(
+    target: str | Path | Settings | None = None,
+    *,
+    vectors: str | None = None,
+    corpus: str | None = None,
+    embedder: AnyEmbedder | None = None,
+    reranker: AnyReranker | None = None,
+    chat: AnyChat | None = None,
+) -> HLGraph:
+    """Open a store. Nothing is created before the first ingest.
+
+    Parameters
+    ----------
+    target : a url (``hlgraph://./folder``, ``neo4j://host:7687``), a settings file (``hlgraph.yaml``), settings, or None:
+        what the environment says; passwords come from the environment or the file
+    vectors : the url of the vector store where ``target`` is a graph server, such as ``https://localhost:9200``
+    corpus : the corpus, where it is not that of the settings
+    embedder, reranker, chat : see :class:`HLGraph`
+
+    Returns
+    -------
+    HLGraph
+        A context manager.
+
+    Raises
+    ------
+    SettingsError : a file or variable that cannot be used
+    UnknownNameError : a url whose scheme is none of ours
+    """
+    if isinstance(target, Settings):
+        settings = target
+    elif target is None:
+        settings = load()
+    elif isinstance(target, str) and "://" in target:
+        settings = at_store(load(), target)
+    else:
+        settings = load(target)
+    if vectors is not None:
+        settings = replace(settings, vectors=vectors)
+    chosen = settings if corpus is None else replace(settings, corpus=corpus)
+    return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
+
+
+def _parsed(where: Where | str | None) -> Where | None:
+    """A filter, parsed where it is a text."""
+    if not isinstance(where, str):
+        return where
+    from hlgraph.where import parse
+
+    return parse(where)

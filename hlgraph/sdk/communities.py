@@ -1,0 +1,114 @@
+"""The communities of a corpus, for callers: built, and read with the names of their members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.index.communities import Built, build_communities, derived_store
+from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
+from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
+from hlgraph.stores.protocols import Stores
+
+__all__ = ["Built", "Communities", "FoundCommunities"]
+
+SHAPE = ProjectionShape.ENTITY_ENTITY.value
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCommunities:
+    """Communities of one run: the finest level first, in it the largest.
+
+    Attributes
+    ----------
+    run : what they were made from; ``run.is_stale`` when the corpus has changed since. None: none were built
+    communities : of the levels asked for
+    names : of each, its first members by id: their names, or the beginnings of their texts
+    """
+
+    run: Run | None = None
+    communities: tuple[Community, ...] = ()
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Communities:
+    """The communities of one corpus.
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph") as graph:
+            graph.communities.build()
+            for community in graph.communities.find(level=0).communities:
+                print(community.size, community.id)
+    """
+
+    def __init__(self, corpus: str, stores: Stores) -> None:
+        self._corpus = corpus
+        self._stores = stores
+
+    def build(
+        self,
+        shape: str = SHAPE,
+        *,
+        resolution: float = 1.0,
+        max_size: int = 100,
+        max_levels: int = 4,
+        seed: int = 0,
+    ) -> Built:
+        """Find and store the communities of a graph of the corpus; those of the same shape go. See :class:`ClusterQuery`.
+
+        The same again changes nothing, and says so. Raises what
+        :func:`hlgraph.index.communities.build_communities` raises, and InputError for parameters that cannot be used.
+        """
+        query = ClusterQuery(_shape(shape), resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed)
+        return build_communities(self._corpus, query, stores=self._stores)
+
+    def find(
+        self, shape: str = SHAPE, *, level: int | None = None, k: int | None = None, names: int = 10
+    ) -> FoundCommunities:
+        """The stored communities, at most ``k``, with the first ``names`` members of each; empty when none were built.
+
+        Raises InputError for numbers that cannot be used, UnknownNameError for a shape or corpus that there is not.
+        """
+        for what, number in (("level", level), ("k", k), ("names", names)):
+            if number is not None and number < 0:
+                raise InputError(f"{what} is {number}; it must not be negative")
+        name = _shape(shape).value
+        if not self._stores.graph.stats(self._corpus, has_counts=False):
+            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
+        derived = derived_store(self._stores)
+        run = run_named(derived, self._corpus, name=name)
+        if run is None:
+            return FoundCommunities()
+        found = derived.communities(self._corpus, name, level=level, k=k)
+        members = derived.members([item.id for item in found], most=names) if names else {}
+        return FoundCommunities(run, tuple(found), self._names(members))
+
+    def _names(self, members: Mapping[str, tuple[Member, ...]]) -> dict[str, tuple[str, ...]]:
+        records: dict[str, Record] = {}
+        for kind in (Kind.ENTITY, Kind.CHUNK, Kind.STATEMENT):
+            ids = sorted({item.id for some in members.values() for item in some if item.kind is kind})
+            records |= {item.id: item for item in self._stores.graph.records(kind, ids)}
+        return {
+            name: tuple(_name(records[item.id]) for item in some if item.id in records)
+            for name, some in members.items()
+        }
+
+
+def _shape(name: str) -> ProjectionShape:
+    if name not in set(ProjectionShape):
+        known = ", ".join(item.value for item in ProjectionShape)
+        raise UnknownNameError(f"there is no shape {name!r}; choose one of {known}")
+    return ProjectionShape(name)
+
+
+def _name(record: Record) -> str:
+    if isinstance(record, Entity):
+        return record.name
+    text = " ".join(record.text.split()) if isinstance(record, Chunk | Statement) else record.id
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

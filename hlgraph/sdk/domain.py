@@ -1,0 +1,178 @@
+"""The domain of a corpus, for callers: the kinds of entities and the topics that the prompts of a chat model name.
+
+It is inferred once, by one call about five chunks (``ingest`` with ``adapt``, or :meth:`CorpusDomain.infer`), or given by a
+person, and is kept with the graph: from then on every extraction by a chat model names it, in whatever process. Another domain
+means extracting again, as another prompt does; a corpus without one is extracted as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.extract.sampling import Sampler
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
+from hlgraph.ingest.run import samples_of, split_sources
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.executor import Executor
+from hlgraph.records import Chunk, Document, Domain, Kind, Source
+from hlgraph.settings import Settings
+from hlgraph.stores.domains import domain_of, domain_store
+from hlgraph.stores.protocols import Scope, Stores
+
+__all__ = ["CorpusDomain", "Domain", "InferredDomain"]
+
+
+@dataclass(frozen=True, slots=True)
+class InferredDomain:
+    """What a chat model inferred.
+
+    Attributes
+    ----------
+    domain : that the corpus has now
+    samples : uri and position of the chunks that it was inferred from
+    is_changed : the corpus had another one before, or none
+    usage : calls and tokens
+    """
+
+    domain: Domain
+    samples: tuple[tuple[str, int], ...]
+    is_changed: bool
+    usage: Usage = field(compare=False)
+
+
+class CorpusDomain:
+    """The domain of one corpus.
+
+    Parameters
+    ----------
+    chat : gives the chat model with the budget of a command; None: there is none
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph", chat="openai:gpt-4o-mini") as graph:
+            print(graph.domain.infer(["docs/"]).domain.kinds)
+            graph.domain.set(hlgraph.Domain(kinds=("bridge", "engineer"), topics=("repairs",)))
+            graph.ingest(["docs/"], options=hlgraph.IngestOptions(extract="chat"))
+    """
+
+    def __init__(self, settings: Settings, stores: Stores, *, chat: Callable[[Budget | None], Executor | None]) -> None:
+        self._settings = settings
+        self._corpus = settings.corpus
+        self._stores = stores
+        self._chat = chat
+
+    def find(self) -> Domain | None:
+        """The domain of the corpus; None: it has none."""
+        return domain_of(self._stores, self._corpus)
+
+    def infer(
+        self,
+        sources: str | Path | Iterable[str | Path | Document] = (),
+        *,
+        options: IngestOptions | None = None,
+        budget: Budget | None = None,
+    ) -> InferredDomain:
+        """Ask the chat model what the corpus is about, and keep that in the place of what was kept before.
+
+        It is shown the five chunks of the sources (without any: of the stored corpus) whose texts have the smallest hashes:
+        the same texts give the same five. A reply that cannot be read is asked for once more.
+
+        Parameters
+        ----------
+        sources : read and cut as an ingest with these ``options`` would; nothing of them is stored
+
+        Raises
+        ------
+        InputError : there is no chat model, or no text; standard input is among the sources
+        UnknownNameError : no sources are given and there is no such corpus
+        ModelAnswerError : neither reply can be used; ModelError (and its kinds) as the model does, BudgetError when the budget
+            does not reach: the domain is then as it was
+        StoreLockedError : another process writes
+        """
+        from hlgraph.extract.chat import infer_domain
+
+        calls = self._chat(budget)
+        if calls is None:
+            raise InputError(NO_CHAT)
+        paths, documents = split_sources(sources)
+        if paths or documents:
+            given = options or IngestOptions()
+            chunker = chunker_of(given, self._settings)
+            samples = samples_of(paths, documents, options=given, chunker=chunker, corpus=self._corpus)
+        else:
+            samples = self._stored()
+        if not samples:
+            raise InputError("there is no text to infer a domain from; name sources that hold some")
+        usage = Usage()
+        found = infer_domain(calls, samples, max_tokens=self._settings.models.max_tokens, usage=usage)
+        is_changed = self._put(found)
+        return InferredDomain(found, tuple((item.uri, item.position) for item in samples), is_changed, usage)
+
+    def set(self, domain: Domain) -> Domain:
+        """Keep a domain that a person wrote, in the place of what was kept before; no model is asked.
+
+        Raises InputError for too many or too long kinds or topics, or none, MissingExtraError without pydantic,
+        StoreLockedError while another process writes.
+        """
+        from hlgraph.extract.chat import given_domain
+
+        found = given_domain({"kinds": list(domain.kinds), "topics": list(domain.topics)})
+        self._put(found)
+        return found
+
+    def clear(self) -> Domain | None:
+        """Remove the domain: the corpus is extracted as one without. Gives what was removed; None: there was none."""
+        held = self.find()
+        if held is not None:
+            with self._stores.graph.lock():
+                domain_store(self._stores).drop(self._corpus)
+        return held
+
+    def _put(self, domain: Domain) -> bool:
+        with self._stores.graph.lock():
+            held = self.find()
+            domain_store(self._stores).write(self._corpus, domain)
+        return held is None or (held.kinds, held.topics) != (domain.kinds, domain.topics)
+
+    def _stored(self) -> list[ChunkInput]:
+        """The sample of the stored chunks."""
+        graph = self._stores.graph
+        if not graph.stats(self._corpus, has_counts=False):
+            raise UnknownNameError(
+                f"there is no corpus {self._corpus!r}; name sources to infer its domain from, or ingest something first"
+            )
+        sampler = Sampler[tuple[str, ChunkInput]]()
+        for chunk in graph.find(Kind.CHUNK, Scope(self._corpus)):
+            if isinstance(chunk, Chunk):
+                shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
+                sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
+        chosen = sampler.chosen()
+        found = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}))
+        sources = {item.id: item for item in found if isinstance(item, Source)}
+        return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
+
+
+def parsed(text: str, name: str) -> Domain:
+    """The domain that a text of YAML or JSON says, with ``kinds`` and ``topics``; ``name`` is of its file, for errors.
+
+    Raises InputError for a text of another form, MissingExtraError without pydantic.
+    """
+    import yaml
+
+    from hlgraph.extract.chat import given_domain
+
+    try:
+        tree = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"{name}: not valid YAML or JSON ({error}); compare it with: hlgraph domain show") from error
+    try:
+        return given_domain(tree)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error

@@ -1,0 +1,333 @@
+"""The chunks whose extraction by a chat model failed, for callers: looked at, tried again, mended by hand, or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.extract.quarantine import Quarantined, quarantine
+from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import checksum, source_id
+from hlgraph.index import check_model, embed_change
+from hlgraph.ingest.forget import forgetting
+from hlgraph.ingest.options import NO_CHAT, PAID_CHARACTERS
+from hlgraph.ingest.pipeline import Report
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.accounts.open import executor_of
+from hlgraph.models.executor import Executor, Request
+from hlgraph.models.seams import Completion
+from hlgraph.persist import (
+    ChunkPlan,
+    Comparison,
+    Extracted,
+    assemble,
+    awaited_hash,
+    complete,
+    incomplete,
+    is_same_extraction,
+    persist,
+    resume,
+)
+from hlgraph.records import Chunk, Document, Extraction, Kind, Source
+from hlgraph.sdk.hierarchy import HasEmbedder
+from hlgraph.settings import Settings
+from hlgraph.stores.domains import domain_of
+from hlgraph.stores.protocols import Scope, Stores
+
+__all__ = ["Failures", "Mending", "Quarantined"]
+
+ACCEPTED, DROPPED = "accepted by hand", "dropped by hand"
+_FEWEST = 4  # characters of an id that may stand for it
+
+
+@dataclass(slots=True)
+class Mending:
+    """What a retry or a reply by hand did.
+
+    Attributes
+    ----------
+    mended : ids of failures that are none any more; their chunks are in the graph
+    failed : those that were tried and failed again, with the new reason
+    waiting : those of chunks that are not in the graph, since their ingest was killed; the next one tries them
+    left_out : names of a reply by hand that stand neither in its list nor in their sentence
+    report : what it added to the graph, and what the calls of the chat model cost
+    """
+
+    mended: list[str] = field(default_factory=list)
+    failed: list[Quarantined] = field(default_factory=list)
+    waiting: list[Quarantined] = field(default_factory=list)
+    left_out: tuple[str, ...] = ()
+    report: Report = field(default_factory=Report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The extraction of a failed chunk, and who made it."""
+
+    entry: Quarantined
+    extraction: Extraction
+    made_by: str
+
+
+class Failures:
+    """The failed chunks of one corpus.
+
+    Parameters
+    ----------
+    models : has the embedder, which is asked for when it is needed
+    chat : gives the chat model with the budget of a retry; None: there is none
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph", chat="openai:gpt-4o") as graph:
+            for failure in graph.failures.find():
+                print(failure.id, failure.chunk.uri, failure.reason)
+            graph.failures.retry()
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        stores: Stores,
+        *,
+        models: HasEmbedder,
+        chat: Callable[[Budget | None], Executor | None],
+    ) -> None:
+        self._settings = settings
+        self._corpus = settings.corpus
+        self._stores = stores
+        self._models = models
+        self._chat = chat
+        self._kept = quarantine(settings, settings.corpus)
+
+    def find(self, ids: Sequence[str] | None = None) -> list[Quarantined]:
+        """The failed chunks, by uri and position; those of these ids (or of the unique first 4 letters or more of one).
+
+        Raises UnknownNameError for an id that no failure has, InputError for the beginning of several.
+        """
+        entries = self._kept.entries()
+        if ids is None:
+            return entries
+        return list({found.id: found for name in ids for found in [_named(entries, name, self._corpus)]}.values())
+
+    def retry(self, ids: Sequence[str] | None = None, *, budget: Budget | None = None) -> Mending:
+        """Extract failed chunks again (all, or these), by the chat model of the settings, within a budget.
+
+        What succeeds is written as an ingest writes it, and is no failure any more; what fails again stays, with the new
+        reason. A source that then lacks nothing is unchanged for the next ingest, also where another model mended it.
+
+        Raises UnknownNameError for an id that no failure has, InputError without a chat model, MissingExtraError without
+        pydantic, StoreLockedError while another process writes, and ModelError (and its kinds) as the model does: when the
+        budget ends it is BudgetError. What succeeded before stays.
+        """
+        from hlgraph.extract.chat import ChatExtractor
+
+        mending = Mending()
+        calls = self._chat(budget)
+        if calls is None:
+            raise InputError(NO_CHAT)
+        extractor = ChatExtractor(
+            calls,
+            quarantine=self._kept,
+            max_tokens=self._settings.models.max_tokens,
+            domain=domain_of(self._stores, self._corpus),
+            most_tries=None,
+        )
+        mending.report.usage = extractor.usage
+        with self._writing(mending.report):
+            wanted = self.find(ids)
+            stored = self._stored(wanted)
+            mending.waiting = [item for item in wanted if item not in stored]
+            if stored:
+                self._check_model()
+            for batch in _batches(stored):
+                found = extractor.extract([item.chunk for item in batch])
+                pairs = list(zip(batch, found, strict=True))
+                good = [_Found(item, made, extractor.fingerprint) for item, made in pairs if not made.is_failed]
+                self._write(good, mending)
+                again = (self._kept.find(item.chunk) for item, made in pairs if made.is_failed)
+                mending.failed += [item for item in again if item is not None]
+                if extractor.end is not None:
+                    break
+        if extractor.end is not None:
+            raise extractor.end
+        return mending
+
+    def accept(self, name: str, reply: str) -> Mending:
+        """Take a reply that a person mended for the one of the model: the chunk is in the graph with what it says.
+
+        It is a JSON object of the form of the prompts, ``{"propositions": [...]}``, and ``"entities": [...]`` beside it where
+        the model's own list will not do; it is held to the same form as a reply of the model, and is kept as its reply. No
+        model is asked.
+
+        Raises UnknownNameError for an id that no failure has, InputError for a reply of another form and for a chunk that is
+        not in the graph.
+        """
+        from hlgraph.extract.chat import ReplyError, mended
+
+        mending = Mending()
+        with self._writing(mending.report):
+            (entry,) = self.find([name])
+            try:
+                domain = domain_of(self._stores, self._corpus)
+                read = mended(entry.chunk, reply, replies=entry.replies, domain=domain)
+            except ReplyError as error:
+                raise InputError(
+                    f"the reply for {entry.id} cannot be used: {error}; mend it: hlgraph failures show {entry.id} prints "
+                    'the text and what the model replied, and the form is {"propositions": [{"text": ..., "topics": [...], '
+                    '"entities": [...], "facts": [...]}]}'
+                ) from error
+            self._accept(_Found(entry, read.extraction, f"{entry.extractor} {ACCEPTED}"), mending)
+            mending.left_out = read.left_out
+            self._keep_replies(entry, [(call.prompt, call.messages, call.reply) for call in read.calls])
+        return mending
+
+    def drop(self, name: str) -> Mending:
+        """Take a chunk as one without statements on purpose, so that it is no failure any more.
+
+        What another extractor said of it before is taken out too. Raises UnknownNameError for an id that no failure has.
+        """
+        mending = Mending()
+        with self._writing(mending.report):
+            (entry,) = self.find([name])
+            self._accept(_Found(entry, Extraction(), f"{entry.extractor} {DROPPED}"), mending)
+        return mending
+
+    # Parts
+
+    @contextmanager
+    def _writing(self, report: Report) -> Iterator[None]:
+        """The right to write, and what leaves the quarantine and the kept replies with what a change removes."""
+        graph = self._stores.graph
+        with graph.lock() as pending:
+            report.resumed = resume(pending, self._stores)
+            with forgetting(self._settings, self._corpus, graph=graph, is_filled=True) as done:
+                yield
+                done.append(report)
+
+    def _accept(self, found: _Found, mending: Mending) -> None:
+        if not self._stored([found.entry]):
+            raise InputError(
+                f"the chunk of {found.entry.id} is not in the graph; ingest {found.entry.chunk.uri} again, which tries it too"
+            )
+        self._check_model()
+        self._write([found], mending)
+
+    def _check_model(self) -> None:
+        check_model(self._stores.graph.stats(self._corpus, has_counts=False), self._models.embedder)
+
+    def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
+        """Those whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
+        _, chunks = self._read(entries)
+        return [item for item in entries if _same_text(item, chunks.get(self._source_id(item), ()))]
+
+    def _source_id(self, entry: Quarantined) -> str:
+        return source_id(self._corpus, entry.chunk.uri)
+
+    def _read(self, entries: Sequence[Quarantined]) -> tuple[dict[str, Source], dict[str, list[Chunk]]]:
+        """The sources of these failures, and all their chunks."""
+        names = sorted({self._source_id(item) for item in entries})
+        graph = self._stores.graph
+        sources = {item.id: item for item in graph.records(Kind.SOURCE, names) if isinstance(item, Source)}
+        chunks: dict[str, list[Chunk]] = {}
+        for record in graph.find(Kind.CHUNK, Scope(self._corpus, sources=tuple(sources))) if sources else ():
+            if isinstance(record, Chunk):
+                chunks.setdefault(record.source_id, []).append(record)
+        return sources, chunks
+
+    def _write(self, found: Sequence[_Found], mending: Mending) -> None:
+        """Write these extractions in one change, and take their failures out of the quarantine."""
+        if not found:
+            return
+        sources, chunks = self._read([item.entry for item in found])
+        by_source: dict[str, list[_Found]] = {}
+        for item in found:
+            by_source.setdefault(self._source_id(item.entry), []).append(item)
+        batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
+        change = assemble(self._corpus, batch)
+        known = frozenset(name for item in batch for name in item.plan.known)
+        change = embed_change(change, known, embedder=self._models.embedder, stores=self._stores)
+        outcome = persist(change, self._stores)
+        mending.report.count(outcome.added, outcome.vanished)
+        mending.report.sources_changed += len(batch)
+        for item in found:
+            self._kept.release(item.entry.chunk)
+            mending.mended.append(item.entry.id)
+
+    def _keep_replies(self, entry: Quarantined, calls: Sequence[tuple[str, tuple[str, str], str]]) -> None:
+        """Keep the mended replies as those of the model, so that the same text is not asked for again."""
+        from hlgraph.ingest.plan import NamedChat
+
+        chunk, most = entry.chunk, self._settings.models.max_tokens
+        executor = executor_of(NamedChat(entry.model), self._settings, corpus=self._corpus)
+        try:
+            if executor.accounts.replies is not None:
+                for prompt, messages, reply in calls:
+                    purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt)
+                    executor.settle(Request(*messages, most, purpose, bool), Completion(reply))
+        finally:
+            executor.close()
+
+
+def _same_text(entry: Quarantined, chunks: Sequence[Chunk]) -> list[Chunk]:
+    return [chunk for chunk in chunks if chunk.text == entry.chunk.text]
+
+
+def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found]) -> Extracted:
+    """A source with the extractions of some of its chunks, as an ingest of its document would have had them."""
+    pairs: list[tuple[Chunk, ChunkInput]] = []
+    extractions: list[Extraction] = []
+    for item in found:
+        entry = item.entry
+        same = _same_text(entry, chunks)
+        for chunk in same:
+            # The stored headings are those of the last extraction that succeeded; the ingest that failed saw newer ones.
+            headings = entry.chunk.headings if len(same) == 1 else chunk.headings
+            context = replace(entry.chunk, title=source.title, headings=headings, position=chunk.position)
+            fingerprint = f"{awaited_hash(entry.extractor, context)} {item.made_by}"
+            pairs.append((replace(chunk, headings=headings, fingerprint=fingerprint), context))
+            extractions.append(item.extraction)
+    mended, extractors = {chunk.id for chunk, _ in pairs}, {item.entry.extractor for item in found}
+    is_lacking = len(extractors) > 1 or any(
+        not is_same_extraction(
+            chunk.fingerprint, awaited_hash(extractor, ChunkInput(chunk.text, source.title, chunk.headings))
+        )
+        for extractor in extractors
+        for chunk in chunks
+        if chunk.id not in mended
+    )
+    state = incomplete(source.checksum) if is_lacking else complete(source.checksum)
+    document = Document(source.uri, "", source.title, source.metadata)
+    after = replace(source, checksum=state, version=source.version + 1)
+    plan = ChunkPlan(tuple(pairs), frozenset(mended))
+    return Extracted(Comparison(document, after, source.version, has_new_text=True), plan, tuple(extractions))
+
+
+def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
+    """So much text at a time as an ingest by a chat model stores at a time."""
+    batch: list[Quarantined] = []
+    size = 0
+    for item in entries:
+        batch.append(item)
+        size += len(item.chunk.text)
+        if size >= PAID_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _named(entries: Sequence[Quarantined], name: str, corpus: str) -> Quarantined:
+    found = [item for item in entries if item.id == name]
+    if not found and len(name) >= _FEWEST:
+        found = [item for item in entries if item.id.startswith(name)]
+    if len(found) > 1:
+        raise InputError(f"{name} begins {len(found)} failures of corpus {corpus!r}; give more of the id")
+    if not found:
+        raise UnknownNameError(f"corpus {corpus!r} has no failure {name!r}; hlgraph failures list says which there are")
+    return found[0]

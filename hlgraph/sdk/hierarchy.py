@@ -1,0 +1,147 @@
+"""The hierarchy of summaries of a corpus, for callers: built, and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.index.communities import derived_store
+from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
+from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.seams import ChatModel, Embedder
+from hlgraph.records import Community, Kind, Source, Summary
+from hlgraph.stores.derived import Run, Summarised, run_named
+from hlgraph.stores.protocols import Stores
+
+__all__ = ["BuiltHierarchy", "FoundHierarchy", "Hierarchy", "HierarchyQuery"]
+
+SUMMARIES = ("auto", "chat", "extractive")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHierarchy:
+    """The summaries of a corpus, the highest layer first, in it those of most chunks.
+
+    Attributes
+    ----------
+    run : how and from which version of the corpus they were made; None: none were
+    summaries : with the community that each is about; those that a change has touched are gone until the next build
+    waiting : communities of two or more that have no summary, since something of theirs was deleted or changed
+    sources : the summaries of long sources, by the uri of the source, with that uri
+    """
+
+    run: Run | None = None
+    summaries: tuple[tuple[Summary, Community], ...] = ()
+    waiting: int = 0
+    sources: tuple[tuple[Summary, str], ...] = ()
+
+
+class HasEmbedder(Protocol):
+    """What makes the embedder when it is first asked for."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the corpus."""
+
+
+class Hierarchy:
+    """The hierarchy of one corpus.
+
+    Parameters
+    ----------
+    models : has the embedder, which is asked for when it is needed
+    chat : gives the chat model with the budget of a build; None: there is none
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph") as graph:
+            graph.hierarchy.build()
+            print(graph.search("What is it all about?", strategy="hierarchy").evidence[0].text)
+    """
+
+    def __init__(
+        self,
+        corpus: str,
+        stores: Stores,
+        *,
+        models: HasEmbedder,
+        chat: Callable[[Budget | None], ChatModel | None],
+    ) -> None:
+        self._corpus = corpus
+        self._stores = stores
+        self._models = models
+        self._chat = chat
+
+    def build(
+        self,
+        query: HierarchyQuery | None = None,
+        *,
+        summaries: str = "auto",
+        is_whole: bool = False,
+        budget: Budget | None = None,
+    ) -> BuiltHierarchy:
+        """Build the hierarchy, or bring it to the present state of the corpus: only what changed is summarised again.
+
+        Parameters
+        ----------
+        summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model where there is one
+        is_whole : cluster everything anew
+        budget : of the calls of the chat model; when it ends nothing is stored, and the same again pays nothing twice
+
+        Raises what :func:`hlgraph.index.hierarchy.build_hierarchy` raises, InputError for ``chat`` without a model, and
+        BudgetError when the budget does not reach.
+        """
+        return build_hierarchy(
+            self._corpus,
+            query or HierarchyQuery(),
+            stores=self._stores,
+            embedder=self._models.embedder,
+            summariser=self._summariser(summaries, budget),
+            is_whole=is_whole,
+        )
+
+    def _summariser(self, name: str, budget: Budget | None) -> Summariser:
+        if name not in SUMMARIES:
+            raise UnknownNameError(f"there are no summaries {name!r}; choose one of {', '.join(SUMMARIES)}")
+        chat = self._chat(budget) if name != "extractive" else None
+        if name == "chat" and chat is None:
+            raise InputError(
+                "summaries by a chat model need one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
+                "or choose extractive"
+            )
+        return ExtractiveSummariser() if chat is None else ChatSummariser(chat)
+
+    def find(self, *, level: int | None = None, k: int | None = None) -> FoundHierarchy:
+        """The stored summaries (of communities of one level, 0 the finest), at most ``k``; nothing when none were built.
+
+        Those of long sources come too, at most ``k``, unless one level is asked for.
+
+        Raises InputError for numbers that cannot be used, UnknownNameError when there is no such corpus.
+        """
+        for what, number in (("level", level), ("k", k)):
+            if number is not None and number < 0:
+                raise InputError(f"{what} is {number}; it must not be negative")
+        if not self._stores.graph.stats(self._corpus, has_counts=False):
+            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
+        derived = derived_store(self._stores)
+        run = run_named(derived, self._corpus, name=RUN)
+        if run is None:
+            return FoundHierarchy()
+        communities = {item.id: item for item in derived.communities(self._corpus, RUN, level=level)}
+        items = derived.summaries(self._corpus, RUN).items
+        held = [(item.summary, communities[item.community_id]) for item in items if item.community_id in communities]
+        held.sort(key=lambda pair: (-pair[1].level, -pair[1].size, pair[0].id))
+        about = {community.id for _, community in held}
+        waiting = sum(item.size > 1 and item.level == 0 and item.id not in about for item in communities.values())
+        return FoundHierarchy(run, tuple(held[:k]), waiting, self._of_sources(items, k) if level is None else ())
+
+    def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
+        about = {item.source_id: item.summary for item in items if item.source_id}
+        records = self._stores.graph.records(Kind.SOURCE, sorted(about))
+        named = sorted((item.uri, item.id) for item in records if isinstance(item, Source))
+        return tuple((about[name], uri) for uri, name in named[:k])

@@ -1,0 +1,346 @@
+"""Entities that are one, for callers: candidates, judged by rule or by a chat model, merged, listed and undone.
+
+A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.merges`): what was extracted stays as
+it is, so that undoing a merge is removing the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from hlgraph.algorithms.merging import Pair
+from hlgraph.errors import InputError, StoreError, UnknownNameError
+from hlgraph.ids import entity_id
+from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.executor import Executor
+from hlgraph.persist import finish
+from hlgraph.records import Entity, Kind
+from hlgraph.resolve.candidates import Candidate, CandidateQuery, Candidates, find_candidates
+from hlgraph.resolve.decide import (
+    RULE,
+    Asked,
+    JudgedMerges,
+    ask_model,
+    calls_for,
+    check_merges,
+    decision_of,
+    now,
+    settled_merges,
+)
+from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict, grouped
+from hlgraph.stores.protocols import Stores
+
+__all__ = ["Candidate", "CandidateQuery", "Candidates", "FoundMerges", "Group", "JudgedMerges", "Merges"]
+
+BY = ("auto", "chat", "rules")
+
+
+class Group(NamedTuple):
+    """Entities that are one: the one to be called by, which is nobody's alias (several: the longest name), and the others."""
+
+    canonical: Entity
+    aliases: tuple[Entity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMerges:
+    """What was decided.
+
+    Attributes
+    ----------
+    decisions : the newest first, then by id
+    groups : what the merges make of it, the largest first, then by id of the canonical entity
+    contradictions : decisions that keep two apart which other decisions make one
+    names : of each entity, by id
+    """
+
+    decisions: tuple[Decision, ...] = ()
+    groups: tuple[Group, ...] = ()
+    contradictions: tuple[Decision, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+class Merges:
+    """The merges of one corpus.
+
+    Parameters
+    ----------
+    chat : gives the chat model with the budget of a command; None: there is none
+
+    Examples
+    --------
+    ::
+
+        with hlgraph.connect("hlgraph://./my-graph") as graph:
+            graph.merges.judge(by="rules")
+            graph.merges.apply([("M. Quill", "Mara Quill")], made_by="Ada")
+            for item in graph.merges.list().decisions:
+                graph.merges.undo(item.id)
+    """
+
+    def __init__(self, corpus: str, stores: Stores, *, chat: Callable[[Budget | None], Executor | None]) -> None:
+        self._corpus = corpus
+        self._stores = stores
+        self._chat = chat
+
+    def propose(self, query: CandidateQuery | None = None) -> Candidates:
+        """Pairs that may be one and were not decided about, the certain ones first; nothing is stored.
+
+        Raises UnknownNameError when there is no such corpus.
+        """
+        self._check_corpus()
+        held = self._held.decisions(self._corpus)
+        return find_candidates(self._corpus, query or CandidateQuery(), stores=self._stores, decisions=held)
+
+    def judge(
+        self,
+        query: CandidateQuery | None = None,
+        *,
+        by: str = "auto",
+        budget: Budget | None = None,
+        is_dry_run: bool = False,
+    ) -> JudgedMerges:
+        """Merge the certain candidates, ask the chat model about the others, and store what it says of them.
+
+        Verdicts of both kinds are stored, so that no pair is paid twice. What would join two that are kept apart is stored as
+        open, and reported.
+
+        Parameters
+        ----------
+        by : ``chat``, ``rules`` (only the certain ones are decided), ``auto``: chat where there is a chat model
+        budget : of the chat model; when it ends, what was judged is stored first
+        is_dry_run : ask and store nothing; say what would be merged by rule and how many calls there would be
+
+        Raises UnknownNameError for another ``by`` or no such corpus, InputError for ``chat`` without a model,
+        StoreLockedError while another process writes, BudgetError and ModelError (and its kinds) when the model let nothing
+        more through.
+        """
+        calls = self._calls(by, budget, is_dry_run=is_dry_run)
+        proposed = self.propose(query)
+        certain = [item for item in proposed.found if item.is_certain]
+        rest = [item for item in proposed.found if not item.is_certain]
+        if calls is None or is_dry_run:
+            reason = "not asked for: a dry run" if is_dry_run else "not asked for: no chat model judges"
+            asked = Asked(undecided=[(item, reason) for item in rest])
+            asked.calls = calls_for(len(rest)) if calls is not None or by == "chat" else 0
+        else:
+            asked = ask_model(self._corpus, rest, calls=calls, stores=self._stores)
+        ruled = [decision_of(item, Verdict.SAME, by=Decider.RULE, made_by=RULE) for item in certain]
+        settled = self._settle([*ruled, *asked.decisions], is_dry_run=is_dry_run)
+        if asked.end is not None:
+            raise asked.end
+        return replace(
+            settled,
+            undecided=tuple(asked.undecided),
+            calls=asked.calls,
+            left_out=proposed.left_out,
+            is_dry_run=is_dry_run,
+            names={side.id: side.name for item in proposed.found for side in (item.alias, item.canonical)},
+        )
+
+    def list(self, verdict: str | None = None, *, k: int | None = None) -> FoundMerges:
+        """What was decided, of one verdict (``same``, ``different``, ``open``) or all, at most ``k`` decisions.
+
+        Raises UnknownNameError for another verdict or no such corpus, InputError for a number that cannot be used.
+        """
+        if verdict is not None and verdict not in set(Verdict):
+            raise UnknownNameError(f"there is no verdict {verdict!r}; choose one of {', '.join(Verdict)}")
+        if k is not None and k < 0:
+            raise InputError(f"k is {k}; it must not be negative")
+        self._check_corpus()
+        every = self._held.decisions(self._corpus)
+        groups = grouped(every)
+        entities = self._entities({name for item in every for name in item.pair})
+        chosen = [item for item in every if verdict in (None, item.verdict)]
+        chosen.sort(key=lambda item: item.id)
+        chosen.sort(key=lambda item: item.at, reverse=True)
+        named = tuple(_group(some, every, entities) for some in groups.all() if all(name in entities for name in some))
+        return FoundMerges(
+            tuple(chosen[:k]),
+            tuple(sorted(named, key=lambda item: (-len(item.aliases), item.canonical.id))),
+            tuple(item for item in every if item.verdict is Verdict.DIFFERENT and groups.is_one(*item.pair)),
+            {key: item.name for key, item in entities.items()},
+        )
+
+    def apply(
+        self, pairs: Iterable[tuple[str, str]], *, is_different: bool = False, made_by: str = "", why: str = ""
+    ) -> tuple[Decision, ...]:
+        """Say that the first of each pair is an alias of the second: all of the pairs, or none of them.
+
+        What is there already is left as it is. A decision about the same pair by somebody else is replaced.
+
+        Parameters
+        ----------
+        pairs : names or ids of entities of the corpus
+        is_different : say that the two of each pair are not one
+        made_by, why : who says so, and why; kept with the decision
+
+        Returns
+        -------
+        The decisions that were written.
+
+        Raises UnknownNameError for an entity that the corpus has not, InputError for an entity of another corpus, a pair of
+        one and the same, a pair that is one already by other merges or the other way round (a circle), and a pair that
+        contradicts decisions about others; StoreLockedError while another process writes.
+        """
+        self._check_corpus()
+        wanted = list(pairs)
+        at = now()
+        verdict = Verdict.DIFFERENT if is_different else Verdict.SAME
+        with self._writing() as store:
+            ends = self._find({name for pair in wanted for name in pair})
+            decisions = {}
+            for alias, canonical in wanted:
+                ids = ends[alias].id, ends[canonical].id
+                if ids[0] == ids[1]:
+                    raise InputError(f"{alias!r} and {canonical!r} are the same entity; name two")
+                item = Decision(self._corpus, *ids, verdict, Decider.PERSON, made_by, why, at=at)
+                decisions[item.id] = item
+            every = {item.id: item for item in store.decisions(self._corpus)}
+            new = [item for key, item in decisions.items() if not _says_the_same(every.get(key), item)]
+            self._check(new, every, names={item.id: item.name for item in ends.values()})
+            if new:
+                store.save(self._corpus, new)
+        return tuple(new)
+
+    def undo(self, ids: str | Sequence[str]) -> tuple[Decision, ...]:
+        """Remove decisions by their ids: the graph is then as it would be without them. Gives back what was removed.
+
+        A pair whose decision is removed is a candidate again: to keep it apart, apply it with ``is_different``.
+
+        Raises UnknownNameError for an id that there is not: then nothing is removed; StoreLockedError while another process
+        writes.
+        """
+        self._check_corpus()
+        wanted = dict.fromkeys([ids] if isinstance(ids, str) else ids)
+        with self._writing() as store:
+            held = {item.id: item for item in store.decisions(self._corpus)}
+            for name in wanted:
+                if name not in held:
+                    raise UnknownNameError(
+                        f"corpus {self._corpus!r} has no decision {name!r}; hlgraph merges list shows their ids"
+                    )
+            gone = tuple(held[name] for name in wanted)
+            store.drop(self._corpus, gone)
+        return gone
+
+    # Parts
+
+    @property
+    def _held(self) -> MergeStore:
+        if self._stores.merges is None:
+            raise StoreError("this pair of stores keeps no merges; open it with hlgraph.connect")
+        return self._stores.merges
+
+    @contextmanager
+    def _writing(self) -> Iterator[MergeStore]:
+        """The store under the lock; what an interrupted run left is finished first."""
+        with self._stores.graph.lock() as pending:
+            for item in pending:
+                finish(item, self._stores)
+            yield self._held
+
+    def _check_corpus(self) -> None:
+        if not self._stores.graph.stats(self._corpus, has_counts=False):
+            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
+
+    def _calls(self, by: str, budget: Budget | None, *, is_dry_run: bool) -> Executor | None:
+        if by not in BY:
+            raise UnknownNameError(f"nothing judges {by!r}; choose one of {', '.join(BY)}")
+        calls = self._chat(budget) if by != "rules" else None
+        if by == "chat" and calls is None and not is_dry_run:
+            raise InputError(
+                "judging by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
+                "or judge by rules"
+            )
+        return calls
+
+    def _settle(self, decisions: Sequence[Decision], *, is_dry_run: bool) -> JudgedMerges:
+        """Merge what contradicts nothing, and store all of it."""
+        if is_dry_run:
+            return settled_merges(decisions, self._held.decisions(self._corpus))
+        with self._writing() as store:
+            # Judging takes a while, and the lock is not held for it: what is gone or was decided meanwhile is left out.
+            every = store.decisions(self._corpus)
+            decided = {item.id for item in every}
+            there = self._entities({name for item in decisions for name in item.pair})
+            found = settled_merges(
+                [item for item in decisions if item.id not in decided and all(name in there for name in item.pair)],
+                every,
+            )
+            written = (*found.merged, *found.apart, *found.held)
+            if written:
+                store.save(self._corpus, written)
+            return found
+
+    def _entities(self, ids: Iterable[str]) -> dict[str, Entity]:
+        found = self._stores.graph.records(Kind.ENTITY, sorted(ids))
+        return {item.id: item for item in found if isinstance(item, Entity)}
+
+    def _find(self, names: Iterable[str]) -> dict[str, Entity]:
+        """Entities by what they were called: an id, or a name."""
+        wanted = {name: (name, entity_id(self._corpus, name)) for name in names}
+        held = self._entities({key for keys in wanted.values() for key in keys})
+        found: dict[str, Entity] = {}
+        for name, keys in wanted.items():
+            entity = next((held[key] for key in keys if key in held), None)
+            if entity is None:
+                raise UnknownNameError(
+                    f"corpus {self._corpus!r} has no entity {name!r}; give a name as the texts write it, or an id"
+                )
+            if entity.corpus != self._corpus:
+                raise InputError(
+                    f"{name!r} is an entity of corpus {entity.corpus!r}, not of {self._corpus!r}; entities of two corpora are "
+                    "never one"
+                )
+            found[name] = entity
+        return found
+
+    def _check(self, new: Sequence[Decision], every: Mapping[str, Decision], *, names: Mapping[str, str]) -> None:
+        """Raise InputError for the first of the new decisions that closes a circle or contradicts one that stays."""
+        for item in new:
+            held = every.get(item.id)
+            if held is not None and held.verdict is item.verdict:
+                a, b = names[item.alias], names[item.canonical]
+                raise InputError(
+                    f"{b!r} is an alias of {a!r} already, which would make a circle; undo that merge first"
+                )
+        replaced = {item.id for item in new}
+        stays = [item for key, item in every.items() if key not in replaced]
+        settled = check_merges(new, stays)
+        if settled.known:
+            a, b = _in_order(settled.known[0], new, names)
+            raise InputError(f"{a!r} and {b!r} are one already by other merges; undo one of those to change them")
+        if settled.conflicts:
+            conflict = settled.conflicts[0]
+            a, b = _in_order(conflict.pair, new, names)
+            found = self._entities(conflict.apart)
+            c, d = (found[name].name for name in conflict.apart)
+            raise InputError(f"{a!r} and {b!r} cannot be one: {c!r} and {d!r} are kept apart; undo that decision first")
+        groups = grouped([*stays, *new])
+        for item in new:
+            if item.verdict is Verdict.DIFFERENT and groups.is_one(*item.pair):
+                a, b = names[item.alias], names[item.canonical]
+                raise InputError(f"{a!r} and {b!r} are one by other merges; undo one of those first")
+
+
+def _in_order(pair: Pair, new: Iterable[Decision], names: Mapping[str, str]) -> tuple[str, str]:
+    """The names of a pair as they were given."""
+    item = next(item for item in new if item.pair == pair)
+    return names[item.alias], names[item.canonical]
+
+
+def _says_the_same(held: Decision | None, item: Decision) -> bool:
+    if held is None or held.verdict is not item.verdict:
+        return False
+    return item.verdict is Verdict.DIFFERENT or (held.alias, held.canonical) == (item.alias, item.canonical)
+
+
+def _group(ids: Sequence[str], every: Iterable[Decision], entities: Mapping[str, Entity]) -> Group:
+    aliases = {item.alias for item in every if item.verdict is Verdict.SAME}
+    heads = [entities[name] for name in ids if name not in aliases]
+    canonical = min(heads, key=lambda item: (-len(item.name), item.id))
+    return Group(canonical, tuple(entities[name] for name in ids if name != canonical.id))

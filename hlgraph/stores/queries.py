@@ -1,0 +1,271 @@
+"""The query library: every Cypher statement is a file ``cypher/<stage>/<verb>_<noun>.cypher``, checked when loaded.
+
+A file begins with a header of ``//`` lines: what the statement does, then its parameters, then its columns, ``-`` for
+none::
+
+    // Statements that mention an entity, by ascending id.
+    // params: corpus, entity, k
+    // columns: id, text
+    MATCH (e:Entity {id: $entity})<-[:MENTIONS]-(s:Statement {corpus: $corpus})
+    RETURN s.id AS id, s.text AS text ORDER BY id LIMIT $k
+
+The declared parameters must be those used, and the declared columns those of the last ``RETURN``, in order; so a query
+that was edited in one place only fails before it is sent, and a caller can rely on the header. Queries for people also
+describe each parameter (:mod:`hlgraph.stores.query_parameters`), and end with an example::
+
+    // $k integer 1.. = 25: rows at most
+    // example: hlgraph cypher run list_mentions --entity "Mara Quill"
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.stores.migrate import folder
+from hlgraph.stores.query_parameters import Parameter, parse_line
+
+STAGES = ("admin", "analyst", "index", "persist", "retrieve")
+"""The folders of the library."""
+
+_NAME = re.compile(rf"(?:{'|'.join(STAGES)})/[a-z]+(?:_[a-z0-9]+)+")
+# What is not code: comments, strings, names in backticks. The first that begins wins, so '//' in a string is a string.
+_OPAQUE = re.compile(
+    r"//[^\n]* | /\*.*?\*/ | '(?:\\.|[^'\\])*' | \"(?:\\.|[^\"\\])*\" | `(?:``|[^`])*`", re.DOTALL | re.VERBOSE
+)
+_QUOTED = "•"
+_UNCLOSED = re.compile(r"['\"`]|/\*")
+_PARAMETER = re.compile(r"\$(?!\()(\w*)")  # $(...) is a computed label, not a parameter
+_RETURN = re.compile(r"(?<![.$:\w])RETURN\b(?:\s+DISTINCT\b)?", re.IGNORECASE)
+_AFTER_RETURN = re.compile(r"(?<![.$:\w])(?:ORDER\s+BY|SKIP|OFFSET|LIMIT|UNION)\b", re.IGNORECASE)
+_COLUMN = re.compile(r"(?:.*\bAS\s+)?([A-Za-z_]\w*)", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One statement: its name in the library, the text that is sent, and what its header declares.
+
+    ``parameters`` and ``example`` are what the header says about each parameter, in its order, and how to call the query;
+    empty where it says nothing.
+    """
+
+    name: str
+    text: str
+    params: frozenset[str]
+    columns: tuple[str, ...]
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    example: str = ""
+
+
+def names(root: Path | None = None) -> tuple[str, ...]:
+    """The names of all queries, sorted: ``<stage>/<verb>_<noun>``.
+
+    Raises InputError for a file that is no query (but a README.md) and for a name that does not fit.
+    """
+    library = root or folder("cypher")
+    found = []
+    for path in sorted(library.rglob("*")):
+        where = path.relative_to(library)
+        # Editors and desktops leave hidden files behind; they are nobody's query.
+        if path.is_dir() or path.name == "README.md" or any(part.startswith(".") for part in where.parts):
+            continue
+        name = where.with_suffix("").as_posix()
+        if path.suffix != ".cypher" or not _NAME.fullmatch(name):
+            raise InputError(
+                f"{where.as_posix()}: not the name of a query; name it <stage>/<verb>_<noun>.cypher in lower case,"
+                f" where <stage> is one of {', '.join(STAGES)}"
+            )
+        found.append(name)
+    return tuple(sorted(found))
+
+
+def load(name: str, root: Path | None = None) -> Query:
+    """The query of this name. Those of hlgraph's own library are read once.
+
+    Parameters
+    ----------
+    name : ``<stage>/<verb>_<noun>``
+    root : another library than hlgraph's own
+
+    Raises
+    ------
+    UnknownNameError
+        When the library has no such query.
+    InputError
+        When the file breaks a rule of the library.
+    """
+    return _own(name) if root is None else _read(name, root)
+
+
+def load_all(root: Path | None = None) -> dict[str, Query]:
+    """All queries by name; one that breaks a rule is an error."""
+    return {name: load(name, root) for name in names(root)}
+
+
+@cache
+def _own(name: str) -> Query:
+    return _read(name, folder("cypher"))
+
+
+def _read(name: str, library: Path) -> Query:
+    path = library / f"{name}.cypher"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        near = difflib.get_close_matches(name, names(library))
+        raise UnknownNameError(
+            f"no query {name!r} in {library}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+        )
+    try:
+        return parse(name, path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
+
+
+def parse(name: str, text: str) -> Query:
+    """The query that a file's text is.
+
+    Raises
+    ------
+    InputError
+        Without header, with two statements or none, and when header and statement do not agree.
+
+    Examples
+    --------
+    >>> query = parse("admin/count_sources", '''// How many sources a corpus has.
+    ... // params: corpus
+    ... // columns: sources
+    ... MATCH (s:Source {corpus: $corpus}) RETURN count(s) AS sources;
+    ... ''')
+    >>> sorted(query.params), query.columns, query.summary
+    (['corpus'], ('sources',), 'How many sources a corpus has.')
+    """
+    summary, declared, columns, more = _header(name, text)
+    code = _code(name, text)
+    if code.endswith(";"):
+        code = code[:-1].rstrip()
+    if not code.strip():
+        raise _broken(name, "holds no statement", "write one below the header")
+    if ";" in code:
+        raise _broken(name, "holds two statements", "give each its own file")
+    used = _parameters(name, code)
+    if used != set(declared):
+        facts = [
+            f"{what} {', '.join('$' + each for each in sorted(some))}"
+            for what, some in (("uses", used - set(declared)), ("does not use", set(declared) - used))
+            if some
+        ]
+        raise _broken(name, f"{' and '.join(facts)}, against its header", "mend the line '// params:' or the statement")
+    returned = _returned(name, code)
+    if returned != columns:
+        raise _broken(
+            name,
+            f"returns {', '.join(returned) or 'nothing'}, but its header says {', '.join(columns) or 'nothing'}",
+            "mend the line '// columns:' or the last RETURN",
+        )
+    parameters = _described(name, more, declared)
+    example = more[-1].removeprefix("example:").strip() if len(more) > len(parameters) else ""
+    return Query(name, text[: len(code)].strip(), frozenset(used), columns, summary, parameters, example)
+
+
+def _header(name: str, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], list[str]]:
+    """Summary, parameters, columns, and the lines behind them."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line.removeprefix("//").strip())
+    end = 1 + next((number for number, line in enumerate(lines) if line.startswith("columns:")), 0)
+    more = lines[end:]
+    *summary, params, columns = lines[:end] if end > 2 else ["", "", ""]
+    if not (all(summary) and params.startswith("params:") and columns.startswith("columns:")):
+        raise _broken(
+            name,
+            "has no complete header",
+            "begin the file with '// what it does', then '// params: a, b', then '// columns: x, y' ('-' for none)",
+        )
+    return " ".join(summary), _listed(name, params), _listed(name, columns), more
+
+
+def _described(name: str, lines: list[str], declared: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """What the header says about the parameters: nothing, or something about each, in their order."""
+    described = lines[:-1] if lines and lines[-1].startswith("example:") else lines
+    try:
+        found = tuple(parse_line(line) for line in described)
+    except InputError as error:
+        raise InputError(f"{name}.cypher {error}") from error
+    if found and tuple(item.name for item in found) != declared:
+        raise _broken(
+            name,
+            f"describes {', '.join(item.name for item in found)}, but takes {', '.join(declared) or 'nothing'}",
+            "give each parameter one line '// $name kind: meaning', in the order of '// params:'",
+        )
+    return found
+
+
+def _listed(name: str, line: str) -> tuple[str, ...]:
+    label, _, rest = line.partition(":")
+    if rest.strip() == "-":
+        return ()
+    found = tuple(each.strip() for each in rest.split(","))
+    if not all(each.isidentifier() for each in found) or len(set(found)) < len(found):
+        raise _broken(name, f"has the line '// {line}'", f"list each of its {label} once, with commas, '-' for none")
+    return found
+
+
+def _code(name: str, text: str) -> str:
+    """The text up to its last code, same positions: comments blanked out, strings and quoted names made opaque."""
+    code = _OPAQUE.sub(lambda found: (" " if found[0].startswith("/") else _QUOTED) * len(found[0]), text)
+    if unclosed := _UNCLOSED.search(code):
+        line = text.count("\n", 0, unclosed.start()) + 1
+        raise _broken(name, f"has an unclosed {unclosed[0]} in line {line}", "close it")
+    return code.rstrip()
+
+
+def _parameters(name: str, code: str) -> set[str]:
+    used = {found[1] for found in _PARAMETER.finditer(code)}
+    if not all(each.isidentifier() for each in used):
+        raise _broken(name, "has a $ without a plain name behind it", "name parameters as in Python: $corpus")
+    return used
+
+
+def _returned(name: str, code: str) -> tuple[str, ...]:
+    """The names of the columns of the last RETURN that is not inside brackets (a subquery, a map)."""
+    flat = _flat(name, code)
+    returns = list(_RETURN.finditer(flat))
+    if not returns:
+        return ()
+    rest = flat[returns[-1].end() :]
+    end = _AFTER_RETURN.search(rest)
+    columns = []
+    for item in (rest[: end.start()] if end else rest).split(","):
+        column = _COLUMN.fullmatch(item.strip())
+        if column is None:
+            raise _broken(
+                name, f"returns {' '.join(item.split())!r} without a name", "name the column: RETURN ... AS name"
+            )
+        columns.append(column[1])
+    return tuple(columns)
+
+
+def _flat(name: str, code: str) -> str:
+    """The code with all that stands in brackets blanked out."""
+    flat, depth = [], 0
+    for character in code:
+        if character in ")]}":
+            depth -= 1
+        flat.append(character if depth == 0 or character == "\n" else " ")
+        if character in "([{":
+            depth += 1
+        if depth < 0:
+            break
+    if depth:
+        raise _broken(name, "has brackets that do not match", "mend the statement")
+    return "".join(flat)
+
+
+def _broken(name: str, reason: str, mend: str) -> InputError:
+    return InputError(f"{name}.cypher {reason}; {mend}")

@@ -1,0 +1,389 @@
+"""The metadata filter: which sources a search may see.
+
+A filter is data (`Compare`, `In`, `Exists`, `And`, `Or`, `Not`). It is read from text by `parse`, or built in Python:
+
+>>> where = (field("category") == "tech") & ((field("year") >= 2023) | field("tags").is_in(["a", "b"]))
+>>> to_text(where)
+'category = "tech" and (year >= 2023 or tags in ("a", "b"))'
+>>> parse(to_text(where)) == where
+True
+
+`matches` is the meaning; a store that translates a filter (SQL, Cypher, a search query) must agree with it:
+
+- A filter is true or false, never unknown. A missing field makes ``=``, ``<``, ``<=``, ``>``, ``>=`` and ``in`` false;
+  ``a != v`` is exactly ``not (a = v)``, so it is true for a missing field.
+- A field with several values matches when any of them does.
+- Numbers compare with numbers (``3 = 3.0``), texts with texts by code point, true and false with each other and for
+  equality only; a comparison across types is false. A stored integer beyond 64 bits counts as the nearest float.
+
+Every source has the fields ``uri``, ``title`` and ``source_id``. ``metadata.NAME`` is the metadata key NAME, also where
+one of these three shadows it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, NoReturn, cast
+
+from hlgraph.errors import WhereError
+from hlgraph.records import MetadataValue, Scalar, Source
+
+MAX_DEPTH = 50
+MAX_NODES = 1_000
+MAX_VALUES = 10_000
+BUILT_IN_FIELDS = frozenset({"source_id", "title", "uri"})
+
+_METADATA = "metadata."
+_INT64 = 1 << 63
+_MAX_SHOWN = 20
+
+
+class Op(StrEnum):
+    """How a field is compared with a value."""
+
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+
+
+class _Combinable:
+    """``&``, ``|`` and ``~`` of filters; ``a & b & c`` is one conjunction of three."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Where) -> And:
+        sides = (cast("Where", self), other)
+        return And(tuple(part for side in sides for part in (side.parts if isinstance(side, And) else (side,))))
+
+    def __or__(self, other: Where) -> Or:
+        sides = (cast("Where", self), other)
+        return Or(tuple(part for side in sides for part in (side.parts if isinstance(side, Or) else (side,))))
+
+    def __invert__(self) -> Not:
+        return Not(cast("Where", self))
+
+    def __bool__(self) -> NoReturn:
+        # `a and b`, `not a` and `1 <= field("x") <= 2` would otherwise drop a part without a word.
+        raise WhereError("a filter has no truth value: combine filters with & | ~, test for one with `is None`")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compare(_Combinable):
+    """``field op value``; true and false have no order."""
+
+    depth: ClassVar[int] = 1
+    size: ClassVar[int] = 1
+    field: str
+    op: Op
+    value: Scalar
+    is_truth: bool = dataclasses.field(init=False, repr=False)  # to Python 1 == True, to a filter they differ
+
+    def __post_init__(self) -> None:
+        _check_name(self.field)
+        _check_value(self.field, self.value)
+        object.__setattr__(self, "is_truth", isinstance(self.value, bool))
+        if isinstance(self.value, bool) and self.op not in {Op.EQ, Op.NE}:
+            raise WhereError(f"{self.field} {self.op} {self.value}: true and false have no order; use = or !=")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class In(_Combinable):
+    """``field in (values)``; false when there are no values."""
+
+    depth: ClassVar[int] = 1
+    size: ClassVar[int] = 1
+    field: str
+    values: tuple[Scalar, ...]
+    are_truths: tuple[bool, ...] = dataclasses.field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_name(self.field)
+        if len(self.values) > MAX_VALUES:
+            raise WhereError(f"{self.field} in (...) lists {len(self.values):,} values, more than {MAX_VALUES:,}")
+        for value in self.values:
+            _check_value(self.field, value)
+        object.__setattr__(self, "are_truths", tuple(isinstance(value, bool) for value in self.values))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exists(_Combinable):
+    """``exists field``."""
+
+    depth: ClassVar[int] = 1
+    size: ClassVar[int] = 1
+    field: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.field)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Nest(_Combinable):
+    """A filter made of filters. Its limits are checked as it is made: one that is too large never exists."""
+
+    depth: int = dataclasses.field(init=False, repr=False, compare=False)
+    size: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    def _measure(self, parts: tuple[Where, ...]) -> None:
+        depth = 1 + max(part.depth for part in parts)
+        size = 1 + sum(part.size for part in parts)
+        if depth > MAX_DEPTH:
+            raise WhereError(f"the filter nests more than {MAX_DEPTH} levels deep; flatten it, or use `in (...)`")
+        if size > MAX_NODES:
+            raise WhereError(f"the filter has more than {MAX_NODES:,} conditions; use `in (...)` for lists of values")
+        object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "size", size)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Junction(_Nest):
+    parts: tuple[Where, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise WhereError(f"{type(self).__name__} joins two filters or more, and was given {len(self.parts)}")
+        self._measure(self.parts)
+
+
+class And(_Junction):
+    """All of two or more parts."""
+
+    __slots__ = ()
+
+
+class Or(_Junction):
+    """Any of two or more parts."""
+
+    __slots__ = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Not(_Nest):
+    """Not the part."""
+
+    part: Where
+
+    def __post_init__(self) -> None:
+        self._measure((self.part,))
+
+
+Where = Compare | In | Exists | And | Or | Not
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """A field to compare: ``field("year") >= 2023``. Comparing gives a filter, so a `Field` has no equality or hash."""
+
+    name: str
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, value: Scalar) -> Compare:  # type: ignore[override]
+        return Compare(self.name, Op.EQ, value)
+
+    def __ne__(self, value: Scalar) -> Compare:  # type: ignore[override]
+        return Compare(self.name, Op.NE, value)
+
+    def __lt__(self, value: Scalar) -> Compare:
+        return Compare(self.name, Op.LT, value)
+
+    def __le__(self, value: Scalar) -> Compare:
+        return Compare(self.name, Op.LE, value)
+
+    def __gt__(self, value: Scalar) -> Compare:
+        return Compare(self.name, Op.GT, value)
+
+    def __ge__(self, value: Scalar) -> Compare:
+        return Compare(self.name, Op.GE, value)
+
+    def is_in(self, values: Iterable[Scalar]) -> In:
+        """``name in (values)``."""
+        return In(self.name, tuple(values))
+
+    def exists(self) -> Exists:
+        """``exists name``."""
+        return Exists(self.name)
+
+
+def field(name: str) -> Field:
+    """The field of that name, to be compared."""
+    return Field(name)
+
+
+def parse(text: str) -> Where:
+    """The filter that a text says.
+
+    Conditions: ``field op value`` with ``= != < <= > >=`` (also ``==`` and ``<>``), ``field in (value, ...)``,
+    ``field not in (...)``, ``exists field``; joined by ``not`` (binds closest), ``and``, ``or`` and parentheses.
+    Values: text in single or double quotes with the escapes of JSON, numbers, true, false. Fields: letters, digits and
+    ``_ - . :``, or anything in backticks. Keywords in any case.
+
+    Raises
+    ------
+    WhereError
+        With the position, the line with a caret under it, what was expected, and an example.
+
+    Examples
+    --------
+    >>> parse("year >= 2023 AND NOT exists author")
+    And(parts=(Compare(field='year', op=<Op.GE: '>='>, value=2023), Not(part=Exists(field='author'))))
+    """
+    from hlgraph.where.syntax import read  # brings lark in
+
+    return read(text)
+
+
+def to_text(where: Where) -> str:
+    """The canonical text of a filter: ``parse(to_text(where)) == where``.
+
+    Examples
+    --------
+    >>> to_text(~field("in").is_in(["a", 2.0, True]))
+    '`in` not in ("a", 2.0, true)'
+    """
+    from hlgraph.where.syntax import write
+
+    return write(where)
+
+
+def matches(where: Where, values: Mapping[str, MetadataValue]) -> bool:
+    """Whether the values satisfy the filter: the reference that every store must agree with (see the module's text).
+
+    Examples
+    --------
+    >>> matches(parse('tags = "a" and author != "x"'), {"tags": ("a", "b")})
+    True
+    """
+    match where:
+        case And():
+            return all(matches(part, values) for part in where.parts)
+        case Or():
+            return any(matches(part, values) for part in where.parts)
+        case Not():
+            return not matches(where.part, values)
+        case Exists():
+            return where.field in values
+        case Compare(op=Op.NE):
+            return not matches(Compare(where.field, Op.EQ, where.value), values)
+    held = values.get(where.field, ())
+    elements = held if isinstance(held, tuple) else (held,)
+    op, wanted = (Op.EQ, where.values) if isinstance(where, In) else (where.op, (where.value,))
+    return any(_holds(op, element, value) for element in elements for value in wanted)
+
+
+_TESTS: Mapping[Op, Callable[[Any, Any], bool]] = {
+    Op.EQ: operator.eq,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+
+
+def _holds(op: Op, element: Scalar, value: Scalar) -> bool:
+    for kind in (bool, str):  # bool first: to Python, True is a number
+        if isinstance(element, kind) or isinstance(value, kind):
+            return isinstance(element, kind) and isinstance(value, kind) and _TESTS[op](element, value)
+    if isinstance(element, int) and not -_INT64 <= element < _INT64:
+        try:
+            element = float(element)
+        except OverflowError:
+            element = math.inf if element > 0 else -math.inf
+    return _TESTS[op](element, value)
+
+
+def fields(where: Where) -> frozenset[str]:
+    """The names of all fields of a filter, as written.
+
+    Examples
+    --------
+    >>> sorted(fields(parse("a = 1 or not exists b")))
+    ['a', 'b']
+    """
+    if isinstance(where, Not):
+        return fields(where.part)
+    if isinstance(where, And | Or):
+        return frozenset[str]().union(*map(fields, where.parts))
+    return frozenset((where.field,))
+
+
+def metadata_key(name: str) -> str | None:
+    """The metadata key that a field of a filter means, or None for ``uri``, ``title`` and ``source_id``.
+
+    Examples
+    --------
+    >>> metadata_key("year"), metadata_key("metadata.title"), metadata_key("title")
+    ('year', 'title', None)
+    """
+    return None if name in BUILT_IN_FIELDS else name.removeprefix(_METADATA)
+
+
+def source_values(source: Source) -> dict[str, MetadataValue]:
+    """What `matches` sees of a source: built-in fields, metadata keys where not shadowed, ``metadata.KEY`` always."""
+    values = {key: value for key, value in source.metadata.items() if not key.startswith(_METADATA)}
+    values.update((_METADATA + key, value) for key, value in source.metadata.items())
+    return values | {"source_id": source.id, "title": source.title, "uri": source.uri}
+
+
+def check_fields(where: Where, known: Collection[str]) -> None:
+    """Refuse a filter on a field that no source has: it would silently find nothing, or everything.
+
+    Parameters
+    ----------
+    where
+        The filter.
+    known
+        The metadata keys that occur in the corpus.
+
+    Raises
+    ------
+    WhereError
+        With the nearest names and the known ones.
+    """
+    for name in sorted(fields(where)):
+        key = metadata_key(name)
+        if key is None or key in known:
+            continue
+        names = sorted({*known, *BUILT_IN_FIELDS})
+        near = difflib.get_close_matches(name, names, n=3)
+        more = f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else ""
+        raise WhereError(
+            f"no source has a field {name!r}"
+            + (f"; did you mean {' or '.join(map(repr, near))}?" if near else "")
+            + f"; known fields: {', '.join(names[:_MAX_SHOWN])}{more}"
+        )
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise WhereError("a field needs a name")
+    _check_text("a field name", name)
+
+
+def _check_value(name: str, value: object) -> None:
+    """A value that every store can hold and compare alike; an `object` because callers need not be type-checked."""
+    if isinstance(value, str):
+        _check_text(f"a value for {name}", value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise WhereError(f"{name}: {value} is no value to compare with; use a finite number")
+    elif isinstance(value, int):
+        if not -_INT64 <= value < _INT64:
+            raise WhereError(f"{name}: an integer must fit into 64 bits; write a larger one with an exponent (1e20)")
+    else:
+        mend = f"; for a missing field use `not exists {name}`" if value is None else ""
+        kind = type(value).__name__
+        raise WhereError(f"{name}: a value is a text, a number, true or false, but {kind} was given{mend}")
+
+
+def _check_text(what: str, text: str) -> None:
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise WhereError(f"{what} holds a NUL or half a surrogate pair, which no store can: {text!a:.80}")
