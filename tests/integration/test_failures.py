@@ -385,8 +385,8 @@ def test_what_was_extracted_and_not_stored_is_a_failure_still(
         (failed,) = ingested(graph, server)
         server.broken.clear()
         for module, again in (
-            ("failures", graph.failures.retry),
-            ("pipeline", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
+            ("sdk.failures", graph.failures.retry),
+            ("ingest.pipeline", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
         ):
             with monkeypatch.context() as patch:
                 patch.setattr(f"hlgraph.{module}.persist", killed)

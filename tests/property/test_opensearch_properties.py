@@ -77,6 +77,16 @@ def test_numbers_order_exactly(stored: float, value: int) -> None:
             assert admits(to_query(where), conditions(item)) == matches(where, source_values(item))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_beyond_all_doubles_equal_none_of_them(sign: int) -> None:
+    beyond = sign * 10**400
+    item = Source("s1", "corpus", "", "", "sum", {"a": beyond}, version=1, valid_from=None, valid_to=None)
+    last = sign * 1.7976931348623157e308
+    for op in (Op.EQ, Op.LT, Op.GT):
+        where = Compare("a", op, last)
+        assert admits(to_query(where), conditions(item)) == matches(where, source_values(item)), op
+
+
 def test_long_texts_compare_by_what_a_keyword_holds_and_longer_questions_are_refused() -> None:
     long = "\U0001f600" * 9_000
     item = Source("s", "c", "u", "t", "x", {"t": long})

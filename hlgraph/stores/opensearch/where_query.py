@@ -136,11 +136,10 @@ def _ordered(value: float) -> str:
     if isinstance(value, int) and -_INT64 <= value < _INT64:
         nearest = float(value)
         rest = int(Fraction(value) - Fraction(nearest))
+    elif abs(value) > _MOST:  # beyond all doubles: next to the last one, and not equal to it
+        nearest, rest = (_MOST, 1) if value > 0 else (-_MOST, -1)
     else:
-        try:
-            nearest = min(max(float(value), -_MOST), _MOST)
-        except OverflowError:
-            nearest = _MOST if value > 0 else -_MOST
+        nearest = float(value)
     bits: int = struct.unpack(">Q", struct.pack(">d", nearest + 0.0))[0]
     bits = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
     return f"{bits:016x}{rest + _SHIFT:04x}"
