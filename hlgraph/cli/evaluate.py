@@ -123,7 +123,7 @@ def _with_embedder(planned: Run, graph: HLGraph) -> Run:
 
 def _warm(graph: HLGraph, dataset: Dataset) -> None:
     """Load the model and embed every question before anything is timed, or the first strategy would pay for all."""
-    from hlgraph.retrieve.strategies.flat import ChunkRetriever
+    from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 
     for question in dataset.questions:
         graph.search(question.text, strategy=ChunkRetriever(), k=1)

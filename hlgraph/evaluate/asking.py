@@ -10,7 +10,7 @@ from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.runner import Ranked, Search
 from hlgraph.records import Scalar
 from hlgraph.retrieve import STRATEGIES
-from hlgraph.retrieve.strategies.presets import retriever
+from hlgraph.retrieve.strategies import retriever
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
@@ -30,7 +30,7 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
         Names with commas between; or ``all``: every strategy that runs without a chat model, that is, every one whose
         retriever does not say ``needs_chat = True``.
     preset
-        See `hlgraph.retrieve.strategies.presets`.
+        See `hlgraph.retrieve.strategies`.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
         No strategy is named, or there is none of that name, or no such preset.
     """
     if names.strip() == ALL:
-        wanted = sorted(name for name, made in STRATEGIES.items() if not getattr(made, "needs_chat", False))
+        wanted = sorted(name for name, made in STRATEGIES.items() if "chat" not in getattr(made, "needs", ()))
     else:
         wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
@@ -52,7 +52,7 @@ def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
     Nothing is done where no retriever says ``needs_hierarchy = True``, or where it is there for this version of the corpus.
     Raises MissingExtraError without the extra ``communities``.
     """
-    if not any(getattr(item, "needs_hierarchy", False) for item in retrievers):
+    if not any("hierarchy" in getattr(item, "needs", ()) for item in retrievers):
         return
     run = graph.hierarchy.find().run
     if run is None or run.is_stale:

@@ -2,6 +2,6 @@
 
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, StepTrace
 from hlgraph.retrieve.search import search
-from hlgraph.retrieve.strategies.flat import STRATEGIES
+from hlgraph.retrieve.strategies import STRATEGIES
 
 __all__ = ["STRATEGIES", "Explanation", "SearchRequest", "SearchResult", "StepTrace", "search"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.embed import chunk_text
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
 from hlgraph.retrieve.explain.notes import Hop
@@ -28,14 +28,55 @@ class Ranked(NamedTuple):
     why: Why
 
 
+Need = Literal["chat", "communities", "hierarchy"]
+Needs = tuple[Need, ...]
+Presets = Mapping[str, Mapping[str, Any]]
+PRESETS: Mapping[str, str] = {
+    "paper": "the parameters of the paper",
+    "tuned": "tuned for a small embedder",
+    "fast": "path in less time",
+    "plain": "without the reranker",
+    "chat": "the steps that a paper gives to a model are done by the chat model, one call each",
+}
+"""The presets, and what each is for. A strategy that says nothing about a preset has the parameters of the paper in it."""
+
+
 class Retriever(Protocol):
-    """One strategy. Its fields are its parameters, with the defaults of the paper."""
+    """One strategy: a frozen dataclass whose fields are its parameters, with the defaults of the paper.
+
+    A class in a file of its own in ``hlgraph/retrieve/strategies/`` is found by its file; help, ``eval`` and the documentation
+    list it. What they say about it are class attributes, all but ``unit`` optional for a retriever that is passed as an object.
+
+    Attributes
+    ----------
+    name : what ``--strategy`` calls it; the name of its file, without an underscore at the end
+    unit : what it ranks, ``statement`` or ``chunk``
+    diversity : default diversity of its evidence, a TF-IDF cosine of 1 - diversity (0, the default, keeps all)
+    needs : what has to be there beside the corpus: ``chat`` (a chat model), ``communities`` (the extra), ``hierarchy`` (built)
+    presets : parameters by the name of a preset, see ``PRESETS``
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     unit: ClassVar[Unit]
 
     def rank(self, session: Session, k: int) -> Ranked:
         """At least ``k`` nodes where the corpus has them, best first."""
+
+
+_Made = TypeVar("_Made", bound="Retriever")
+
+
+def with_preset(strategy: type[_Made], preset: str) -> _Made:
+    """The retriever of a strategy with the parameters of a preset; those of the paper where it says nothing about it.
+
+    Raises
+    ------
+    UnknownNameError : there is no preset of this name
+    """
+    if preset not in PRESETS:
+        raise UnknownNameError(f"there is no preset {preset!r}; choose one of: {', '.join(sorted(PRESETS))}")
+    presets: Presets = getattr(strategy, "presets", {})
+    return strategy(**presets.get(preset, {}))
 
 
 def check_counts(retriever: Retriever) -> None:

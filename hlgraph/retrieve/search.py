@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import time
 from collections import Counter
@@ -22,22 +21,13 @@ from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies.flat import STRATEGIES
+from hlgraph.retrieve.strategies import STRATEGIES, retriever_named
 from hlgraph.stores import trace
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 P = ParamSpec("P")
-
-
-def retriever_named(name: str) -> Retriever:
-    """The retriever of a strategy with its defaults. Raises UnknownNameError with the closest names."""
-    if name not in STRATEGIES:
-        close = difflib.get_close_matches(name, STRATEGIES, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UnknownNameError(f"there is no strategy {name!r}; {hint}choose one of: {', '.join(sorted(STRATEGIES))}")
-    return STRATEGIES[name]()
 
 
 def _heard(
@@ -80,7 +70,7 @@ def search(
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
     unit = request.unit or retriever.unit
-    name = strategy if isinstance(strategy, str) else _name(strategy)
+    name = strategy if isinstance(strategy, str) else getattr(retriever, "name", type(retriever).__name__)
     asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
     is_folded = unit == "chunk" and retriever.unit == "statement"
@@ -88,7 +78,9 @@ def search(
     while True:
         session.forget_notes()
         ranked = retriever.rank(session, wanted)
-        evidence = _evidence(session, ranked, unit, tau=tau_of(session, session.route or name))
+        evidence = _evidence(
+            session, ranked, unit, tau=tau_of(session, STRATEGIES[session.route] if session.route else retriever)
+        )
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
         if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break
@@ -118,10 +110,6 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
     question = session.request.question
     whole = replace(result.explain, question=question, calls=calls, stores=costs(calls), **parts._asdict())
     return replace(result, explain=whole)
-
-
-def _name(retriever: Retriever) -> str:
-    return next((name for name, made in STRATEGIES.items() if isinstance(retriever, made)), type(retriever).__name__)
 
 
 def _shown(value: object) -> Scalar:

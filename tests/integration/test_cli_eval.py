@@ -54,7 +54,7 @@ class Flaky:
 class Talking(Flaky):
     """Would ask a chat model."""
 
-    needs_chat: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("chat",)
 
 
 def call(*arguments: object) -> tuple[int, str, str]:

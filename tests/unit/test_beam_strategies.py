@@ -24,7 +24,7 @@ from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import keyword_statements, question_keywords
 from hlgraph.retrieve.steps.region import Region
-from hlgraph.retrieve.strategies.presets import retriever
+from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
 from hlgraph.stores.open import open_stores

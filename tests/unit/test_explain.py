@@ -23,7 +23,8 @@ from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphEdge
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies.flat import ChunkEntityRetriever, StatementRetriever
+from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
+from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores import trace
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Stores

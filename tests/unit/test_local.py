@@ -30,9 +30,9 @@ from hlgraph.retrieve.steps.feedback import (
 )
 from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import Suggestion
+from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
-from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.chat import ScriptedChat

@@ -14,8 +14,9 @@ from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
+from hlgraph.retrieve.strategies import STRATEGIES
+from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
-from hlgraph.retrieve.strategies.flat import STRATEGIES, ChunkEntityRetriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.open import open_stores

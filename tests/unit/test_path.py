@@ -19,6 +19,7 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.steps.lexical import Coverage
+from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.path import (
     PathFrontier,
     PathRetriever,
@@ -27,7 +28,6 @@ from hlgraph.retrieve.strategies.path import (
     statement_graph,
     within,
 )
-from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph

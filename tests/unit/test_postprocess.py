@@ -15,10 +15,9 @@ from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, StepTrace, search
-from hlgraph.retrieve.evidence.postprocess import DIVERSITY
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.strategies.flat import StatementRetriever
+from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -144,7 +143,8 @@ def test_the_default_is_that_of_the_strategy(stores: Stores, strategy: str) -> N
     result = _ask(stores, strategy, k=20)
     taus = {step.details["tau"] for step in result.explain.steps if step.name == "diversity"}
     chosen = next((step.details["strategy"] for step in result.explain.steps if step.name == "choose"), strategy)
-    assert taus == ({DIVERSITY[str(chosen)]} if chosen in DIVERSITY else set())
+    usual = getattr(STRATEGIES[str(chosen)], "diversity", 0.0)
+    assert taus == ({usual} if usual else set())
 
 
 @pytest.mark.parametrize("unit", ["statement", "chunk"])

@@ -23,8 +23,8 @@ from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposit
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.subqueries import MOST_SUBQUERIES, ChatSplitter, GivenSplitter, NameSplitter, names
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
-from hlgraph.retrieve.strategies.presets import retriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.chat import ScriptedChat

@@ -7,21 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from hlgraph.algorithms.diversity import PAPER_TAU, retain, tf_idf
+from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.records import Chunk, Evidence, Kind
 from hlgraph.retrieve.evidence.tables import Cell, cells
 from hlgraph.retrieve.evidence.tabular import labels
 from hlgraph.retrieve.evidence.terms import Terms, has_lemmas, says_the_same_order, terms
+from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 
-DIVERSITY: Mapping[str, float] = {"statement": PAPER_TAU, "statement_graph": PAPER_TAU, "topic_graph": PAPER_TAU}
-"""The threshold by strategy, where a request says nothing; strategies that are not named here keep all."""
 
-
-def tau_of(session: Session, strategy: str) -> float:
-    """The threshold that holds for a request: its own, else that of the strategy; 0 keeps all."""
+def tau_of(session: Session, retriever: Retriever | type[Retriever]) -> float:
+    """The diversity threshold of a request: its own, else that of the strategy; 0 keeps all."""
     asked = session.request.diversity
-    return DIVERSITY.get(strategy, 0.0) if asked is None else asked
+    return getattr(retriever, "diversity", 0.0) if asked is None else asked
 
 
 def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[Evidence]:

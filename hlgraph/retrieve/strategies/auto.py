@@ -96,6 +96,7 @@ class AutoRetriever:
     HLG, appendix C.1.2. ToPG, section 2.3.
     """
 
+    name: ClassVar[str] = "auto"
     unit: ClassVar[Unit] = "chunk"
     joining: Joining = "fused"
     names: int = 2

@@ -16,9 +16,9 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.notes import MOST_PATHS, Hop
-from hlgraph.retrieve.question.subqueries import ChatSplitter, Splitter
+from hlgraph.retrieve.question.subqueries import ChatSplitter, NameSplitter, Splitter
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, rerank
+from hlgraph.retrieve.retriever import Presets, Ranked, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 
@@ -66,7 +66,13 @@ class DiameterRetriever:
     splitter : makes the sub-queries (default: the chat model where the session has one, else the question is its only one)
     """
 
+    name: ClassVar[str] = "diameter"
     unit: ClassVar[Unit] = "chunk"
+    presets: ClassVar[Presets] = {
+        # One embedder sees one of the names of a question at a time: with a search for each of them the set of entities lies
+        # around all.
+        "tuned": {"splitter": NameSplitter()},
+    }
     search: Literal["in_filter", "post_filter"] = "in_filter"
     entities: int = 20
     max_diameter: int = 2

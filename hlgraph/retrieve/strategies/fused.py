@@ -37,6 +37,7 @@ class FusedRetriever:
     Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, 2009.
     """
 
+    name: ClassVar[str] = "fused"
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = (TUNED_PATH, TUNED_TOPIC_GRAPH)
     weights: tuple[float, ...] = (5.0, 2.0)

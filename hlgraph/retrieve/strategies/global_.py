@@ -19,7 +19,7 @@ from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
 from hlgraph.retrieve.question.subqueries import Splitter
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Why, rerank
+from hlgraph.retrieve.retriever import Needs, Presets, Ranked, Why, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers
 from hlgraph.retrieve.steps.feedback import By, ChatSelector, ScoreSelector, Selector, chat_of, check_by
@@ -69,7 +69,10 @@ class GlobalRetriever:
     ToPG, section 2.3.3, Algorithms 2 and 3, Eq. 9-11, Table 5.
     """
 
+    name: ClassVar[str] = "global"
     unit: ClassVar[Unit] = "statement"
+    needs: ClassVar[Needs] = ("communities",)
+    presets: ClassVar[Presets] = {"chat": {"by": "chat"}}
     breadth: int = 10
     suggestions: int = 20
     anchors: int = 200

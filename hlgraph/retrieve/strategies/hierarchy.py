@@ -14,7 +14,7 @@ from hlgraph.index.hierarchy import RUN
 from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Why, check_counts
+from hlgraph.retrieve.retriever import Needs, Ranked, Why, check_counts
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.derived import Summarised
 from hlgraph.stores.protocols import PullShape
@@ -42,8 +42,9 @@ class HierarchyRetriever:
     GraphMPA, section 3.2, Eq. 5 and 6.
     """
 
+    name: ClassVar[str] = "hierarchy"
     unit: ClassVar[Unit] = "chunk"
-    needs_hierarchy: ClassVar[bool] = True
+    needs: ClassVar[Needs] = ("hierarchy",)
     summaries: int = 20
     chunks_per_summary: int = 3
 

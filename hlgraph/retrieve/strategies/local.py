@@ -14,7 +14,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, rerank
+from hlgraph.retrieve.retriever import Presets, Ranked, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.feedback import Asker, By, Feedback, Judge, Selector, check_by, feedback
 from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
@@ -55,7 +55,9 @@ class LocalRetriever:
     ToPG, sections 2.2 and 2.3.2, Algorithm 1, Table 5.
     """
 
+    name: ClassVar[str] = "local"
     unit: ClassVar[Unit] = "statement"
+    presets: ClassVar[Presets] = {"chat": {"by": "chat"}}
     suggestions: int = 20
     cycles: int = 3
     extraction: Extraction = field(default_factory=Extraction)

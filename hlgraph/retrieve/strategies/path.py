@@ -27,7 +27,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Why, check_counts, reranked_hits
+from hlgraph.retrieve.retriever import Presets, Ranked, Why, check_counts, reranked_hits, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.lexical import Coverage
 from hlgraph.stores.protocols import PullShape, RankQuery
@@ -209,7 +209,16 @@ class PathRetriever:
     PropRAG, sections 5.2 and 5.3, appendices A.1, A.2 and A.6.
     """
 
+    name: ClassVar[str] = "path"
     unit: ClassVar[Unit] = "chunk"
+    presets: ClassVar[Presets] = {
+        # A small embedder, and a reranker that reads words, see nothing of the question in a statement that only bridges two
+        # others. So paths go on although a bridge lowers their score, and words weigh.
+        "tuned": {"passage_weight_first": 0.02, "words": "all", "is_exact": False},
+        # Less time than "tuned": no search by text, no words of passages, stage 1 around its seeds only. On musique_oie recall is
+        # at most .3 points from that by exact scores, which GDS gives; with a bound of 1e-5 it was 1.3.
+        "fast": {"passage_weight_first": 0.02, "words": "statements", "is_exact": False, "epsilon": 3e-6},
+    }
     statements: int = 20
     entities: int = 40
     damping_first: float = 0.75
@@ -371,13 +380,8 @@ class PathRetriever:
         return {key: (score - low) / (high - low) if high > low else 1.0 for key, score in scores.items()}
 
 
-TUNED_PATH = PathRetriever(passage_weight_first=0.02, words="all", is_exact=False)
+TUNED_PATH = with_preset(PathRetriever, "tuned")
 """For a small embedder, which sees little of a question in a text that only bridges two others: words have a part, too."""
-
-FAST_PATH = PathRetriever(passage_weight_first=0.02, words="statements", is_exact=False, epsilon=3e-6)
-"""For answers in less time than ``TUNED_PATH``: no search by text, no words of passages, stage 1 around its seeds only.
-
-On musique_oie recall is at most .3 points from that by exact scores, which GDS gives; with a bound of 1e-5 it was 1.3."""
 
 
 class _Found(NamedTuple):

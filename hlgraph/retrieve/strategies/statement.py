@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, as_searched, check_counts, rerank
+from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
 
 
@@ -15,7 +16,10 @@ from hlgraph.retrieve.session import Session
 class StatementRetriever:
     """Search over statements, then a reranker (HLG SRAG: 100; without the reranker ToPG's Naive mode)."""
 
+    name: ClassVar[str] = "statement"
     unit: ClassVar[Unit] = "statement"
+    diversity: ClassVar[float] = PAPER_TAU
+    presets: ClassVar[Presets] = {"plain": {"has_rerank": False}}
     candidates: int = 100
     has_rerank: bool = True
 

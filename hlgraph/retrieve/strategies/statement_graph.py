@@ -9,9 +9,10 @@ import numpy as np
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions
+from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, check_counts
+from hlgraph.retrieve.retriever import Presets, Ranked, check_counts
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
@@ -51,7 +52,14 @@ class StatementGraphRetriever:
     HLG, section 4.1, Algorithm 1; section 6.3.2 for the defaults.
     """
 
+    name: ClassVar[str] = "statement_graph"
     unit: ClassVar[Unit] = "statement"
+    diversity: ClassVar[float] = PAPER_TAU
+    presets: ClassVar[Presets] = {
+        # Paths go on although a bridge lowers their score, and a statement counts half as itself, half as the best path that
+        # it is part of.
+        "tuned": {"must_improve": False, "neighbours": 10, "path_weight": 0.5},
+    }
     vector_seeds: int = 100
     keyword_seeds: int = 100
     beam_width: int = 50

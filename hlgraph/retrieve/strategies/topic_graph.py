@@ -9,9 +9,10 @@ import numpy as np
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions
+from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.records import Kind, Statement
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, check_counts
+from hlgraph.retrieve.retriever import Presets, Ranked, check_counts, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
@@ -49,7 +50,10 @@ class TopicGraphRetriever:
     HLG, section 4.2; section 6.3.2 for the defaults.
     """
 
+    name: ClassVar[str] = "topic_graph"
     unit: ClassVar[Unit] = "statement"
+    diversity: ClassVar[float] = PAPER_TAU
+    presets: ClassVar[Presets] = {"tuned": {"neighbours": 10, "path_weight": 0.5}}
     topics: int = 50
     statements: int = 200
     keyword_seeds: int = 100
@@ -90,5 +94,5 @@ class TopicGraphRetriever:
         return rank_pool(session, region, seeds=seeds, result=result, path_weight=self.path_weight)
 
 
-TUNED_TOPIC_GRAPH = TopicGraphRetriever(neighbours=10, path_weight=0.5)
+TUNED_TOPIC_GRAPH = with_preset(TopicGraphRetriever, "tuned")
 """For a small embedder: a statement counts half as itself, half as the best path that it is part of."""

@@ -1,0 +1,49 @@
+"""TopicRAG: topics, all their statements, then a reranker (HLG TRAG)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.protocols import PullShape
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRetriever:
+    """Topics, all their statements, then a reranker (HLG TRAG: 50 topics).
+
+    ``statements``: the paper sets no bound; at most so many of the statements, those closest to the question, go on to the
+    reranker, so that topics of very many statements do not make one question arbitrarily dear.
+    """
+
+    name: ClassVar[str] = "topic"
+    unit: ClassVar[Unit] = "statement"
+    presets: ClassVar[Presets] = {"plain": {"has_rerank": False}}
+    topics: int = 50
+    statements: int = 1_000
+    has_rerank: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_counts(self)
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        topics = session.seeds(Kind.TOPIC, self.topics)
+        kinds = frozenset({Kind.TOPIC, Kind.STATEMENT})
+        shape = PullShape(frozenset({Relationship.ABOUT}), kinds, hops=1, fan_out=1_000)
+        graph = session.pull([hit.id for hit in topics], shape)
+        ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
+        cosines = session.similarities(Kind.STATEMENT, ids)
+        best = sorted(cosines, key=lambda item: (-cosines[item], item))[: max(self.statements, k)]
+        hits = [Hit(item, cosines[item]) for item in best]
+        pruned = {"statement limit": len(cosines) - len(best), "no vector": len(ids) - len(cosines)}
+        session.note_hop(Hop(1, len(topics), len(best), pruned, hits, name="statements of the topics"))
+        if not self.has_rerank:
+            return as_searched(Kind.STATEMENT, hits, session=session)
+        return rerank(session, Kind.STATEMENT, ids=best)
