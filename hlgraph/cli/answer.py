@@ -94,7 +94,7 @@ def answer(
       hlgraph answer "Who designed the bridge?" --choice "Jonas Querl" --choice "Mara Quill"
     """
     from hlgraph.records import Answer
-    from hlgraph.retrieve.strategies import retriever
+    from hlgraph.retrieve.search import retriever
 
     if stream and json:
         raise InputError("--stream prints text while it comes, --json one object at the end; choose one of both")

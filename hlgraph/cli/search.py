@@ -84,7 +84,7 @@ def search(
       hlgraph search "revenue in 2023" --tabular
       hlgraph search "Who designed the bridge?" --explain --picture bridge.html
     """
-    from hlgraph.retrieve.strategies import retriever
+    from hlgraph.retrieve.search import retriever
 
     state: State = context.obj
     is_told = explain or picture is not None

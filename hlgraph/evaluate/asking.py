@@ -10,7 +10,7 @@ from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.runner import Ranked, Search
 from hlgraph.records import Scalar
 from hlgraph.retrieve import STRATEGIES
-from hlgraph.retrieve.strategies import retriever
+from hlgraph.retrieve.search import retriever
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever

@@ -21,7 +21,7 @@ from hlgraph.evaluate.memory import Memory, memory
 from hlgraph.evaluate.runner import WARMING, Figures, Outcome, figures_of, timed
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
-from hlgraph.retrieve.strategies import retriever
+from hlgraph.retrieve.search import retriever
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.seeded import SeededEmbedder

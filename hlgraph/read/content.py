@@ -7,49 +7,13 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
-from types import MappingProxyType
 
 from hlgraph.errors import ReadError
 from hlgraph.records import Document
-
-FORMATS = ("csv", "docx", "html", "json", "jsonl", "markdown", "pdf", "text")
-
-SUFFIXES: Mapping[str, str] = MappingProxyType(
-    {
-        ".csv": "csv",
-        ".tsv": "csv",
-        ".docx": "docx",
-        ".htm": "html",
-        ".html": "html",
-        ".xhtml": "html",
-        ".json": "json",
-        ".jsonl": "jsonl",
-        ".ndjson": "jsonl",
-        ".markdown": "markdown",
-        ".md": "markdown",
-        ".pdf": "pdf",
-        ".rst": "text",
-        ".text": "text",
-        ".txt": "text",
-    }
-)
-
-
-def format_of(name: str) -> str | None:
-    """The format that the suffix of this file name stands for, in any case, looking behind ``.gz``; else None.
-
-    Examples
-    --------
-    >>> format_of("Rows.JSONL.gz"), format_of("picture.png")
-    ('jsonl', None)
-    """
-    plain = without_gz(name)
-    dot = plain.rfind(".")
-    return SUFFIXES.get(plain[dot:].lower()) if dot > 0 else None
 
 
 def without_gz(name: str) -> str:
@@ -233,3 +197,40 @@ def _problem(value: object) -> str:
 def clean_title(title: str) -> str:
     """A title on one line."""
     return " ".join(title.split())
+
+
+def row_lines(
+    origin: Origin, stream: ByteStream, *, limit: int, encoding: str | None
+) -> tuple[Iterator[bytes | None], str]:
+    """The lines of a file as bytes, and their encoding.
+
+    Where a line break is not the byte 10 (UTF-16), the file is held whole and becomes UTF-8.
+    """
+    head = stream.peek(4096)
+    encoding = encoding or marked_encoding(head) or "utf-8"
+    if codecs.lookup(encoding).name == "utf-8-sig":
+        encoding = "utf-8"
+    if "\n{".encode(encoding) != b"\n{":
+        text = decode(origin, read_bounded(origin, stream, limit=limit), encoding=encoding)
+        return bounded_lines(io.BytesIO(text.encode()), limit), "utf-8"
+    if b"\0" in head:
+        raise ReadError(origin.uri, "is binary, not text", "name its --encoding, for example utf-16-le")
+    if head.startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
+    return bounded_lines(stream, limit), encoding
+
+
+def too_long(limit: int, hint: str = "") -> tuple[str, str]:
+    """The reason and the mend for a row beyond the limit."""
+    return f"is longer than {limit:,} bytes{hint}", "split it, or raise --max-bytes"
+
+
+def not_text(line: bytes, encoding: str) -> tuple[str, str]:
+    """The reason and the mend for a line that does not decode."""
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError as error:
+        return f"is not {encoding} text (byte {error.start} of the line)", NAME_ENCODING
+    except UnicodeError:  # what some encodings raise says no place
+        pass
+    return f"is not {encoding} text", NAME_ENCODING

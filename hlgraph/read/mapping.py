@@ -195,3 +195,10 @@ def documents_of(
             yield failure(document.uri, reason, mend="make the ids unique")
     if is_empty:
         yield failure(origin.uri, "is empty: it holds no rows")
+
+
+def object_row(number: int, value: object) -> Row | Flaw:
+    """The row that a JSON object is; a flaw for any other value."""
+    return (
+        Row(number, value) if isinstance(value, dict) else Flaw(number, f"is not an object but {type(value).__name__}")
+    )

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.read.content import FORMATS
 
 MIB = 1 << 20
 _RESERVED = ("key", "metadata", "page_starts", "uri")
@@ -48,14 +47,21 @@ class ReadOptions:
     max_bytes: int = 64 * MIB
 
     def __post_init__(self) -> None:
-        if self.format is not None and self.format not in FORMATS:
-            raise UnknownNameError(f"no format is called {self.format!r}; give one of {', '.join(FORMATS)}")
+        if self.format is not None:
+            _check_format(self.format)
         for ours, column in self.mapping.items():
             _check_mapping(ours, column)
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.max_bytes < 1:
             raise InputError(f"max_bytes is {self.max_bytes}, but must be at least 1")
+
+
+def _check_format(name: str) -> None:
+    from hlgraph.read.formats import FORMATS  # its readers take these options
+
+    if name not in FORMATS:
+        raise UnknownNameError(f"no format is called {name!r}; give one of {', '.join(FORMATS)}")
 
 
 def _check_mapping(ours: str, column: str) -> None:

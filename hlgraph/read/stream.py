@@ -10,24 +10,18 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError
-from hlgraph.read.content import FORMATS, ByteStream, Origin, format_of, plain_bytes, read_bounded
-from hlgraph.read.csv_json import read_csv, read_json, read_json_lines
-from hlgraph.read.docx import read_docx
+from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
 from hlgraph.read.failure import ReadFailure, failure
-from hlgraph.read.html import read_html
-from hlgraph.read.markdown import read_markdown
+from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.pdf import read_pdf
-from hlgraph.read.plain_text import read_text
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 from hlgraph.records import Document
 
@@ -253,28 +247,6 @@ def is_s3(path: str) -> bool:
     return path.startswith(SCHEME)
 
 
-class FileReader(Protocol):
-    """Makes one document of the bytes of a file, or raises ReadError or MissingExtraError."""
-
-    def __call__(self, origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-        """The document."""
-
-
-class RowsReader(Protocol):
-    """Makes a document or a failure of each row of a stream; a ReadError ends it."""
-
-    def __call__(self, origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-        """The documents and failures."""
-
-
-FILE_READERS: Mapping[str, FileReader] = MappingProxyType(
-    {"docx": read_docx, "html": read_html, "markdown": read_markdown, "pdf": read_pdf, "text": read_text}
-)
-ROWS_READERS: Mapping[str, RowsReader] = MappingProxyType(
-    {"csv": read_csv, "json": read_json, "jsonl": read_json_lines}
-)
-
-
 def read(
     paths: Sequence[str], options: ReadOptions | None = None, *, stdin: BinaryIO | None = None
 ) -> Iterator[Document | ReadFailure]:
@@ -335,10 +307,13 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
             _opened(found, stdin) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
-            if found.format is not None and found.format in ROWS_READERS:
-                yield from ROWS_READERS[found.format](origin, data, options=options)
+            reader = FORMATS[found.format or "text"]
+            if isinstance(reader, RowsFormat):
+                yield from reader.read(origin, data, options=options)
             else:
-                yield _document(found, read_bounded(origin, data, limit=options.max_bytes), options)
+                yield _document(
+                    found, read_bounded(origin, data, limit=options.max_bytes), reader=reader, options=options
+                )
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
@@ -347,12 +322,12 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
 
 
-def _document(found: Found, data: bytes, options: ReadOptions) -> Document:
+def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOptions) -> Document:
     origin = found.origin
     if origin.uri == STDIN_URI:
         origin = Origin(STDIN_URI + hashlib.sha256(data).hexdigest()[:16])
     try:
-        document = FILE_READERS[found.format or "text"](origin, data, options=options)
+        document = reader.read(origin, data, options=options)
     except ReadError as error:
         if found.format is None:
             mend = f"name its format with --format, one of {', '.join(FORMATS)}"
@@ -380,3 +355,16 @@ def _opened(found: Found, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]
         yield wrapped
     finally:
         wrapped.detach()  # else its end would close what the caller gave
+
+
+def format_of(name: str) -> str | None:
+    """The format that the suffix of this file name stands for, in any case, looking behind ``.gz``; else None.
+
+    Examples
+    --------
+    >>> format_of("Rows.JSONL.gz"), format_of("picture.png")
+    ('jsonl', None)
+    """
+    plain = without_gz(name)
+    dot = plain.rfind(".")
+    return SUFFIXES.get(plain[dot:].lower()) if dot > 0 else None

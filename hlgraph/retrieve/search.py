@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import time
 from collections import Counter
@@ -19,15 +20,51 @@ from hlgraph.retrieve.evidence.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
-from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, with_preset
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies import STRATEGIES, retriever_named
+from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 P = ParamSpec("P")
+
+
+def retriever_named(name: str) -> Retriever:
+    """The retriever of a strategy with its defaults.
+
+    Raises
+    ------
+    UnknownNameError : there is no such strategy; the message has the closest name and all names
+    """
+    return retriever(name, "paper")
+
+
+def retriever(strategy: str, preset: str) -> Retriever:
+    """The retriever of a strategy with the parameters of a preset.
+
+    Parameters
+    ----------
+    strategy : a name of ``STRATEGIES``
+    preset : a name of :data:`hlgraph.retrieve.retriever.PRESETS`
+
+    Returns
+    -------
+    Retriever
+        With the parameters of the paper where the strategy says nothing about the preset.
+
+    Raises
+    ------
+    UnknownNameError : there is no such strategy or preset
+    """
+    if strategy not in STRATEGIES:
+        close = difflib.get_close_matches(strategy, STRATEGIES, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UnknownNameError(
+            f"there is no strategy {strategy!r}; {hint}choose one of: {', '.join(sorted(STRATEGIES))}"
+        )
+    return with_preset(STRATEGIES[strategy], preset)
 
 
 def _heard(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.sdk.resources import Resources, open_resources
 from hlgraph.settings import Settings, at_store, load
 
 if TYPE_CHECKING:
@@ -43,6 +43,52 @@ if TYPE_CHECKING:
 __all__ = ["HLGraph", "connect"]
 
 
+@dataclass(slots=True)
+class _Resources:
+    """The open stores and models of some settings.
+
+    Attributes
+    ----------
+    opened : the stores
+    models : the models, made when they are first used
+    """
+
+    opened: Opened
+    models: ChosenModels
+    _making: threading.Lock = field(default_factory=threading.Lock)
+    _executors: dict[str, Executor] = field(default_factory=dict)
+
+    def watched(self, watch: Callable[[Stores], Stores]) -> Self:
+        """The same, with what ``watch`` makes of the stores."""
+        return replace(self, opened=self.opened._replace(stores=watch(self.opened.stores)))
+
+    def executor(self, settings: Settings, budget: Budget | None) -> Executor | None:
+        """The executor of the chat model for one command in the corpus of the settings; None without a chat model."""
+        chat = self.models.chat
+        if chat is None:
+            return None
+        corpus = settings.corpus
+        with self._making:  # one gate and one set of kept replies a corpus, also where threads ask first at once
+            if corpus not in self._executors:
+                from hlgraph.models.accounts.open import executor_of
+
+                made = self._executors[corpus] = executor_of(chat, settings, corpus=corpus)
+                self.opened.closing.callback(made.close)
+            return self._executors[corpus].begin(budget)
+
+
+def _open_resources(
+    settings: Settings, *, embedder: AnyEmbedder | None, reranker: AnyReranker | None, chat: AnyChat | None
+) -> _Resources:
+    """Open the stores of the settings, and choose the models: those given, else those of the settings."""
+    from hlgraph.models.choose import ChosenModels
+    from hlgraph.stores.open import open_stores
+
+    opened = open_stores(settings)
+    models = ChosenModels(settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=opened.closing)
+    return _Resources(opened, models)
+
+
 class HLGraph:
     """One corpus of one store, open for use; a context manager.
 
@@ -71,11 +117,11 @@ class HLGraph:
         embedder: AnyEmbedder | None = None,
         reranker: AnyReranker | None = None,
         chat: AnyChat | None = None,
-        _resources: Resources | None = None,
+        _resources: _Resources | None = None,
     ) -> None:
         self.settings = settings
         self.corpus = settings.corpus
-        self._resources = _resources or open_resources(settings, embedder=embedder, reranker=reranker, chat=chat)
+        self._resources = _resources or _open_resources(settings, embedder=embedder, reranker=reranker, chat=chat)
 
     def __enter__(self) -> Self:
         return self

@@ -42,7 +42,7 @@ from hlgraph.models.install import load_local
 from hlgraph.models.local.load import cache_file
 from hlgraph.models.seams import Embedder
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.strategies import retriever
+from hlgraph.retrieve.search import retriever
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import Settings, cache_folder, load
 

@@ -29,7 +29,7 @@ from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.datasets import Dataset, Passage, read_passages
 from hlgraph.evaluate.runner import Search, evaluate
 from hlgraph.records import Document
-from hlgraph.retrieve.strategies import retriever
+from hlgraph.retrieve.search import retriever
 from hlgraph.sdk.client import HLGraph, IngestOptions
 
 SETS = "2wikimultihopqa,hotpotqa"

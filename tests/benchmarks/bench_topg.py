@@ -40,8 +40,8 @@ from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, texts_of
-from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
+from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.stores.protocols import Scope
 

@@ -23,7 +23,7 @@ import typer
 
 from hlgraph.cli import main
 from hlgraph.cli.app import app
-from hlgraph.read.content import FORMATS
+from hlgraph.read.formats import FORMATS
 from hlgraph.retrieve import STRATEGIES
 
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "help"

@@ -19,7 +19,7 @@ from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.strategies import retriever
+from hlgraph.retrieve.search import retriever
 from hlgraph.stores import trace
 from hlgraph.stores.protocols import Stores
 from hlgraph.stores.trace import Call

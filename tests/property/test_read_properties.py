@@ -12,7 +12,8 @@ from reportlab.pdfgen.canvas import Canvas
 
 from hlgraph.ids import source_id
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
-from hlgraph.read.content import SUFFIXES, Origin, clean, decode
+from hlgraph.read.content import Origin, clean, decode
+from hlgraph.read.formats import SUFFIXES
 from hlgraph.read.metadata import cell_value
 from hlgraph.records import Document
 

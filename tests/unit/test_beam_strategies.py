@@ -21,10 +21,10 @@ from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, St
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
+from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import keyword_statements, question_keywords
 from hlgraph.retrieve.steps.region import Region
-from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
 from hlgraph.stores.open import open_stores

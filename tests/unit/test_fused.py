@@ -13,8 +13,8 @@ from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever
+from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS

@@ -19,6 +19,7 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.feedback import (
     ChatAsker,
     ChatJudge,
@@ -30,7 +31,6 @@ from hlgraph.retrieve.steps.feedback import (
 )
 from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import Suggestion
-from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.stores.open import open_stores

@@ -18,8 +18,8 @@ from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.lexical import Coverage
-from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.path import (
     PathFrontier,
     PathRetriever,

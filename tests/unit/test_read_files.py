@@ -6,8 +6,7 @@ import pytest
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
-from hlgraph.read.content import SUFFIXES
-from hlgraph.read.stream import FILE_READERS, ROWS_READERS
+from hlgraph.read.formats import SUFFIXES
 from hlgraph.records import Document
 
 
@@ -30,8 +29,9 @@ def given(path: Path, data: bytes) -> Path:
 
 
 def test_every_format_has_one_reader_and_a_suffix() -> None:
-    assert sorted([*FILE_READERS, *ROWS_READERS]) == list(FORMATS)
+    assert list(FORMATS) == ["csv", "docx", "html", "json", "jsonl", "markdown", "pdf", "text"]
     assert set(SUFFIXES.values()) == set(FORMATS)
+    assert len(SUFFIXES) == sum(len(item.suffixes) for item in FORMATS.values())
 
 
 def test_text_is_kept_with_its_file_name_as_title(tmp_path: Path) -> None:

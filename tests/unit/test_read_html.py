@@ -5,7 +5,7 @@ import pytest
 
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
-from hlgraph.read.html import declared_encoding
+from hlgraph.read.formats.html import declared_encoding
 from hlgraph.records import Document
 
 PARAGRAPH = "The P-100 was made by ACME in 1999 and runs at forty bar, which is more than any pump before it could do. "

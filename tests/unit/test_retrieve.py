@@ -11,10 +11,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
-from hlgraph.retrieve.strategies.chunk_rerank import ChunkRerankRetriever
-from hlgraph.retrieve.strategies.statement import StatementRetriever
-from hlgraph.retrieve.strategies.topic import TopicRetriever
 
 from hlgraph.change import ChangeState
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
@@ -29,7 +25,11 @@ from hlgraph.records import Chunk, Document, Evidence, Extraction, Kind, Mention
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.strategies import retriever
+from hlgraph.retrieve.search import retriever
+from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
+from hlgraph.retrieve.strategies.chunk_rerank import ChunkRerankRetriever
+from hlgraph.retrieve.strategies.statement import StatementRetriever
+from hlgraph.retrieve.strategies.topic import TopicRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor

@@ -22,8 +22,8 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.subqueries import MOST_SUBQUERIES, ChatSplitter, GivenSplitter, NameSplitter, names
+from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.strategies import retriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.read.content import Origin
-from hlgraph.read.docx import read_docx
-from hlgraph.read.html import read_html
+from hlgraph.read.formats.docx import read_docx
+from hlgraph.read.formats.html import read_html
 from hlgraph.read.options import ReadOptions
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.retrieve.evidence.tabular import labels

@@ -49,7 +49,7 @@ class HLGraphRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _check_strategy(self) -> Self:
         """A misspelt strategy is said when the retriever is made."""
-        from hlgraph.retrieve.strategies import retriever_named
+        from hlgraph.retrieve.search import retriever_named
 
         retriever_named(self.strategy)
         return self

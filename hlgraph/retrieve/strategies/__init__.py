@@ -6,14 +6,12 @@ strategy's file alone is in :mod:`hlgraph.retrieve.steps`.
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from pkgutil import iter_modules
 
-from hlgraph.errors import UnknownNameError
-from hlgraph.retrieve.retriever import Retriever, with_preset
+from hlgraph.retrieve.retriever import Retriever
 
-__all__ = ["STRATEGIES", "retriever", "retriever_named"]
+__all__ = ["STRATEGIES"]
 
 
 def _strategies() -> dict[str, type[Retriever]]:
@@ -32,39 +30,3 @@ def _strategies() -> dict[str, type[Retriever]]:
 
 
 STRATEGIES = _strategies()
-
-
-def retriever_named(name: str) -> Retriever:
-    """The retriever of a strategy with its defaults.
-
-    Raises
-    ------
-    UnknownNameError : there is no such strategy; the message has the closest name and all names
-    """
-    return retriever(name, "paper")
-
-
-def retriever(strategy: str, preset: str) -> Retriever:
-    """The retriever of a strategy with the parameters of a preset.
-
-    Parameters
-    ----------
-    strategy : a name of ``STRATEGIES``
-    preset : a name of :data:`hlgraph.retrieve.retriever.PRESETS`
-
-    Returns
-    -------
-    Retriever
-        With the parameters of the paper where the strategy says nothing about the preset.
-
-    Raises
-    ------
-    UnknownNameError : there is no such strategy or preset
-    """
-    if strategy not in STRATEGIES:
-        close = difflib.get_close_matches(strategy, STRATEGIES, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UnknownNameError(
-            f"there is no strategy {strategy!r}; {hint}choose one of: {', '.join(sorted(STRATEGIES))}"
-        )
-    return with_preset(STRATEGIES[strategy], preset)

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 
 from hlgraph.stores import migrate
+from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import mapped
-from hlgraph.stores.embedded.vector_rows import matrix_path
 
 _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("in_chunk", {"chunk": "chunk", "statement": "statement"}),

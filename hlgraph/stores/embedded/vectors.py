@@ -18,17 +18,11 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError, ModelMismatchError, StoreLockedError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores.embedded import ann, coarse, sqlite
+from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import Recent, metadata_json, script
 from hlgraph.stores.embedded.sqlite import mapped
-from hlgraph.stores.embedded.vector_rows import (
-    clean_file,
-    extend_index,
-    free_rows,
-    matrix_path,
-    text_table,
-    write_block,
-)
+from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery

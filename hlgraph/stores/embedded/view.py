@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.similarity import ThresholdIndex
 from hlgraph.records import Kind
 from hlgraph.stores.embedded import row_files
-from hlgraph.stores.embedded.array_files import State
+from hlgraph.stores.embedded.array_files import State, matrix_path, read_rows
 from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.row_files import Columns, RowFiles, no_rows, read_columns
 from hlgraph.stores.embedded.sqlite import mapped
-from hlgraph.stores.embedded.vector_rows import matrix_path, read_rows
 
 _log = logging.getLogger(__name__)
 

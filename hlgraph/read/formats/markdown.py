@@ -10,6 +10,7 @@ import yaml
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, clean, clean_title, decode
 from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.formats.format import FileFormat
 from hlgraph.read.metadata import metadata_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
@@ -67,3 +68,6 @@ def first_heading(text: str) -> str:
         elif not fence and (heading := _HEADING.fullmatch(line)):
             return clean_title(clean(heading.group(1)))
     return ""
+
+
+FORMAT = FileFormat("markdown", suffixes=(".markdown", ".md"), read=read_markdown)

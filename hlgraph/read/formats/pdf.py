@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.formats.format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -95,3 +96,6 @@ def _pypdf_errors(origin: Origin, part: str = "") -> Iterator[None]:
         raise _locked(origin) from error
     except broken as error:
         raise ReadError(origin.uri, f"{part}cannot be read as PDF ({error})", "repair it, e.g. with qpdf") from error
+
+
+FORMAT = FileFormat("pdf", suffixes=(".pdf",), read=read_pdf)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.formats.format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -148,3 +149,6 @@ def _docx_errors(origin: Origin) -> Iterator[None]:
         yield
     except broken as error:
         raise ReadError(origin.uri, f"cannot be read as DOCX ({error})", "open it in Word and save it again") from error
+
+
+FORMAT = FileFormat("docx", suffixes=(".docx",), read=read_docx)

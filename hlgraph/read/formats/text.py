@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hlgraph.read.content import Origin, clean_title, decode
+from hlgraph.read.formats.format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
@@ -12,3 +13,6 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     return Document(
         uri=origin.uri, text=decode(origin, data, encoding=options.encoding), title=clean_title(origin.stem)
     )
+
+
+FORMAT = FileFormat("text", suffixes=(".rst", ".text", ".txt"), read=read_text)

@@ -8,6 +8,7 @@ import re
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.formats.format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
@@ -85,3 +86,6 @@ def declared_encoding(data: bytes) -> str | None:
     if name.startswith(("utf-16", "utf-32")):
         return "utf-8"
     return "cp1252" if name in ("ascii", "iso8859-1") else name
+
+
+FORMAT = FileFormat("html", suffixes=(".htm", ".html", ".xhtml"), read=read_html)

@@ -1,0 +1,102 @@
+"""CSV: each row a document. A file of any length is read in the memory of its largest row."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import chain
+
+from hlgraph.errors import ReadError
+from hlgraph.read.content import ByteStream, Origin, not_text, row_lines, too_long
+from hlgraph.read.failure import ReadFailure
+from hlgraph.read.formats.format import RowsFormat
+from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of
+from hlgraph.read.metadata import cell_value
+from hlgraph.read.options import ReadOptions
+from hlgraph.records import Document
+
+_DELIMITERS = ",;\t|"
+_LARGEST_FIELD = 2**31 - 1  # a C long of Windows
+
+
+def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """One document for each row; the delimiter is that of ``, ; tab |`` which the header holds most."""
+    mapping = RowMapping(options.mapping, value_of=cell_value)
+    return documents_of(origin, _csv_rows(origin, stream, options, mapping), mapping=mapping, unit="line")
+
+
+class _RowError(ValueError):
+    """A line that ends its row: too long, or not text."""
+
+    def __init__(self, reason: str, mend: str = "") -> None:
+        super().__init__(reason)
+        self.mend = mend
+
+
+class _CsvLines:
+    """The decoded lines that csv.reader asks for; counts them, and stops a row that grows beyond the limit."""
+
+    def __init__(self, lines: Iterator[bytes | None], *, encoding: str, limit: int) -> None:
+        self._lines = lines
+        self._encoding = encoding
+        self._limit = limit
+        self._row_bytes = 0
+        self.number = 0
+
+    def start_row(self) -> int:
+        """Count from nothing again; the number of the line that comes next."""
+        self._row_bytes = 0
+        return self.number + 1
+
+    def __iter__(self) -> _CsvLines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.number += 1
+        self._row_bytes += len(line or b"")
+        if line is None or self._row_bytes > self._limit + 1:
+            raise _RowError(*too_long(self._limit, hint=" (a quote that is not closed?)"))
+        try:
+            return line.decode(self._encoding)
+        except UnicodeError as error:
+            raise _RowError(*not_text(line, self._encoding)) from error
+
+
+def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping: RowMapping) -> Iterator[Row | Flaw]:
+    # the limit of the module is one for the process and 128 KiB: texts are longer. It is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), min(options.max_bytes, _LARGEST_FIELD)))
+    raw_lines, encoding = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
+    lines = _CsvLines(raw_lines, encoding=encoding, limit=options.max_bytes)
+    try:
+        first = next((line for line in lines if line.strip()), None)
+        if first is None:
+            return
+        reader = csv.reader(chain([first], lines), delimiter=max(_DELIMITERS, key=first.count), strict=True)
+        header = [name.strip() for name in next(reader)]
+    except _RowError as error:
+        raise ReadError(origin.uri, f"its header {error}", error.mend) from error
+    except csv.Error as error:
+        raise ReadError(origin.uri, f"its header is not CSV ({error})") from error
+    named = [name for name in header if name]
+    if twice := {name for name in named if named.count(name) > 1}:
+        raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
+    mapping.check_header(origin, named)
+    while True:
+        number = lines.start_row()
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except _RowError as error:
+            yield Flaw(number, str(error), error.mend)
+        except csv.Error as error:
+            yield Flaw(number, f"is not CSV ({error})")
+        else:
+            if len(cells) == len(header) and any(cells):
+                yield Row(number, dict(zip(header, cells, strict=True)))
+            elif any(cells):
+                yield Flaw(number, f"has {len(cells)} cells, the header {len(header)}", "quote cells with delimiters")
+
+
+FORMAT = RowsFormat("csv", suffixes=(".csv", ".tsv"), read=read_csv)

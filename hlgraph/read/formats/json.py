@@ -1,0 +1,40 @@
+"""JSON: an array of objects, each a document. The file is held in memory whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from hlgraph.errors import ReadError
+from hlgraph.read.content import ByteStream, Origin, decode, read_bounded
+from hlgraph.read.failure import ReadFailure
+from hlgraph.read.formats.format import RowsFormat
+from hlgraph.read.mapping import RowMapping, documents_of, object_row
+from hlgraph.read.options import ReadOptions
+from hlgraph.records import Document
+
+
+def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """One document for each object of an array; an object is one row, or holds the one array of objects meant."""
+    text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
+    try:
+        value: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ReadError(origin.uri, f"is not JSON ({error})", "for one object a line, --format jsonl") from error
+    mapping = RowMapping(options.mapping)
+    rows = (object_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
+    return documents_of(origin, rows, mapping=mapping, unit="row")
+
+
+def _items(value: object, mapping: RowMapping) -> list[object]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict) and not mapping.has_text(value):
+        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        if len(lists) == 1:
+            return lists[0]
+    return [value]
+
+
+FORMAT = RowsFormat("json", suffixes=(".json",), read=read_json)

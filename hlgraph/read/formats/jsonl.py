@@ -1,0 +1,38 @@
+"""JSON lines: each line an object, each object a document. A file of any length is read in the memory of its largest row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from hlgraph.read.content import ByteStream, Origin, not_text, row_lines, too_long
+from hlgraph.read.failure import ReadFailure
+from hlgraph.read.formats.format import RowsFormat
+from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of, object_row
+from hlgraph.read.options import ReadOptions
+from hlgraph.records import Document
+
+
+def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """One document for each line that holds a JSON object; blank lines are skipped."""
+    return documents_of(origin, _json_lines(origin, stream, options), mapping=RowMapping(options.mapping), unit="line")
+
+
+def _json_lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> Iterator[Row | Flaw]:
+    lines, encoding = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            yield Flaw(number, *too_long(options.max_bytes))
+        elif line.strip():
+            try:
+                value: object = msgspec.json.decode(line if encoding == "utf-8" else line.decode(encoding))
+            except UnicodeError:
+                yield Flaw(number, *not_text(line, encoding))
+            except (msgspec.DecodeError, RecursionError) as error:
+                yield Flaw(number, f"is not JSON ({error})")
+            else:
+                yield object_row(number, value)
+
+
+FORMAT = RowsFormat("jsonl", suffixes=(".jsonl", ".ndjson"), read=read_json_lines)
