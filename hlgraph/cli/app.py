@@ -19,27 +19,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from hlgraph import __version__, errors
-from hlgraph.cli import (
-    answer,
-    bench,
-    communities,
-    cypher,
-    domain,
-    evaluate,
-    extract,
-    failures,
-    hierarchy,
-    ingest,
-    journal,
-    ledger,
-    manage,
-    merges,
-    models,
-    plan,
-    quality,
-    reconcile,
-    search,
-)
+from hlgraph.cli.commands import commands
 from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
 
@@ -115,10 +95,7 @@ def _globals(
     show_help(context)
 
 
-for module in (
-    *(ingest, search, answer, communities, hierarchy, merges, manage, reconcile, journal, plan, extract),
-    *(domain, failures, quality, ledger, models, evaluate, bench, cypher),
-):
+for module in commands():
     module.register(app)
 
 

@@ -1,6 +1,6 @@
 """The file formats, one file each: to add a reader is to add a file here.
 
-Every file but ``format`` is named after its format and holds one ``FORMAT``.
+Every file without an underscore is named after its format and holds one ``FORMAT``.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
-from hlgraph.read.formats.format import FileFormat, Format, RowsFormat
+from hlgraph.read.formats._format import FileFormat, Format, RowsFormat
 
 __all__ = ["FORMATS", "SUFFIXES", "FileFormat", "Format", "RowsFormat"]
 
 
 def _formats() -> dict[str, Format]:
     """The format of every file of this folder, by its name."""
-    names = sorted(file.name for file in iter_modules(__path__) if file.name != "format")
+    names = sorted(file.name for file in iter_modules(__path__) if not file.name.startswith("_"))
     found: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in names}
     if wrong := [name for name, item in found.items() if item.name != name]:
         raise ImportError(

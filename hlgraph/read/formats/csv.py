@@ -9,7 +9,7 @@ from itertools import chain
 from hlgraph.errors import ReadError
 from hlgraph.read.content import ByteStream, Origin, not_text, row_lines, too_long
 from hlgraph.read.failure import ReadFailure
-from hlgraph.read.formats.format import RowsFormat
+from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of
 from hlgraph.read.metadata import cell_value
 from hlgraph.read.options import ReadOptions

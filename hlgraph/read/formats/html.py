@@ -8,7 +8,7 @@ import re
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.failure import PARSER_ERRORS
-from hlgraph.read.formats.format import FileFormat
+from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 

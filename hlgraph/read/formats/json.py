@@ -9,7 +9,7 @@ import msgspec
 from hlgraph.errors import ReadError
 from hlgraph.read.content import ByteStream, Origin, decode, read_bounded
 from hlgraph.read.failure import ReadFailure
-from hlgraph.read.formats.format import RowsFormat
+from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.mapping import RowMapping, documents_of, object_row
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document

@@ -8,7 +8,7 @@ import msgspec
 
 from hlgraph.read.content import ByteStream, Origin, not_text, row_lines, too_long
 from hlgraph.read.failure import ReadFailure
-from hlgraph.read.formats.format import RowsFormat
+from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of, object_row
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document

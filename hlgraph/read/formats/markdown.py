@@ -10,7 +10,7 @@ import yaml
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, clean, clean_title, decode
 from hlgraph.read.failure import PARSER_ERRORS
-from hlgraph.read.formats.format import FileFormat
+from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.metadata import metadata_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document

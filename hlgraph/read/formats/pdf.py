@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
-from hlgraph.read.formats.format import FileFormat
+from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 

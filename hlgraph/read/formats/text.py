@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlgraph.read.content import Origin, clean_title, decode
-from hlgraph.read.formats.format import FileFormat
+from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from hlgraph.cli.names import FORMATS, listed
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
@@ -17,6 +18,8 @@ from hlgraph.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.ingest.pipeline import Progress, Report
     from hlgraph.sdk.client import HLGraph
+
+PLACE = 10  # in the list of commands
 
 _EXTRACTORS = ("local", "precomputed", "chat")
 Paths = Annotated[
@@ -41,7 +44,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="Read everything as csv, docx, html, json, jsonl, markdown, pdf or text, whatever its suffix.",
+        help=f"Read everything as {listed(FORMATS)}, whatever its suffix.",
         show_default=False,
     ),
 ]

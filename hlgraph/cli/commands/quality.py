@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hlgraph.quality.coverage import SourceCoverage
     from hlgraph.sdk.quality import Coverage, Faithfulness, Offender
 
+PLACE = 140  # in the list of commands
+
 app = typer.Typer(
     help="Measure how well the statements stand for the text.",
     invoke_without_command=True,

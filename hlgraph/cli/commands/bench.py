@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.figures import Table
     from hlgraph.settings import Settings
 
+PLACE = 180  # in the list of commands
+
 Statements = Annotated[str, typer.Option(metavar="N,...", help="Sizes of the corpora, in statements; multiples of 10.")]
 Strategies = Annotated[
     str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")

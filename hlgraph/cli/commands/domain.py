@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.ingest import Chunked, Encoding, Format, Map, pairs
+from hlgraph.cli.commands.ingest import Chunked, Encoding, Format, Map, pairs
 from hlgraph.cli.output import domain_tree, print_json, say, usage_tree
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.records import Domain
+
+PLACE = 120  # in the list of commands
 
 app = typer.Typer(
     help="See and change what the prompts of a chat model say that a corpus is about.",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.sdk.failures import Mending
 
+PLACE = 130  # in the list of commands
+
 app = typer.Typer(
     help="List, retry and mend what a chat model could not extract.",
     invoke_without_command=True,

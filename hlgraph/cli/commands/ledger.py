@@ -13,6 +13,8 @@ from hlgraph.cli.state import Corpus, Json, State
 if TYPE_CHECKING:
     from hlgraph.models.accounts.ledger import Spent
 
+PLACE = 150  # in the list of commands
+
 By = Annotated[
     Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="What one line is about.")
 ]

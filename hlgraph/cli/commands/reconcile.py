@@ -13,6 +13,8 @@ from hlgraph.errors import ModelMismatchError
 if TYPE_CHECKING:
     from hlgraph.sdk.reconcile import Drift
 
+PLACE = 80  # in the list of commands
+
 
 def reconcile(
     context: typer.Context,

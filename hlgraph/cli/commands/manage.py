@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import CorpusStats
 
+PLACE = 70  # in the list of commands
+
 
 def init(
     context: typer.Context,

@@ -14,6 +14,8 @@ from hlgraph.errors import UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.change import Pending
 
+PLACE = 90  # in the list of commands
+
 
 def journal(
     context: typer.Context,

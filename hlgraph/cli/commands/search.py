@@ -8,9 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from hlgraph.cli.explained import explain_lines, result_line
+from hlgraph.cli.names import STRATEGIES
 from hlgraph.cli.output import note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
+
+PLACE = 20  # in the list of commands
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -19,8 +22,7 @@ StrategyName = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="One of: auto, chunk, chunk_rerank, chunk_entity, diameter, fused, global, hierarchy, local, path, statement, "
-        "statement_graph, topic, topic_graph.",
+        help=f"One of: {', '.join(STRATEGIES)}.",
     ),
 ]
 PresetName = Annotated[
@@ -37,7 +39,7 @@ Diversity = Annotated[
     typer.Option(
         metavar="TAU",
         help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
-        "(default: 0.005 for statement, statement_graph and topic_graph, else 0).",
+        "(default: that of the strategy).",
         show_default=False,
     ),
 ]

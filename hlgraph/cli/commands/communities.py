@@ -12,6 +12,8 @@ from hlgraph.cli.state import Corpus, Json, State, show_help
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
 
+PLACE = 40  # in the list of commands
+
 app = typer.Typer(
     help="Build and list the communities of a corpus.", invoke_without_command=True, rich_markup_mode=None
 )

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery
     from hlgraph.stores.merges import Decision
 
+PLACE = 60  # in the list of commands
+
 app = typer.Typer(help="Merge entities that are one, and undo it.", invoke_without_command=True, rich_markup_mode=None)
 Lower = Annotated[float, typer.Option(metavar="COSINE", help="The least similarity of two names by itself.")]
 Upper = Annotated[

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hlgraph.cli.commands.search import Mode, PresetName, Question, StrategyName
 from hlgraph.cli.output import answer_tree, piece, place, print_json, say
-from hlgraph.cli.search import Mode, PresetName, Question, StrategyName
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
     from hlgraph.records import Answer
+
+PLACE = 30  # in the list of commands
 
 _K = Annotated[
     int | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.ingest import progress_text
+from hlgraph.cli.commands.ingest import progress_text
 from hlgraph.cli.output import note, print_json, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Json, State
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
+
+PLACE = 170  # in the list of commands
 
 _K = 20
 _PARTS = 10  # of the questions of a strategy, after each of which progress is shown

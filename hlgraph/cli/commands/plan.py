@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.ingest import Adapt, Chunked, Encoding, Format, Map, Paths, pairs
-from hlgraph.cli.ledger import money
+from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.commands.ledger import money
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, State
 
 if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
+
+PLACE = 100  # in the list of commands
 
 ChatName = Annotated[
     str | None,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.ingest import Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.commands.ingest import Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.commands.plan import ChatName
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.plan import ChatName
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Corpus, Json, State, show_help
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.bedrock_jobs import BatchJob
     from hlgraph.sdk.client import HLGraph
+
+PLACE = 110  # in the list of commands
 
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The batch file to write.", show_default=False)]
 Results = Annotated[

@@ -1,0 +1,16 @@
+"""The commands, one file each: to add a command is to add a file here.
+
+Every file has ``PLACE``, its place in the list of commands, and ``register(app)``, which adds its command or group.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+
+def commands() -> list[ModuleType]:
+    """The modules of the commands, in the order of their places."""
+    found = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
+    return sorted(found, key=lambda module: (module.PLACE, module.__name__))

@@ -1,0 +1,28 @@
+"""Names that help texts list, read from the folders of their files: nothing is imported for a help text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hlgraph
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    """The names of the public files of a folder of the package."""
+    files = (Path(hlgraph.__file__).parent / folder).glob("[a-z]*.py")
+    return tuple(sorted(file.stem.rstrip("_") for file in files))
+
+
+STRATEGIES = _names("retrieve/strategies")
+FORMATS = _names("read/formats")
+
+
+def listed(names: tuple[str, ...], joined_by: str = "or") -> str:
+    """The names as a phrase.
+
+    Examples
+    --------
+    >>> listed(("csv", "html", "text"))
+    'csv, html or text'
+    """
+    return f"{', '.join(names[:-1])} {joined_by} {names[-1]}"
