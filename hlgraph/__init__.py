@@ -37,39 +37,123 @@ from hlgraph.records import (
 )
 
 if TYPE_CHECKING:
+    from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
+    from hlgraph.answer.request import AnswerMode
+    from hlgraph.answer.verify import Unsupported, Verify
+    from hlgraph.extract.quarantine import Quarantined
+    from hlgraph.index.communities import Built
+    from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery
+    from hlgraph.ingest.batches import BatchReport
     from hlgraph.ingest.options import IngestOptions
+    from hlgraph.ingest.plan import Plan
+    from hlgraph.ingest.report import Failure, Progress, Report
+    from hlgraph.ingest.run import Ingestion
     from hlgraph.models.accounts.budget import Budget
+    from hlgraph.models.accounts.ledger import GroupBy, Spent
+    from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
+    from hlgraph.models.seams import ChatModel, Embedder, Reranker
+    from hlgraph.resolve.candidates import CandidateQuery, Candidates
+    from hlgraph.resolve.decide import JudgedMerges
+    from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
+    from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.aio import AsyncHLGraph
+    from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.client import HLGraph, connect
+    from hlgraph.sdk.communities import Communities, FoundCommunities
+    from hlgraph.sdk.domain import CorpusDomain, InferredDomain
+    from hlgraph.sdk.failures import Failures, Mending
+    from hlgraph.sdk.hierarchy import FoundHierarchy, Hierarchy
+    from hlgraph.sdk.merges import FoundMerges, Merges
+    from hlgraph.sdk.quality import Coverage, Faithfulness, Quality
+    from hlgraph.sdk.reconcile import Drift
     from hlgraph.settings import Settings
-    from hlgraph.where import field
+    from hlgraph.stores.cypher import Limits, Table
+    from hlgraph.stores.merges import Decision
+    from hlgraph.stores.open import Finding
+    from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.where import Where, field
 
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "AnswerEvent",
+    "AnswerEvidence",
+    "AnswerMode",
+    "AnswerPiece",
     "AnswerSentence",
+    "AnyChat",
+    "AnyEmbedder",
+    "AnyReranker",
     "AsyncHLGraph",
+    "BatchReport",
+    "Batches",
     "Budget",
+    "Built",
+    "BuiltHierarchy",
+    "CandidateQuery",
+    "Candidates",
+    "ChatModel",
     "Choice",
     "Chunk",
     "Citation",
+    "Communities",
     "Community",
+    "CorpusDomain",
+    "CorpusStats",
+    "Coverage",
+    "Decision",
     "Document",
     "Domain",
+    "Drift",
+    "Embedder",
     "Entity",
     "Evidence",
+    "Explanation",
     "Fact",
+    "Failure",
+    "Failures",
+    "Faithfulness",
+    "Finding",
+    "FoundCommunities",
+    "FoundHierarchy",
+    "FoundMerges",
+    "GroupBy",
     "HLGraph",
     "HLGraphError",
+    "Hierarchy",
+    "HierarchyQuery",
     "Hit",
+    "InferredDomain",
     "IngestOptions",
+    "Ingestion",
+    "JudgedMerges",
     "Kind",
+    "Limits",
+    "Mending",
+    "Merges",
+    "Mode",
+    "Plan",
+    "Progress",
+    "Quality",
+    "Quarantined",
     "Relationship",
+    "Report",
+    "Reranker",
+    "Retriever",
+    "SearchRequest",
+    "SearchResult",
     "Settings",
     "Source",
+    "Spent",
     "Statement",
+    "Stores",
     "Summary",
+    "Table",
     "Topic",
+    "Unit",
+    "Unsupported",
+    "Verify",
+    "Where",
     "__version__",
     "connect",
     "errors",
@@ -77,20 +161,80 @@ __all__ = [
 ]
 
 _LATER = {
+    "AnswerEvent": "hlgraph.answer.events",
+    "AnswerEvidence": "hlgraph.answer.events",
+    "AnswerMode": "hlgraph.answer.request",
+    "AnswerPiece": "hlgraph.answer.events",
+    "AnyChat": "hlgraph.models.choose",
+    "AnyEmbedder": "hlgraph.models.choose",
+    "AnyReranker": "hlgraph.models.choose",
     "AsyncHLGraph": "hlgraph.sdk.aio",
+    "BatchReport": "hlgraph.ingest.batches",
+    "Batches": "hlgraph.sdk.batches",
     "Budget": "hlgraph.models.accounts.budget",
+    "Built": "hlgraph.index.communities",
+    "BuiltHierarchy": "hlgraph.index.hierarchy",
+    "CandidateQuery": "hlgraph.resolve.candidates",
+    "Candidates": "hlgraph.resolve.candidates",
+    "ChatModel": "hlgraph.models.seams",
+    "Communities": "hlgraph.sdk.communities",
+    "CorpusDomain": "hlgraph.sdk.domain",
+    "CorpusStats": "hlgraph.stores.protocols",
+    "Coverage": "hlgraph.sdk.quality",
+    "Decision": "hlgraph.stores.merges",
+    "Drift": "hlgraph.sdk.reconcile",
+    "Embedder": "hlgraph.models.seams",
+    "Explanation": "hlgraph.retrieve.request",
+    "Failure": "hlgraph.ingest.report",
+    "Failures": "hlgraph.sdk.failures",
+    "Faithfulness": "hlgraph.sdk.quality",
+    "Finding": "hlgraph.stores.open",
+    "FoundCommunities": "hlgraph.sdk.communities",
+    "FoundHierarchy": "hlgraph.sdk.hierarchy",
+    "FoundMerges": "hlgraph.sdk.merges",
+    "GroupBy": "hlgraph.models.accounts.ledger",
     "HLGraph": "hlgraph.sdk.client",
+    "Hierarchy": "hlgraph.sdk.hierarchy",
+    "HierarchyQuery": "hlgraph.index.hierarchy",
+    "InferredDomain": "hlgraph.sdk.domain",
     "IngestOptions": "hlgraph.ingest.options",
+    "Ingestion": "hlgraph.ingest.run",
+    "JudgedMerges": "hlgraph.resolve.decide",
+    "Limits": "hlgraph.stores.cypher",
+    "Mending": "hlgraph.sdk.failures",
+    "Merges": "hlgraph.sdk.merges",
+    "Mode": "hlgraph.retrieve.request",
+    "Plan": "hlgraph.ingest.plan",
+    "Progress": "hlgraph.ingest.report",
+    "Quality": "hlgraph.sdk.quality",
+    "Quarantined": "hlgraph.extract.quarantine",
+    "Report": "hlgraph.ingest.report",
+    "Reranker": "hlgraph.models.seams",
+    "Retriever": "hlgraph.retrieve.retriever",
+    "SearchRequest": "hlgraph.retrieve.request",
+    "SearchResult": "hlgraph.retrieve.request",
     "Settings": "hlgraph.settings",
+    "Spent": "hlgraph.models.accounts.ledger",
+    "Stores": "hlgraph.stores.protocols",
+    "Table": "hlgraph.stores.cypher",
+    "Unit": "hlgraph.retrieve.request",
+    "Unsupported": "hlgraph.answer.verify",
+    "Verify": "hlgraph.answer.verify",
+    "Where": "hlgraph.where",
     "connect": "hlgraph.sdk.client",
     "field": "hlgraph.where",
 }
 
+if not TYPE_CHECKING:  # a type checker sees the imports above, and so a name that is not there
 
-def __getattr__(name: str) -> object:
-    """Import what is not light when it is first used."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'hlgraph' has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Import what is not light when it is first used."""
+        if name not in _LATER:
+            raise AttributeError(f"module 'hlgraph' has no attribute {name!r}")
+        from importlib import import_module
 
-    return getattr(import_module(_LATER[name]), name)
+        return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

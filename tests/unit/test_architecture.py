@@ -346,11 +346,57 @@ def test_the_root_of_the_package_holds_the_vocabulary_alone() -> None:
     assert len(found) <= ROOT_MODULES, found
 
 
-# A name that several folders have, and the one thing that it stands for in all of them.
+# Names that several folders have, each with the one thing that it is in all of them: the noun of the domain on its way from
+# algorithm or store to stage, SDK and command, or one protocol and its fillings. A new file takes a name of its own, or is that
+# thing too.
 SHARED_NAMES = {
     "_extractor": "the extractor of its folder",
-    "auto": "",
+    "batches": "extraction by batch files of a provider",
+    "bench": "the benchmark of searches on growing corpora",
+    "chat": "a chat model behind the seam ChatModel",
+    "communities": "communities found by Leiden",
+    "cypher": "queries of people's own, in Cypher",
+    "derived": "what is derived from a corpus as a whole: DerivedStore and its fillings",
+    "diameter": "search under a bound on the diameter (TopoRAG)",
+    "doctor": "whether a store is consistent",
+    "domain": "the domain of a corpus",
+    "domains": "DomainStore and its fillings",
+    "embedder": "an embedder behind the seam Embedder",
+    "failures": "chunks that a chat model could not extract",
+    "foreign_errors": "errors of a server and its client, as errors of hlgraph",
+    "graph": "GraphStore of its store",
+    "hierarchy": "layers of summaries over the chunks (GraphMPA)",
+    "journal": "the journal of changes",
+    "ledger": "what calls of chat models cost",
+    "merges": "decisions that entities are one",
+    "migrations": "a store as a target of migrations",
+    "open": "from settings to what they name",
+    "options": "the options of its stage",
+    "plan": "what an ingest by a chat model would cost",
+    "quality": "coverage and faithfulness of statements",
+    "ranker": "personalised PageRank over a store",
+    "reconcile": "whether graph and vectors hold the same",
+    "request": "what its stage is asked",
+    "reranker": "a reranker behind the seam Reranker",
+    "retriever": "a retriever: ours, and ours as one of LangChain",
+    "rows": "rows of its store as records, and back",
+    "run": "an ingest from paths and options to its report",
+    "seam": "what hlgraph asks of the filling of its stage",
+    "search": "the search, and its command",
+    "sources": "which sources an ingest or a deletion is about",
+    "text": "plain text",
+    "vectors": "VectorStore of its store",
 }
+
+
+def test_a_name_that_several_folders_have_is_one_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for module in modules():
+        path = Path(module.path)
+        if path.stem != "__init__":
+            places.setdefault(path.stem, []).append(module.path)
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert shared.keys() == SHARED_NAMES.keys()
 
 
 @pytest.mark.parametrize(

@@ -353,3 +353,36 @@ def test_the_package_exports_a_sorted_list_of_names_that_exist() -> None:
         assert getattr(hlgraph, name) is not None
     with pytest.raises(AttributeError):
         _ = hlgraph.no_such_name  # type: ignore[attr-defined]
+    assert set(dir(hlgraph)) == set(names)
+
+
+def _annotations(kind: type) -> Iterator[tuple[str, str]]:
+    """The names in the annotations of the public methods and properties of a class, with the module that they are from."""
+    path = Path(sys.modules[kind.__module__].__file__ or "")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    homes = {
+        each.asname or each.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+    }
+    homes |= {node.name: kind.__module__ for node in tree.body if isinstance(node, ast.ClassDef)}
+    found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+    for method in found.body:
+        if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+            arguments = (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)
+            written = [each.annotation for each in arguments] + [method.returns]
+            for node in (inner for each in written if each for inner in ast.walk(each)):
+                if isinstance(node, ast.Name) and homes.get(node.id, "").startswith("hlgraph"):
+                    yield f"{kind.__name__}.{method.name}", node.id
+
+
+def test_every_type_that_an_annotation_of_the_sdk_needs_is_exported() -> None:
+    import hlgraph
+
+    parts = (hlgraph.HLGraph, hlgraph.Batches, hlgraph.Communities, hlgraph.CorpusDomain, hlgraph.Failures)
+    parts += (hlgraph.Hierarchy, hlgraph.Merges, hlgraph.Quality)
+    missing = {
+        f"{place}: {name}" for kind in parts for place, name in _annotations(kind) if name not in hlgraph.__all__
+    }
+    assert not missing

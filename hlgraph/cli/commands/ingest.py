@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from hlgraph.cli.names import FORMATS, listed
+from hlgraph.cli.choices import FORMATS, listed
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of

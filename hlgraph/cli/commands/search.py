@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from hlgraph.cli.choices import STRATEGIES
 from hlgraph.cli.explained import explain_lines, result_line
-from hlgraph.cli.names import STRATEGIES
 from hlgraph.cli.output import note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
