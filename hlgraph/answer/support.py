@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from hlgraph.retrieve.evidence.numbers import numbers
 from hlgraph.text import STOP_WORDS, fold, folded_words, sentences
 
 LEAST_SHARE = 0.5
@@ -21,6 +22,7 @@ _MARK = re.compile(r"\s*\[\d+\]")
 _TOKEN = re.compile(r"[^\W_]+(?:[.,'’:/-][^\W_]+)*|[.!?;:,]")
 _INSIDE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|['’:/-]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_NO_DIGIT = re.compile(r"[^\d.]")
 _BREAKS = frozenset(".!?;:,") | {"but", "although", "though", "however", "and", "while"}
 _NEGATIONS = frozenset(
     ("not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "hardly")
@@ -81,7 +83,8 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
     """
     asked = _read(_MARK.sub("", sentence))
     held = Wording(evidence, places=places)
-    lacking = [item for item in (*asked.numbers, *asked.names) if not held.has(item)]
+    same_value = held.numbers_of_value(sentence)
+    lacking = [item for item in (*asked.numbers, *asked.names) if not held.has(item) and item not in same_value]
     if lacking:
         return f"the evidence has no {', '.join(dict.fromkeys(lacking))}"
     missing = [item for item in asked.plain if not held.forms.of(item)]
@@ -111,11 +114,13 @@ class Wording:
     """
 
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
+        texts, places = tuple(texts), tuple(places)
         held, around = _read_all(texts), _read_all(places)
         self.said, self.denied, self.negated = held.said, held.denied, held.negated
         self.forms = _Forms((*held.said, *held.denied))
         self._numbers = {*held.numbers, *around.numbers}
         self._known = {*held.said, *held.denied, *around.said, *around.denied}
+        self._texts = (*texts, *places)
 
     def has(self, word: str) -> bool:
         """Whether a name stands there, whole or in all its parts, or a number, or a form of a word."""
@@ -126,6 +131,12 @@ class Wording:
             return True
         parts = _words_of(word, is_name=True)[1:]
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
+
+    def numbers_of_value(self, text: str) -> set[str]:
+        """The numbers of a text whose value stands there in another spelling: 3,500,000 for 3.5 million."""
+        written = numbers(text)
+        quantities = {_NO_DIGIT.sub("", item.text) for held in self._texts for item in numbers(held)} if written else set()
+        return {item.value for item in written if _NO_DIGIT.sub("", item.text) in quantities}
 
     def share(self, words: Sequence[str]) -> float:
         """The share of these words that stand there; 1 of none."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hlgraph.algorithms.intervals import Share, wilson
+from hlgraph.answer.support import objection
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum
@@ -16,7 +17,6 @@ from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Executor
 from hlgraph.quality.coverage import SourceCoverage, cover
-from hlgraph.quality.words import SourceText
 from hlgraph.records import Chunk, Kind, Source, Statement
 from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Scope, Stores
@@ -27,7 +27,7 @@ JUDGES = ("auto", "model", "words")
 SHARE = 0.5
 _SOURCES_AT_ONCE = 200
 _CHUNKS_AT_ONCE = 500
-_BY_WORDS = "words/1"
+_BY_WORDS = "words/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Quality:
         Parameters
         ----------
         sample : statements; all, where there are fewer
-        by : ``model`` asks the chat model, ``words`` compares words (:meth:`hlgraph.quality.words.SourceText.faults`),
+        by : ``model`` asks the chat model, ``words`` compares words (:func:`hlgraph.answer.support.objection`),
             ``auto`` asks the model where there is one
         budget : of the calls of the model; the same again goes on, and pays nothing twice
 
@@ -264,13 +264,12 @@ class Quality:
 
 
 def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness:
-    texts: dict[str, SourceText] = {}
     offenders: list[Offender] = []
     for item in chosen:
-        text = texts.setdefault(item.chunk.id, SourceText(item.chunk.text, (item.source.title, *item.chunk.headings)))
-        faults = text.faults(item.statement.text)
-        if faults:
-            offenders.append(_offender(item, faults))
+        places = (item.source.title, *item.chunk.headings)
+        fault = objection(item.statement.text, [item.chunk.text], places=places)
+        if fault:
+            offenders.append(_offender(item, [fault]))
     return Faithfulness(
         by=_BY_WORDS,
         seed=seed,

@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 import hlgraph
+from hlgraph.answer.support import objection
 from hlgraph.extract import ChunkInput, LocalExtractor
-from hlgraph.quality.words import SourceText
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
-TEXT = SourceText(
+TEXT = (
     "She designed the Aldane Bridge, which opened in 1931 and cost 3.5 million crowns. The U.S. lent a third of it. "
     "It was not painted, but the lamps were. Only the toll house, no. 5, did not burn in the flood.\n\n"
     "# What was not read\n\nThe letter lay there. Chicago Cubs fans paid 5 percent.",
     ("Mara Quill", "Cost (in millions)"),
 )
+
+
+def _faults(text: tuple[str, tuple[str, ...]], statement: str) -> str:
+    """What speaks against a statement of a text with these titles and headings, by words."""
+    return objection(statement, [text[0]], places=text[1])
 
 
 @pytest.mark.parametrize(
@@ -39,41 +44,44 @@ TEXT = SourceText(
     ],
 )
 def test_what_the_text_says_in_other_words_is_accurate(statement: str) -> None:
-    assert TEXT.faults(statement) == []
+    assert _faults(TEXT, statement) == ""
 
 
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
-        ("The Aldane Bridge opened in 1913.", "number: 1913"),
-        ("The Aldane Bridge cost 35 crowns.", "number: 35"),
-        ("The Aldane Bridge opened with twelve lamps.", "number: 12"),
-        ("Ivo Brandt designed the Aldane Bridge.", "name: Ivo"),
-        ("She designed the Halfmoon Bridge.", "name: Halfmoon"),
-        ("The bridge was praised by critics across several countries.", "words: across, "),
-        ("She did not design the Aldane Bridge.", "negation: She designed the Aldane Bridge"),
-        ("It was painted.", "negation: It was not painted"),
-        ("The toll house did burn in the flood.", "negation: Only the toll house"),
+        ("The Aldane Bridge opened in 1913.", "the evidence has no 1913"),
+        ("The Aldane Bridge cost 35 crowns.", "the evidence has no 35"),
+        ("The Aldane Bridge opened with twelve lamps.", "the evidence has no 12"),
+        ("Ivo Brandt designed the Aldane Bridge.", "the evidence has no Ivo, Brandt"),
+        ("She designed the Halfmoon Bridge.", "the evidence has no Halfmoon"),
+        (
+            "The bridge was praised by critics across several countries.",
+            "the evidence has too few of its words: no praised",
+        ),
+        ("She did not design the Aldane Bridge.", "the sentence denies what the evidence says: design"),
+        ("It was painted.", "the evidence denies it: painted"),
+        ("The toll house did burn in the flood.", "the evidence denies it: burn"),
     ],
 )
 def test_what_it_does_not_say_is_seen(statement: str, fault: str) -> None:
-    assert [item for item in TEXT.faults(statement) if item.startswith(fault)], TEXT.faults(statement)
+    assert _faults(TEXT, statement).startswith(fault)
 
 
-def _samples() -> list[tuple[SourceText, str]]:
+def _samples() -> list[tuple[tuple[str, tuple[str, ...]], str]]:
     """Every sentence of the sample documents, with its text: what the rules propose is accurate by construction."""
     found = []
     for path in sorted(SAMPLES.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         title = text.partition("\n")[0].lstrip("# ")
         (extraction,) = LocalExtractor().extract([ChunkInput(text, title)])
-        held = SourceText(text, (title,))
+        held = (text, (title,))
         found += [(held, item.text) for item in extraction.propositions]
     return found
 
 
 def test_nothing_speaks_against_the_sentences_themselves() -> None:
-    offenders = [(statement, faults) for text, statement in _samples() if (faults := text.faults(statement))]
+    offenders = [(statement, faults) for text, statement in _samples() if (faults := _faults(text, statement))]
     assert offenders == []
 
 
@@ -90,7 +98,7 @@ def test_most_of_what_is_changed_is_seen() -> None:
             ("not", re.sub(r"(: .*?)\b(was|were|is|has|had)\b(?! not)", r"\1\2 not", statement, count=1)),
         ):
             if changed != statement and not (kind == "not" and re.search(r"\b(no|not|never|nothing)\b", statement)):
-                seen[kind].append(bool(text.faults(changed)))
+                seen[kind].append(bool(_faults(text, changed)))
     shares = {kind: sum(found) / len(found) for kind, found in seen.items()}
     assert min(len(found) for found in seen.values()) > 50
     assert shares["number"] > 0.85
