@@ -77,7 +77,7 @@ class Faithfulness:
 
     Attributes
     ----------
-    by : who judged: ``words/1``, or the version of the prompt and the model
+    by : who judged: ``words/2``, or the version of the prompt and the model
     seed : of the sample
     statements : of the corpus
     sampled : that were judged
@@ -266,8 +266,8 @@ class Quality:
 def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness:
     offenders: list[Offender] = []
     for item in chosen:
-        places = (item.source.title, *item.chunk.headings)
-        fault = objection(item.statement.text, [item.chunk.text], places=places)
+        text = (item.chunk.text, item.source.title, *item.chunk.headings)  # a statement of a table begins with these
+        fault = objection(item.statement.text, text)
         if fault:
             offenders.append(_offender(item, [fault]))
     return Faithfulness(

@@ -23,7 +23,7 @@ TEXT = (
 
 def _faults(text: tuple[str, tuple[str, ...]], statement: str) -> str:
     """What speaks against a statement of a text with these titles and headings, by words."""
-    return objection(statement, [text[0]], places=text[1])
+    return objection(statement, (text[0], *text[1]))
 
 
 @pytest.mark.parametrize(
