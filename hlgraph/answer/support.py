@@ -135,7 +135,9 @@ class Wording:
     def numbers_of_value(self, text: str) -> set[str]:
         """The numbers of a text whose value stands there in another spelling: 3,500,000 for 3.5 million."""
         written = numbers(text)
-        quantities = {_NO_DIGIT.sub("", item.text) for held in self._texts for item in numbers(held)} if written else set()
+        quantities = (
+            {_NO_DIGIT.sub("", item.text) for held in self._texts for item in numbers(held)} if written else set()
+        )
         return {item.value for item in written if _NO_DIGIT.sub("", item.text) in quantities}
 
     def share(self, words: Sequence[str]) -> float:

@@ -1,4 +1,4 @@
-"""The lines of batch files: a request in what a provider reads, and what it writes for each; one format a provider."""
+"""The formats of batch files, one a provider: the line of a request, and the reply in a line that came back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Tree = Mapping[str, object]
 
 
 class BatchFormat(NamedTuple):
-    """How a provider has batches.
+    """The batch format of a provider.
 
     Attributes
     ----------
-    line : the line of a request, from the name of the model, the key of the request and the request
-    result : the key of a line that came back, and the reply; None where the provider gave an error instead. Raises
-        KeyError, TypeError, IndexError, AttributeError or ValueError for what is no result
+    line : makes the line of a request from the name of the model, the key of the request and the request
+    result : reads the key and the reply of a line that came back; the reply is None where the provider returned an error. Raises
+        KeyError, TypeError, IndexError, AttributeError or ValueError for a line that is no result
     """
 
     line: Callable[[str, str, Request], dict[str, object]]

@@ -1,10 +1,10 @@
-"""Extraction by batches of a provider: the calls go into a file, are made elsewhere at a lower price, and come back.
+"""Extracts by batch files of a provider, at half the price: calls are exported, made elsewhere, and their results imported.
 
-A chunk needs two calls, the second of which rests on the reply to the first. So a file is exported, its results are
-imported, the next file holds the second calls, and when nothing is left to export an ingest finds every reply kept.
+A chunk needs two calls, and the second depends on the reply to the first. So: export a file, import its results, export
+the file of the second calls, import its results; the next ingest then finds every reply kept.
 
-The format is that of the provider of the model, see :mod:`hlgraph.ingest.batch_formats`: OpenAI's batches, which other providers
-and local servers read too, or Amazon Bedrock's.
+The format is that of the provider of the model, see :mod:`hlgraph.ingest.batch_formats`: OpenAI's, which other providers and
+local servers read too, or Amazon Bedrock's.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import Stores
 
 SHARE = 0.5
-"""Of the price that a batch costs: providers charge half."""
+"""Share of the usual price that a provider charges for a batch."""
 
 
 @dataclass(slots=True)
 class BatchReport:
-    """What an export or import did.
+    """What an export or import of batch files did.
 
     Attributes
     ----------
     sources, chunks : that are to be extracted
     given_up : chunks that failed too often and are not sent; see ``hlgraph failures``
-    calls : written to the file; or: that came back and are kept now
-    waiting : calls that no result was found for (import)
+    calls : written to the file (export), or kept from the results (import)
+    waiting : calls without a result yet (import)
     known : results that were imported before (import)
     refused : results that cannot be used: an error, a reply that was cut off or has another form; they are exported again
     unknown : results of requests that these sources do not need
@@ -65,18 +65,18 @@ class BatchReport:
 
 
 class BatchFiles:
-    """Exports the next calls of an extraction, and imports their results.
+    """Exports the next calls of an extraction as batch files, and imports their results.
 
     Parameters
     ----------
-    executor : of the model, with replies that are kept and a ledger
-    max_tokens : of one reply
+    executor : of the chat model, with kept replies and a ledger
+    max_tokens : limit of one reply
     domain : of the corpus, which the prompts name; None: none
-    quarantine : of the corpus: what failed too often is not sent; None: nothing did
+    quarantine : of the corpus: chunks that failed too often are not sent; None: there are no failures
 
     Raises
     ------
-    InputError : the provider of the model has no batches that are known here, or replies are not kept
+    InputError : the provider of the model has no batch format here, or replies are not kept
     """
 
     def __init__(
@@ -104,9 +104,20 @@ class BatchFiles:
     def export(
         self, items: Iterable[Document | ReadFailure], out: TextIO, *, stores: Stores, chunker: Chunker
     ) -> BatchReport:
-        """Write a line for every call that can be made now; the store is read, and nothing is asked.
+        """Write one line for every call that can be made now. The store is read; nothing is asked.
 
-        Two chunks that would ask the same share a line.
+        Two chunks that would send the same request share a line.
+
+        Parameters
+        ----------
+        items : documents and read failures
+        out : receives the lines
+        stores : the open stores
+        chunker : cuts the documents
+
+        Returns
+        -------
+        BatchReport
         """
         report, written = BatchReport(), set[str]()
         for request in self._requests(items, report, stores=stores, chunker=chunker):
@@ -125,11 +136,24 @@ class BatchFiles:
         stores: Stores,
         chunker: Chunker,
     ) -> BatchReport:
-        """Keep the replies of result files for the calls that these sources need, and enter them in the ledger.
+        """Keep the replies of result files for the calls that these sources need, and enter them in the ledger at half the price.
 
-        A call is entered once, however often its result is imported, at half the price.
+        A call is entered once, however often its result is imported.
 
-        Raises InputError for a file that cannot be read or has a line that is no result.
+        Parameters
+        ----------
+        items : documents and read failures
+        results : files that the provider wrote
+        stores : the open stores
+        chunker : cuts the documents
+
+        Returns
+        -------
+        BatchReport
+
+        Raises
+        ------
+        InputError : a file cannot be read, or a line is no result
         """
         report = BatchReport()
         found = dict(self._results(results))
@@ -185,7 +209,7 @@ class BatchFiles:
         return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
 
     def _results(self, paths: Iterable[Path]) -> Iterator[tuple[str, Completion | None]]:
-        """The reply of each line by the name of its request; None where the provider gave an error instead."""
+        """The reply of each line by the name of its request; None where the provider returned an error."""
         for path in paths:
             try:
                 lines = path.read_text(encoding="utf-8").split("\n")  # other ends of lines may stand in a reply

@@ -33,7 +33,16 @@ class Deletion:
     opened: Opened
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
-        """Remove the sources; see :meth:`hlgraph.HLGraph.delete`."""
+        """Remove the sources.
+
+        Parameters
+        ----------
+        uris, where, everything : see :meth:`hlgraph.HLGraph.delete`
+
+        Returns
+        -------
+        Report
+        """
         if bool(uris) + (where is not None) + everything != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
         stores, corpus = self.opened.stores, self.settings.corpus
@@ -48,7 +57,19 @@ class Deletion:
 
 
 def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, batch_sources: int = REMOVED) -> Report:
-    """Remove sources and all that only they assert, from both stores, so many in one change."""
+    """Remove sources, and everything that only they assert, from both stores.
+
+    Parameters
+    ----------
+    source_ids : the sources; ids that are not stored are passed over
+    corpus : the corpus
+    stores : the open stores
+    batch_sources : maximum number of sources of one change
+
+    Returns
+    -------
+    Report
+    """
     report = Report()
     with stores.graph.lock() as pending:
         report.resumed = resume(pending, stores)
@@ -67,11 +88,16 @@ def delete_missing(
     stores: Stores,
     batch_sources: int = REMOVED,
 ) -> None:
-    """Remove the stored sources under these URI prefixes that were not read; add what that did to the report.
+    """Remove the stored sources under these uri prefixes that were not read.
 
     Parameters
     ----------
-    keep : URIs that were read; those of failures, and what lies under them (``uri#...``), are protected too
+    seen : the report of the ingest; receives the counts. Its failures, and what lies under them (``uri#...``), are protected
+    prefixes : uris of folders and files that were read
+    corpus : the corpus
+    keep : uris that were read
+    stores : the open stores
+    batch_sources : maximum number of sources of one change
     """
     names, protected = set(prefixes), {item.uri for item in seen.failed}
     with stores.graph.lock():
@@ -105,7 +131,7 @@ def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: S
 
 
 def _drop_inferred_domain(stores: Stores, corpus: str) -> None:
-    """Remove a domain that a model inferred, since it was told by the documents of the corpus, which are deleted."""
+    """Remove a domain that a model inferred: it was told by the documents of the corpus, which are deleted."""
     held = domain_of(stores, corpus)
     if held is not None and held.made_by:
         with stores.graph.lock():

@@ -1,4 +1,4 @@
-"""What the SDK needs more than a line for: what is read and how, the extractor by a chat model, the sources that names mean."""
+"""Builds chunkers and extractors from IngestOptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.records import Domain
     from hlgraph.settings import Settings
 
-# What a chat model said is stored after so many characters of text, so that an interruption costs no more.
+# Characters of text after which the replies of a chat model are stored: an interruption costs at most these.
 PAID_CHARACTERS = 100_000
 NO_CHAT = (
     "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
@@ -27,18 +27,23 @@ NO_CHAT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
-    """How sources are read, cut and extracted.
+    """How sources are read, chunked and extracted.
 
     Attributes
     ----------
     format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
     extract : ``local`` (rules), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
     extractions : JSON lines files for ``precomputed``
-    is_chunked : each document is one chunk already (passages)
-    delete_missing : remove stored sources under the given paths that are not there any more
-    budget : what ``chat`` may spend; then it ends with BudgetError, what was extracted is kept, and the same call goes on
-    adapt : ``chat`` infers the domain of the corpus first, by one call about five chunks, where it has none; a corpus that
-        has one is always extracted by it (see :mod:`hlgraph.sdk.domain`)
+    is_chunked : each document is one chunk already (a passage)
+    delete_missing : remove stored sources under the given paths that no longer exist there
+    budget : what ``chat`` may spend; at its end the run stops with BudgetError, keeps what was extracted, and the same call
+        goes on
+    adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks; a corpus with a domain is
+        always extracted by it (see :mod:`hlgraph.sdk.domain`)
+
+    Raises
+    ------
+    InputError : a budget or ``adapt`` with another extractor than ``chat``
     """
 
     format: str | None = None
@@ -53,10 +58,10 @@ class IngestOptions:
     adapt: bool = False
 
     def __post_init__(self) -> None:
-        """Check that a budget has something to hold back, and that a domain is for a chat model."""
+        """Refuse a budget where nothing costs, and a domain where no prompt names it."""
         if self.adapt and self.extract != "chat":
             raise InputError(
-                f"extraction by {self.extract!r} knows no domain, since only the prompts of a chat model name it; add "
+                f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; add "
                 "--extract chat (extract='chat'), or leave --adapt (adapt) out"
             )
         if self.budget is not None and self.extract != "chat":
@@ -67,7 +72,18 @@ class IngestOptions:
 
 
 def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
-    """What cuts documents."""
+    """The chunker that the options ask for.
+
+    Parameters
+    ----------
+    options : ``is_chunked`` keeps each document whole
+    settings : the size and the overlap of chunks, in tokens
+
+    Returns
+    -------
+    Chunker
+        Content-defined boundaries, or one chunk a document.
+    """
     from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 
     if options.is_chunked:
@@ -83,9 +99,25 @@ def extractor_of(
     corpus: str,
     domain: Domain | None = None,
 ) -> Extractor:
-    """What finds statements; ``calls`` makes the executor where a chat model does that, by the ``domain`` of the corpus.
+    """The extractor that the options ask for.
 
-    Raises InputError for what is missing, UnknownNameError for no such extractor, MissingExtraError without pydantic.
+    Parameters
+    ----------
+    options : ``extract`` names it
+    settings : of the chat model: the limit of a reply, the quarantine
+    calls : makes the executor of the chat model; called for ``chat`` alone
+    corpus : the corpus that is extracted
+    domain : its domain, which the prompts of a chat model name; None: none
+
+    Returns
+    -------
+    Extractor
+
+    Raises
+    ------
+    InputError : ``precomputed`` without files, ``chat`` without a chat model
+    UnknownNameError : there is no such extractor
+    MissingExtraError : ``chat`` without pydantic
     """
     from hlgraph.extract import LocalExtractor, PrecomputedExtractor
 
@@ -101,7 +133,7 @@ def extractor_of(
 
 
 def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str, domain: Domain | None) -> Extractor:
-    """The extractor by this chat model. Raises InputError when there is none, MissingExtraError without pydantic."""
+    """The extractor by a chat model. Raises InputError where ``calls`` is None, MissingExtraError without pydantic."""
     if calls is None:
         raise InputError(NO_CHAT)
     from hlgraph.extract.chat import ChatExtractor

@@ -1,4 +1,4 @@
-"""The way of the data as a readable list of steps: read, chunk, extract, resolve, index, persist."""
+"""The way of the data as a list of steps: read, chunk, extract, resolve, index, persist."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 BATCH_CHARACTERS = 1_000_000
 StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
-"""Chunks by their id, by the id of their source."""
+"""Chunks by id, grouped by the id of their source."""
 
 
 class Looking(Protocol):
@@ -48,24 +48,31 @@ class Looking(Protocol):
 
     @property
     def chunker(self) -> Chunker:
-        """What cuts documents."""
+        """Cuts documents."""
 
     @property
     def extractor(self) -> Extractor:
-        """What finds statements; only its fingerprints are asked for."""
+        """Finds statements; only its fingerprints are asked for here."""
 
     @property
     def batch_characters(self) -> int:
-        """Characters of documents that are looked at together."""
+        """Maximum number of characters of documents that are looked at together."""
 
     @property
     def batch_sources(self) -> int:
-        """Documents that are looked at together."""
+        """Maximum number of documents that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The parts that an ingest is made of, and how much it does at a time."""
+    """The parts of an ingest, and how much it does at a time.
+
+    Attributes
+    ----------
+    chunker, extractor, embedder : do the work
+    batch_characters, batch_sources : limits of one batch (default 1,000,000 characters, 1,000 documents)
+    on_progress : called after every step of a batch
+    """
 
     chunker: Chunker
     extractor: Extractor
@@ -76,14 +83,14 @@ class Steps:
 
 
 class Ready(NamedTuple):
-    """Sources that are read, cut and extracted: what is left to do is to embed and to write their change.
+    """A batch of sources that is read, chunked and extracted; to embed it and to write its change is left.
 
     Attributes
     ----------
-    change : of all of them, without vectors
-    known : those of its chunks that are stored already
-    added : how many of its sources are new
-    embedder : has the vectors of its texts where they were made already; None: that of the steps makes them
+    change : the change of all of them, without vectors
+    known : ids of its chunks that are stored already
+    added : number of its sources that are new
+    embedder : holds the vectors of its texts where they were computed elsewhere; None: the embedder of the steps computes them
     """
 
     change: Change
@@ -95,7 +102,18 @@ class Ready(NamedTuple):
 def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps) -> Report:
     """Bring the corpus to the state of these documents, batch by batch; sources not among them stay as they are.
 
-    A failure of one source is reported and never stops the rest. Killed at any moment, the same call again completes it.
+    A failure of one source is reported and does not stop the rest. After a crash, the same call completes the work.
+
+    Parameters
+    ----------
+    items : documents and read failures
+    corpus : the corpus
+    stores : the open stores
+    steps : the parts that do the work
+
+    Returns
+    -------
+    Report
     """
     report = Report()
     write(
@@ -111,9 +129,17 @@ def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stor
 
 
 def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
-    """Write what comes of sources, one change after the other, in order: the last steps of an ingest.
+    """Write prepared batches, one change after the other, in order: the last steps of an ingest.
 
-    The right to write is held, and what interrupted runs left is finished, before the first is asked for.
+    The write lock is held, and changes of interrupted runs are completed, before the first batch is asked for.
+
+    Parameters
+    ----------
+    prepared : the batches
+    corpus : the corpus
+    report : receives the counts
+    stores : the open stores
+    steps : the embedder and the callback
     """
     with stores.graph.lock() as pending:
         report.resumed = resume(pending, stores)
@@ -127,7 +153,19 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
 def batches(
     items: Iterable[Document | ReadFailure], report: Report, *, seen: set[str], steps: Looking
 ) -> Iterator[list[Document]]:
-    """Documents in batches of bounded size; failures, and a uri that comes twice, go to the report."""
+    """Documents in batches of bounded size.
+
+    Parameters
+    ----------
+    items : documents and read failures
+    report : receives the failures, and uris that come twice
+    seen : the uris of this run so far; new ones are added
+    steps : the limits of a batch
+
+    Returns
+    -------
+    Iterator of lists of Document
+    """
     batch: list[Document] = []
     size = 0
     iterator = iter(items)
@@ -187,11 +225,19 @@ def _write(item: Ready, *, report: Report, stores: Stores, steps: Steps) -> None
 def look(
     items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Looking
 ) -> Iterator[Extracted]:
-    """What an ingest of these documents would extract, source by source: the first steps of it, which change nothing.
+    """What an ingest of these documents would extract, source by source: its first steps, which change nothing.
 
     Parameters
     ----------
-    report : is told of sources that did not change or failed
+    items : documents and read failures
+    corpus : the corpus
+    report : counts sources that did not change or failed
+    stores : the open stores
+    steps : the parts that look
+
+    Returns
+    -------
+    Iterator of Extracted
     """
     for batch in batches(items, report, seen=set(), steps=steps):
         changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
@@ -200,11 +246,19 @@ def look(
 
 
 def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Report, steps: Looking) -> list[Extracted]:
-    """Cut these sources, and say which chunks of them are to be extracted; no store is asked.
+    """Cut these sources, and decide which of their chunks are to be extracted. No store is asked.
 
     Parameters
     ----------
-    stored : of those that are not new; see :func:`stored_chunks`
+    changed : sources that are new or changed
+    stored : their stored chunks, see :func:`stored_chunks`
+    report : receives the seconds
+    steps : the chunker and the extractor
+
+    Returns
+    -------
+    list of Extracted
+        Without extractions.
     """
     found: list[Extracted] = []
     for item in changed:
@@ -230,7 +284,20 @@ def _say(step: str, report: Report, steps: Steps) -> None:
 def compared(
     batch: Sequence[Document], corpus: str, *, report: Report, stores: Stores, steps: Looking
 ) -> list[Comparison]:
-    """The documents whose sources are new or changed; the others are counted."""
+    """The documents whose sources are new or changed; the others are counted.
+
+    Parameters
+    ----------
+    batch : documents
+    corpus : the corpus
+    report : counts unchanged sources
+    stores : the open stores
+    steps : their fingerprints decide, too
+
+    Returns
+    -------
+    list of Comparison
+    """
     with report.timed("resolve"):
         names = [source_id(corpus, document.uri) for document in batch]
         found = stores.graph.records(Kind.SOURCE, names)
@@ -246,7 +313,19 @@ def compared(
 
 
 def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report, stores: Stores) -> StoredChunks:
-    """The chunks that the store holds of changed sources."""
+    """The stored chunks of changed sources.
+
+    Parameters
+    ----------
+    changed : the sources
+    corpus : the corpus
+    report : receives the seconds
+    stores : the open stores
+
+    Returns
+    -------
+    StoredChunks
+    """
     found: StoredChunks = {}
     known = tuple(item.source.id for item in changed if not item.is_new)
     if known:
@@ -258,9 +337,22 @@ def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report,
 
 
 def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extractor) -> list[Extracted]:
-    """The same with one extraction for each chunk to extract; what could not be extracted is a problem of the report.
+    """Extract the chunks that need it.
 
-    Raises what ends an extraction by a chat model: see :class:`hlgraph.extract.chat.ChatExtractor`.
+    Parameters
+    ----------
+    planned : sources with their chunks
+    report : receives the chunks that could not be extracted, as problems
+    extractor : does the work
+
+    Returns
+    -------
+    list of Extracted
+        With one extraction for each chunk that needed one.
+
+    Raises
+    ------
+    What ends an extraction by a chat model: see :class:`hlgraph.extract.chat.ChatExtractor`.
     """
     inputs = [context for item in planned for _, context in item.plan.to_extract]
     extracted: list[Extracted] = []
@@ -274,7 +366,18 @@ def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extracto
 
 
 def ready(corpus: str, extracted: Sequence[Extracted], *, report: Report) -> Ready:
-    """The change that all of these are."""
+    """Assemble the change of these sources.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    extracted : its sources
+    report : receives the seconds
+
+    Returns
+    -------
+    Ready
+    """
     with report.timed("resolve"):
         change = assemble(corpus, extracted)
     known = frozenset(name for item in extracted for name in item.plan.known)

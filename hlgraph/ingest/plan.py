@@ -1,4 +1,4 @@
-"""What an ingest by a chat model would cost, before anything is spent: ``hlgraph plan``."""
+"""Plans an ingest by a chat model: its calls, tokens, money and time, before anything is spent."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ class Plan:
 
     Attributes
     ----------
-    sources, unchanged : that would be read anew; that did not change and cost nothing
+    sources : that would be read anew
+    unchanged : sources that did not change and cost nothing
     failed : sources that cannot be read
-    chunks : to be extracted
-    calls : to be paid, the one for a domain among them; with those that ask again for a reply that cannot be read, as often
-        as that was so before
-    kept_calls : whose replies are kept and cost nothing
+    chunks : that would be extracted
+    given_up : chunks that failed too often and are left out; see ``hlgraph failures``
+    calls : that would be paid, the one for a domain among them, and repairs at the measured rate
+    kept_calls : calls whose replies are kept and cost nothing
     input_tokens, output_tokens : of the paid calls
-    usd : None where the price of the model is not known
-    seconds : of the calls, so many at once
+    usd : their price in US dollars; None where the price of the model is not known
+    seconds : of the calls, at the concurrency of the settings
     model : its name
-    measured_calls : paid calls of this model with these prompts in the ledger that the figures rest on; 0: they rest on
-        what other models did with other texts, and are rough
+    measured_calls : paid calls of this model with these prompts that the figures rest on; 0: they rest on measurements of
+        other models with other texts, and are rough
     """
 
     sources: int
@@ -66,6 +67,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
+    """The steps of an ingest that find out what there is to do."""
+
     chunker: Chunker
     extractor: Extractor
     batch_characters: int = pipeline.BATCH_CHARACTERS
@@ -84,7 +87,7 @@ class NamedChat:
         self.fingerprint = fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> NoReturn:  # noqa: ARG002 - the protocol has them
-        """Raises InputError: it cannot be asked."""
+        """Raise InputError: a name cannot be asked."""
         raise InputError(f"{self.fingerprint} stands for a plan only; give a chat model to ask")
 
 
@@ -97,35 +100,71 @@ def look(
     stores: Stores,
     chunker: Chunker,
 ) -> Iterator[Extracted]:
-    """What an ingest by a chat model would extract, source by source; nothing is written or asked."""
+    """What an ingest by a chat model would extract, source by source. Nothing is written or asked.
+
+    Parameters
+    ----------
+    items : documents and read failures
+    extractor : of the ingest
+    corpus : the corpus
+    report : counts unchanged and failed sources
+    stores : the open stores
+    chunker : cuts the documents
+
+    Returns
+    -------
+    Iterator of Extracted
+    """
     return pipeline.look(items, corpus, report=report, stores=stores, steps=_Look(chunker, extractor))
 
 
 def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine | None) -> ChatExtractor:
-    """The extractor of an ingest, which says what it would ask for; without a quarantine it knows of no failures."""
+    """The extractor of an ingest, to ask it what it would send.
+
+    Parameters
+    ----------
+    executor : of the chat model
+    domain : of the corpus; None: none
+    quarantine : of the corpus; None: there are no failures
+
+    Returns
+    -------
+    ChatExtractor
+    """
     nowhere = Quarantine(Path(), store="", corpus="")
     return ChatExtractor(executor, quarantine=quarantine or nowhere, domain=domain)
 
 
 def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
-    """The kept reply to a request with a prompt of this version, None where it would have to be paid."""
+    """The kept reply to a request; None where the call would have to be paid.
+
+    Parameters
+    ----------
+    executor : with the kept replies
+    prompt : the version of the prompt
+    messages : of the request
+    max_tokens : limit of one reply
+
+    Returns
+    -------
+    str or None
+    """
     found = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
     return found.text if found is not None else None
 
 
 class Planner:
-    """Plans an ingest with the chunker, the prompts, the kept replies and the ledger that the ingest would use.
+    """Plans an ingest with the chunker, prompts, kept replies and ledger that the ingest would use.
 
-    Tokens are estimated from the messages themselves (:func:`hlgraph.models.tokens.estimated_tokens`). What calls of the
-    model sent and brought against what was expected of them is read from the ledger, and corrects the estimate as soon as
-    ten calls of a prompt were paid.
+    Tokens are estimated from the messages themselves (:func:`hlgraph.models.tokens.estimated_tokens`). Once ten calls of a prompt
+    were paid, the ledger's measured tokens a call correct the estimate.
 
     Parameters
     ----------
-    executor : of the model
-    max_tokens : of one reply
+    executor : of the chat model
+    max_tokens : limit of one reply
     domain : of the corpus; None: none is stored
-    quarantine : of the corpus: what failed too often is not asked for; None: nothing did
+    quarantine : of the corpus, with the chunks that failed too often; None: there are no failures
     """
 
     def __init__(
@@ -146,7 +185,7 @@ class Planner:
         self._measured_share = 1.0
 
     def adapt(self, samples: Sequence[ChunkInput]) -> None:
-        """Plan for an ingest that infers the domain from these chunks first: the call, and the longer prompts after it."""
+        """Plan the call that infers the domain from these chunks first, and the longer prompts after it."""
         if not samples:
             return
         call, self.domain = expected_domain(
@@ -159,7 +198,18 @@ class Planner:
             self._calls.append((call.input_tokens, call.output_tokens, seconds))
 
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
-        """The plan for these documents; the store is read, and nothing is written or asked."""
+        """The plan for these documents. The store is read; nothing is written or asked.
+
+        Parameters
+        ----------
+        items : documents and read failures
+        stores : the open stores
+        chunker : cuts the documents
+
+        Returns
+        -------
+        Plan
+        """
         report = pipeline.Report()
         sources = chunks = given_up = 0
         extractor = looking(self._executor, domain=self.domain, quarantine=self._quarantine)
@@ -205,7 +255,7 @@ class Planner:
         return self._known[prompt]
 
     def _count_repairs(self) -> None:
-        """As many calls that ask again, of the same size, as there were for so many calls before."""
+        """Add repair calls at the rate and of the size that the ledger measured."""
         first = sum(known.calls for known in self._known.values())
         known = self._experience(prompt("repair").version)
         if known.calls:

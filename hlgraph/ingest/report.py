@@ -1,4 +1,4 @@
-"""What an ingest or a deletion did, and how far it is."""
+"""The report of an ingest or a deletion, and its progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hlgraph.stores.protocols import Stores
 
 
 class Progress(NamedTuple):
-    """Where an ingest stands: the step just done, and how many sources, chunks and statements so far."""
+    """How far an ingest is: the step just done, and the sources, chunks and statements so far."""
 
     step: str
     sources: int
@@ -23,7 +23,13 @@ class Progress(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A source that could not be ingested, or not completely."""
+    """A source that was not ingested, or not completely.
+
+    Attributes
+    ----------
+    uri : the source
+    error : the reason and the mend
+    """
 
     uri: str
     error: str
@@ -31,9 +37,18 @@ class Failure(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What an ingest did. ``kept``: records that were there before and were left as they are.
+    """What an ingest or a deletion did.
 
-    ``usage``: calls and tokens of the chat model, where one extracted; ``domain``: that was inferred for the corpus first.
+    Attributes
+    ----------
+    sources_added, sources_changed, sources_unchanged, sources_removed : counts of sources
+    failed : sources that were not ingested
+    problems : parts of sources that could not be used, such as chunks without an extraction
+    added, removed, kept : counts of records by kind; ``kept`` were there before and stay
+    seconds : time by step
+    resumed : changes of interrupted runs that were completed first
+    usage : calls and tokens of the chat model; None where none extracted
+    domain : the domain that was inferred for the corpus first; None where none was
     """
 
     sources_added: int = 0
@@ -60,14 +75,20 @@ class Report:
             self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
     def count(self, added: dict[str, int], vanished: dict[str, tuple[str, ...]]) -> None:
-        """Add the outcome of one change."""
+        """Add the outcome of one change.
+
+        Parameters
+        ----------
+        added : counts of new records by kind
+        vanished : ids of removed records by kind
+        """
         for kind, number in added.items():
             self.added[kind] = self.added.get(kind, 0) + number
         for kind, items in vanished.items():
             self.removed[kind] = self.removed.get(kind, 0) + len(items)
 
     def include(self, other: Report) -> None:
-        """Add what another report says of sources that were looked at: failures, problems, unchanged ones, seconds."""
+        """Add the failures, problems, unchanged sources and seconds of another report."""
         self.sources_unchanged += other.sources_unchanged
         self.failed.extend(other.failed)
         self.problems.extend(other.problems)
@@ -76,11 +97,28 @@ class Report:
 
 
 def record_counts(corpus: str, stores: Stores) -> dict[str, int]:
-    """How many records of each kind the corpus has."""
+    """Counts of the records of a corpus.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+
+    Returns
+    -------
+    dict
+        Counts by kind; empty for a corpus that does not exist.
+    """
     found = stores.graph.stats(corpus, has_relationships=False)
     return {kind.value: count for kind, count in found[0].records.items()} if found else {}
 
 
 def note_kept(report: Report, before: dict[str, int]) -> None:
-    """Set ``kept``: what was there before and was not removed."""
+    """Set ``kept``: the records that were there before and were not removed.
+
+    Parameters
+    ----------
+    report : the report of the run
+    before : counts by kind before it, see :func:`record_counts`
+    """
     report.kept = {kind: count - report.removed.get(kind, 0) for kind, count in before.items()}

@@ -1,4 +1,7 @@
-"""An ingest from paths and options to its report; the steps run in this process, or where a :class:`Run` has them run."""
+"""Runs an ingest from paths and options to its report.
+
+The steps run in this process, or where a :class:`Run` has them run.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,15 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """What one ingest is to do.
+    """What one ingest has to do.
 
     Attributes
     ----------
     paths, documents : what is read
-    seen : is to be told the uri of every document
-    domain : of the corpus, where a chat model extracts by it
+    options : how it is read, chunked and extracted
+    corpus, stores, steps : where it goes, and the parts that do it
+    seen : the run adds the uri of every document that it reads
+    domain : the domain of the corpus, where a chat model extracts by it
     """
 
     paths: list[str]
@@ -54,17 +59,17 @@ class Run(Protocol):
     """Brings the corpus of a job to the state of its sources."""
 
     def __call__(self, job: Job) -> Report:
-        """What was done. Raises what :meth:`hlgraph.sdk.client.HLGraph.ingest` raises."""
+        """The report of the run. Raises what :meth:`hlgraph.HLGraph.ingest` raises."""
 
 
 def run_here(job: Job) -> Report:
-    """All steps in this process, batch by batch."""
+    """Run all steps in this process, batch by batch."""
     items = noted(read_sources(job.paths, job.documents, options=job.options), job.seen)
     return pipeline.ingest(items, job.corpus, stores=job.stores, steps=job.steps)
 
 
 class _Given(NamedTuple):
-    """What an ingest by a chat model begins with: its calls, the domain, and what inferring that has cost."""
+    """What an ingest by a chat model begins with: its executor, the domain, and the usage of inferring that."""
 
     calls: Executor | None = None
     domain: Domain | None = None
@@ -74,11 +79,14 @@ class _Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """What an ingest into one corpus needs.
+    """An ingest into one corpus.
 
     Attributes
     ----------
-    calls : makes the executor of the chat model for one command; None where there is none
+    settings, corpus : where it goes
+    opened : the open stores
+    models : the embedder
+    calls : makes the executor of the chat model for one command, within a budget; None without a chat model
     """
 
     settings: Settings
@@ -95,7 +103,23 @@ class Ingestion:
         run: Run = run_here,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Report:
-        """Bring the corpus to the state of the sources; see :meth:`hlgraph.sdk.client.HLGraph.ingest`."""
+        """Bring the corpus to the state of the sources.
+
+        Parameters
+        ----------
+        sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
+        options : how they are read, chunked and extracted
+        run : where the steps run; default: in this process
+        on_progress : called after every step of a batch
+
+        Returns
+        -------
+        Report
+
+        Raises
+        ------
+        See :meth:`hlgraph.HLGraph.ingest`.
+        """
         paths, documents = split_sources(sources)
         stores = self.opened.stores
         seen: set[str] = set()
@@ -124,7 +148,7 @@ class Ingestion:
         return report
 
     def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
-        """The chat model of the ingest, and the domain that it extracts by; inferred and stored now, where that is asked for."""
+        """The chat model of the ingest, and the domain that it extracts by: inferred and stored now where that is asked for."""
         if options.extract != "chat":
             return _Given()
         calls, stores = self.calls(options.budget), self.opened.stores
@@ -161,13 +185,23 @@ class Ingestion:
 def read_all(
     sources: str | Path | Iterable[str | Path | Document], options: IngestOptions
 ) -> Iterator[Document | ReadFailure]:
-    """The documents and read failures of paths and documents."""
+    """Read paths and documents.
+
+    Parameters
+    ----------
+    sources : paths, or documents
+    options : how files are read
+
+    Returns
+    -------
+    Iterator of Document or ReadFailure
+    """
     paths, documents = split_sources(sources)
     return read_sources(paths, documents, options=options)
 
 
 def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
-    """Paths and documents apart."""
+    """Paths and documents, apart."""
     from hlgraph.records import Document
 
     items = [sources] if isinstance(sources, str | Path) else list(sources)
@@ -178,7 +212,17 @@ def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tupl
 def read_sources(
     paths: list[str], documents: list[Document], *, options: IngestOptions
 ) -> Iterator[Document | ReadFailure]:
-    """The documents, then what stands at the paths."""
+    """Read paths; documents come first, as they are.
+
+    Parameters
+    ----------
+    paths, documents : see :func:`split_sources`
+    options : how files are read
+
+    Returns
+    -------
+    Iterator of Document or ReadFailure
+    """
     from hlgraph.read import ReadOptions, read
 
     reading = ReadOptions(options.format, options.mapping, options.encoding)
@@ -192,9 +236,23 @@ def read_sources(
 def samples_of(
     paths: list[str], documents: list[Document], *, options: IngestOptions, chunker: Chunker, corpus: str
 ) -> list[ChunkInput]:
-    """The chunks of these sources that stand for them all; the sources are read for it, and can be read again.
+    """The chunks that stand for a corpus when its domain is inferred; the sources are read for it, and read again later.
 
-    Raises InputError for standard input, which can be read once.
+    Parameters
+    ----------
+    paths, documents : see :func:`split_sources`
+    options : how files are read
+    chunker : cuts the documents
+    corpus : its name chooses the sample
+
+    Returns
+    -------
+    list of ChunkInput
+        At most five.
+
+    Raises
+    ------
+    InputError : standard input is among the paths, which can be read once only
     """
     from hlgraph.extract.sampling import sampled
     from hlgraph.read.stream import STDIN
@@ -208,7 +266,18 @@ def samples_of(
 
 
 def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[Document | ReadFailure]:
-    """The same items; the uris of documents are noted on the way."""
+    """Pass items on, and add the uris of documents to a set.
+
+    Parameters
+    ----------
+    items : documents and failures
+    seen : receives the uris
+
+    Returns
+    -------
+    Iterator of Document or ReadFailure
+        The same items.
+    """
     from hlgraph.records import Document
 
     for item in items:
@@ -218,7 +287,7 @@ def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[D
 
 
 def _check_budget(extractor: Extractor) -> None:
-    """Raise BudgetError when the budget ended the extraction before all was extracted."""
+    """Raise BudgetError when the budget ended the extraction before everything was extracted."""
     end = getattr(extractor, "end", None)
     if isinstance(end, BudgetError):
         raise end

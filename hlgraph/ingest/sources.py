@@ -1,4 +1,4 @@
-"""The stored sources that a caller names, by uri, path, folder or filter."""
+"""Finds the stored sources that a caller names: by uri, path, folder or filter."""
 
 from __future__ import annotations
 
@@ -14,9 +14,23 @@ if TYPE_CHECKING:
 
 
 def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, graph: GraphStore) -> list[Source]:
-    """The stored sources that uris or a filter name; all of the corpus without either.
+    """The stored sources that uris or a filter name.
 
-    Raises UnknownNameError when a uri, or the corpus, is not there, WhereError when no source has a field of the filter.
+    Parameters
+    ----------
+    uris : see :func:`named`; none: all sources that the filter admits
+    where : filter over the metadata; None admits all
+    corpus : the corpus
+    graph : the graph store
+
+    Returns
+    -------
+    list of Source
+
+    Raises
+    ------
+    UnknownNameError : no source has one of the uris, or there is no such corpus
+    WhereError : no source has a field of the filter
     """
     from hlgraph.records import Kind, Source
     from hlgraph.stores.protocols import Scope
@@ -32,9 +46,22 @@ def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, gra
 
 
 def named(sources: list[Source], uris: Sequence[str], *, corpus: str, did: str = "deleted") -> list[Source]:
-    """Sources by their uri, by the path of their file, or by a folder or a file of rows that they lie in.
+    """Sources by their uri, by the path of their file, or by a folder or file of rows that holds them.
 
-    Raises UnknownNameError for a uri of none, which says what was not ``did``.
+    Parameters
+    ----------
+    sources : the sources to choose from
+    uris : the names
+    corpus, did : for the message of the error: the corpus, and what was not done
+
+    Returns
+    -------
+    list of Source
+        Each once, in the order of the names.
+
+    Raises
+    ------
+    UnknownNameError : a name fits no source
     """
     from hlgraph.read import is_covered, source_uri
 
