@@ -1,4 +1,4 @@
-"""Extraction by batches of a provider, for callers: planned, exported, and taken back."""
+"""Extraction by batch files of a provider, for callers: planned, exported, and imported."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """What is said of an extraction by a chat model before it is made, or made elsewhere; of a name no key is needed.
+    """Plans and batch files of an extraction by a chat model. Where only the name of the model is given, no key is needed.
 
     Parameters
     ----------
-    chat : the chat model, by name or as an object
+    settings, stores : where the corpus is
+    chat : the chat model, by name or as an object; None: there is none
     """
 
     settings: Settings
@@ -37,7 +38,21 @@ class Batches:
     chat: AnyChat | None
 
     def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
-        """What an ingest would cost. Raises InputError where no chat model is named."""
+        """What an ingest by the chat model would cost. Nothing is asked or written.
+
+        Parameters
+        ----------
+        sources : see :meth:`hlgraph.HLGraph.ingest`
+        options : how they would be read, chunked and extracted
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError : no chat model is named
+        """
         from hlgraph.extract.quarantine import quarantine
         from hlgraph.ingest.plan import Planner
 
@@ -54,9 +69,20 @@ class Batches:
     def export(
         self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
     ) -> BatchReport:
-        """Write the calls that can be made now.
+        """Write the calls that can be made now into a file.
 
-        Raises InputError for a file that cannot be written, and where a domain is asked for that has to be inferred first.
+        Parameters
+        ----------
+        sources, options : as for :meth:`plan`
+        path : the file
+
+        Returns
+        -------
+        BatchReport
+
+        Raises
+        ------
+        InputError : the file cannot be written, no chat model is named, or a domain has to be inferred first
         """
         with self._executor() as executor:
             batches = self._batches(executor, options)
@@ -76,7 +102,21 @@ class Batches:
         *,
         results: Sequence[Path],
     ) -> BatchReport:
-        """Keep what came back. Raises InputError for a file that holds no results."""
+        """Keep the replies of result files; the next ingest finds them.
+
+        Parameters
+        ----------
+        sources, options : as for :meth:`plan`
+        results : files that the provider wrote
+
+        Returns
+        -------
+        BatchReport
+
+        Raises
+        ------
+        InputError : a file cannot be read or holds no results, or no chat model is named
+        """
         with self._executor() as executor:
             batches = self._batches(executor, options)
             chunker = chunker_of(options, self.settings)

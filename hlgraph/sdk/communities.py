@@ -1,4 +1,4 @@
-"""The communities of a corpus, for callers: built, and read with the names of their members."""
+"""The communities of a corpus, for callers: built, and listed with the names of their members."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class FoundCommunities:
-    """Communities of one run: the finest level first, in it the largest.
+    """Communities of one run: the finest level first, and in it the largest.
 
     Attributes
     ----------
-    run : what they were made from; ``run.is_stale`` when the corpus has changed since. None: none were built
+    run : what they were made from; ``run.is_stale`` when the corpus has changed since. None where none were built
     communities : of the levels asked for
-    names : of each, its first members by id: their names, or the beginnings of their texts
+    names : names of the first members of each community, or the beginnings of their texts
     """
 
     run: Run | None = None
@@ -36,6 +36,10 @@ class FoundCommunities:
 
 class Communities:
     """The communities of one corpus.
+
+    Parameters
+    ----------
+    corpus, stores : where they are
 
     Examples
     --------
@@ -60,10 +64,27 @@ class Communities:
         max_levels: int = 4,
         seed: int = 0,
     ) -> Built:
-        """Find and store the communities of a graph of the corpus; those of the same shape go. See :class:`ClusterQuery`.
+        """Find and store the communities of a graph of the corpus; older ones of the same shape are replaced.
 
-        The same again changes nothing, and says so. Raises what
-        :func:`hlgraph.index.communities.build_communities` raises, and InputError for parameters that cannot be used.
+        The same call again changes nothing.
+
+        Parameters
+        ----------
+        shape : the graph, a value of :class:`hlgraph.algorithms.projection.ProjectionShape`
+        resolution : higher gives more and smaller communities
+        max_size : communities of more members are divided further
+        max_levels : of the hierarchy
+        seed : of the algorithm
+
+        Returns
+        -------
+        Built
+
+        Raises
+        ------
+        UnknownNameError : there is no such shape or corpus
+        InputError : a number that cannot be used
+        And what :func:`hlgraph.index.communities.build_communities` raises.
         """
         query = ClusterQuery(_shape(shape), resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed)
         return build_communities(self._corpus, query, stores=self._stores)
@@ -71,9 +92,23 @@ class Communities:
     def find(
         self, shape: str = SHAPE, *, level: int | None = None, k: int | None = None, names: int = 10
     ) -> FoundCommunities:
-        """The stored communities, at most ``k``, with the first ``names`` members of each; empty when none were built.
+        """The stored communities; empty where none were built.
 
-        Raises InputError for numbers that cannot be used, UnknownNameError for a shape or corpus that there is not.
+        Parameters
+        ----------
+        shape : see :meth:`build`
+        level : 0 the finest; None: all levels
+        k : maximum number of communities; None: all
+        names : number of members that are named
+
+        Returns
+        -------
+        FoundCommunities
+
+        Raises
+        ------
+        InputError : a number is negative
+        UnknownNameError : there is no such shape or corpus
         """
         for what, number in (("level", level), ("k", k), ("names", names)):
             if number is not None and number < 0:

@@ -1,4 +1,4 @@
-"""Queries for people: the library ``cypher/analyst/`` or a folder of their own, run on a store that only reads.
+"""Queries for analysts: the library ``cypher/analyst/`` or a folder of your own, run on a store that only reads.
 
 ::
 
@@ -27,17 +27,20 @@ RESERVED = frozenset({"folder", "format", "help", "json", "limits", "max_rows", 
 
 
 def load_all(folder: str | Path | None = None) -> dict[str, Query]:
-    """The queries for people by name, sorted: those of hlgraph, or of a folder.
+    """The analyst queries by name, sorted.
 
     Parameters
     ----------
-    folder : files ``<name>.cypher`` in it, or in its folder ``analyst`` where it has one; None: hlgraph's own library
+    folder : holds files ``<name>.cypher``, or a folder ``analyst`` with them; None: hlgraph's own library
+
+    Returns
+    -------
+    dict of Query
 
     Raises
     ------
-    InputError
-        For a folder that is none or holds no query, and for a query that breaks a rule of the library or does not
-        describe its parameters.
+    InputError : the folder does not exist or holds no query, or a query breaks a rule of the library or does not describe its
+        parameters
 
     Examples
     --------
@@ -54,7 +57,22 @@ def load_all(folder: str | Path | None = None) -> dict[str, Query]:
 
 
 def load(name: str, folder: str | Path | None = None) -> Query:
-    """The query of this name. Raises UnknownNameError when there is none, and what :func:`load_all` raises."""
+    """The query of this name.
+
+    Parameters
+    ----------
+    name : without the folder and the suffix
+    folder : see :func:`load_all`
+
+    Returns
+    -------
+    Query
+
+    Raises
+    ------
+    UnknownNameError : there is no such query; the message has the closest names
+    InputError : see :func:`load_all`
+    """
     found = load_all(folder)
     if name not in found:
         near = difflib.get_close_matches(name, found)
@@ -82,7 +100,7 @@ def _read(path: Path) -> Query:
 
 
 def _check_described(query: Query) -> None:
-    """Every parameter is described, so that values can be checked before they are sent."""
+    """Refuse a query with a parameter that is not described: values are checked before they are sent."""
     missing = sorted(query.params - {item.name for item in query.parameters})
     if missing:
         raise InputError(
@@ -96,16 +114,41 @@ def _check_described(query: Query) -> None:
 def read_texts(query: Query, given: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Values from the texts that a command line gives.
 
-    Raises InputError for a name that the query does not have, and for a text that is no value of its kind.
+    Parameters
+    ----------
+    query : the query
+    given : texts by parameter
+
+    Returns
+    -------
+    dict
+        Values by parameter.
+
+    Raises
+    ------
+    InputError : the query has no such parameter, or a text is no value of its kind
     """
     known = _known(query, given)
     return {name: known[name].read(text) for name, text in given.items()}
 
 
 def bind(query: Query, given: Mapping[str, object], *, corpus: str) -> dict[str, ParameterValue]:
-    """All values of a query: those given, the defaults of the others, and ``corpus`` where it is not given.
+    """All values of a query: those given, defaults for the others, and the corpus where it is not given.
 
-    Raises InputError for a name that the query does not have, a value that is missing, of another kind, or out of bounds.
+    Parameters
+    ----------
+    query : the query
+    given : values by parameter
+    corpus : the corpus
+
+    Returns
+    -------
+    dict
+        Values by parameter.
+
+    Raises
+    ------
+    InputError : the query has no such parameter, or a value is missing, of another kind, or out of bounds
     """
     known = _known(query, given)
     values: dict[str, ParameterValue] = {}
@@ -147,17 +190,26 @@ def run(
     corpus: str,
     limits: Limits | None = None,
 ) -> Table:
-    """What a query gives for these values; parameters that are not given have their defaults.
+    """Run a query on a store that only reads.
+
+    Parameters
+    ----------
+    query : the query
+    given : values by parameter; the others have their defaults
+    reader : of the store; None: the store has no Cypher
+    corpus : the corpus
+    limits : of rows, bytes and time; None: the defaults
+
+    Returns
+    -------
+    Table
 
     Raises
     ------
-    InputError
-        Without a reader (the embedded store has no Cypher), for values that cannot be used, and for a query that writes
-        or that the server cannot run.
-    UnknownNameError
-        For a corpus, an entity or a source that there is not.
-    StoreUnavailableError
-        When the query takes longer than it may, or the server does not answer.
+    InputError : there is no reader (the embedded store has no Cypher), a value cannot be used, or the query writes or cannot be run
+        by the server
+    UnknownNameError : there is no such corpus, entity or source
+    StoreUnavailableError : the query exceeds its time limit, or the server does not answer
     """
     values = bind(query, given, corpus=corpus)
     if reader is None:
@@ -170,12 +222,21 @@ def run(
 
 
 def short_name(query: Query) -> str:
-    """The name without the folder."""
+    """The name of a query without its folder."""
     return query.name.rpartition("/")[2]
 
 
 def browser_lines(query: Query, *, corpus: str) -> list[str]:
-    """Lines that set the parameters in Neo4j's browser and in cypher-shell; what has to be filled in is in capitals.
+    """The lines that set the parameters in Neo4j Browser and in cypher-shell; values to fill in are in capitals.
+
+    Parameters
+    ----------
+    query : the query
+    corpus : the corpus
+
+    Returns
+    -------
+    list of str
 
     Examples
     --------
@@ -192,7 +253,7 @@ def browser_lines(query: Query, *, corpus: str) -> list[str]:
 
 
 def _literal(value: ParameterValue) -> str:
-    """A value as Cypher writes it."""
+    """A value as a Cypher literal."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

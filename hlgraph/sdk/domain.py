@@ -1,8 +1,8 @@
-"""The domain of a corpus, for callers: the kinds of entities and the topics that the prompts of a chat model name.
+"""The domain of a corpus, for callers: the entity kinds and topics that the prompts of a chat model name.
 
-It is inferred once, by one call about five chunks (``ingest`` with ``adapt``, or :meth:`CorpusDomain.infer`), or given by a
-person, and is kept with the graph: from then on every extraction by a chat model names it, in whatever process. Another domain
-means extracting again, as another prompt does; a corpus without one is extracted as ever.
+It is inferred once, by one call about five chunks (``ingest`` with ``adapt``, or :meth:`CorpusDomain.infer`), or written by a
+person, and is stored with the graph. From then on every extraction by a chat model names it, in every process. Another domain
+means extracting again, as another prompt does. A corpus without one is extracted with the plain prompts.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class InferredDomain:
 
     Attributes
     ----------
-    domain : that the corpus has now
+    domain : the domain that the corpus has now
     samples : uri and position of the chunks that it was inferred from
-    is_changed : the corpus had another one before, or none
+    is_changed : whether the corpus had another one before, or none
     usage : calls and tokens
     """
 
@@ -50,7 +50,8 @@ class CorpusDomain:
 
     Parameters
     ----------
-    chat : gives the chat model with the budget of a command; None: there is none
+    settings, stores : where it is
+    chat : makes the executor of the chat model for one command, within a budget; None without a chat model
 
     Examples
     --------
@@ -59,7 +60,7 @@ class CorpusDomain:
         with hlgraph.connect("hlgraph://./my-graph", chat="openai:gpt-4o-mini") as graph:
             print(graph.domain.infer(["docs/"]).domain.kinds)
             graph.domain.set(hlgraph.Domain(kinds=("bridge", "engineer"), topics=("repairs",)))
-            graph.ingest(["docs/"], options=hlgraph.IngestOptions(extract="chat"))
+            graph.ingest(["docs/"], extract="chat")
     """
 
     def __init__(self, settings: Settings, stores: Stores, *, chat: Callable[[Budget | None], Executor | None]) -> None:
@@ -69,7 +70,7 @@ class CorpusDomain:
         self._chat = chat
 
     def find(self) -> Domain | None:
-        """The domain of the corpus; None: it has none."""
+        """The domain of the corpus; None where it has none."""
         return domain_of(self._stores, self._corpus)
 
     def infer(
@@ -79,22 +80,28 @@ class CorpusDomain:
         options: IngestOptions | None = None,
         budget: Budget | None = None,
     ) -> InferredDomain:
-        """Ask the chat model what the corpus is about, and keep that in the place of what was kept before.
+        """Ask the chat model what the corpus is about, and store that in place of the present domain.
 
-        It is shown the five chunks of the sources (without any: of the stored corpus) whose texts have the smallest hashes:
-        the same texts give the same five. A reply that cannot be read is asked for once more.
+        The model reads the five chunks of the sources (without sources: of the stored corpus) whose texts have the smallest
+        hashes: the same texts give the same five. A reply that cannot be read is asked for once more.
 
         Parameters
         ----------
-        sources : read and cut as an ingest with these ``options`` would; nothing of them is stored
+        sources : read and chunked as an ingest with these ``options`` would; nothing of them is stored
+        options : see :class:`hlgraph.IngestOptions`
+        budget : of the calls
+
+        Returns
+        -------
+        InferredDomain
 
         Raises
         ------
-        InputError : there is no chat model, or no text; standard input is among the sources
-        UnknownNameError : no sources are given and there is no such corpus
-        ModelAnswerError : neither reply can be used; ModelError (and its kinds) as the model does, BudgetError when the budget
-            does not reach: the domain is then as it was
-        StoreLockedError : another process writes
+        InputError : there is no chat model or no text, or standard input is among the sources
+        UnknownNameError : no sources are given, and there is no such corpus
+        ModelAnswerError : neither reply can be used; the domain stays as it was
+        ModelError, BudgetError : the model answers no more calls; the domain stays as it was
+        StoreLockedError : another process is writing
         """
         from hlgraph.extract.chat import infer_domain
 
@@ -116,9 +123,9 @@ class CorpusDomain:
         return InferredDomain(found, tuple((item.uri, item.position) for item in samples), is_changed, usage)
 
     def set(self, domain: Domain) -> Domain:
-        """Keep a domain that a person wrote, in the place of what was kept before; no model is asked.
+        """Store a domain that a person wrote, in place of the present one. No model is asked.
 
-        Raises InputError for too many or too long kinds or topics, or none, MissingExtraError without pydantic,
+        Raises InputError for too many or too long kinds or topics, or none of both; MissingExtraError without pydantic;
         StoreLockedError while another process writes.
         """
         from hlgraph.extract.chat import given_domain
@@ -128,7 +135,7 @@ class CorpusDomain:
         return found
 
     def clear(self) -> Domain | None:
-        """Remove the domain: the corpus is extracted as one without. Gives what was removed; None: there was none."""
+        """Remove the domain, and return it; None where there was none."""
         held = self.find()
         if held is not None:
             with self._stores.graph.lock():
@@ -160,9 +167,21 @@ class CorpusDomain:
 
 
 def parsed(text: str, name: str) -> Domain:
-    """The domain that a text of YAML or JSON says, with ``kinds`` and ``topics``; ``name`` is of its file, for errors.
+    """The domain that a text of YAML or JSON describes.
 
-    Raises InputError for a text of another form, MissingExtraError without pydantic.
+    Parameters
+    ----------
+    text : with ``kinds`` and ``topics``
+    name : of its file, for the message of the error
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    InputError : the text has another form
+    MissingExtraError : pydantic is missing
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""The chunks whose extraction by a chat model failed, for callers: looked at, tried again, mended by hand, or given up."""
+"""The chunks whose extraction by a chat model failed, for callers: listed, retried, mended by hand, or given up."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _FEWEST = 4  # characters of an id that may stand for it
 
 @dataclass(slots=True)
 class Mending:
-    """What a retry or a reply by hand did.
+    """What a retry, or a reply by hand, did.
 
     Attributes
     ----------
-    mended : ids of failures that are none any more; their chunks are in the graph
-    failed : those that were tried and failed again, with the new reason
-    waiting : those of chunks that are not in the graph, since their ingest was killed; the next one tries them
-    left_out : names of a reply by hand that stand neither in its list nor in their sentence
-    report : what it added to the graph, and what the calls of the chat model cost
+    mended : ids of failures that are solved; their chunks are in the graph
+    failed : failures that were tried and failed again, with the new reason
+    waiting : failures of chunks that are not in the graph, since their ingest was killed; the next one tries them
+    left_out : names in a reply by hand that are neither in its list of entities nor in their sentence
+    report : what was added to the graph, and the usage of the chat model
     """
 
     mended: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Mending:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The extraction of a failed chunk, and who made it."""
+    """The extraction of a failed chunk, and its extractor."""
 
     entry: Quarantined
     extraction: Extraction
@@ -77,8 +77,9 @@ class Failures:
 
     Parameters
     ----------
-    models : has the embedder, which is asked for when it is needed
-    chat : gives the chat model with the budget of a retry; None: there is none
+    settings, stores : where they are
+    models : the embedder, made when it is first used
+    chat : makes the executor of the chat model for one retry, within a budget; None without a chat model
 
     Examples
     --------
@@ -106,9 +107,9 @@ class Failures:
         self._kept = quarantine(settings, settings.corpus)
 
     def find(self, ids: Sequence[str] | None = None) -> list[Quarantined]:
-        """The failed chunks, by uri and position; those of these ids (or of the unique first 4 letters or more of one).
+        """The failed chunks by uri and position: all, or those of these ids (or of their unique first 4 letters or more).
 
-        Raises UnknownNameError for an id that no failure has, InputError for the beginning of several.
+        Raises UnknownNameError for an id that no failure has, InputError for a beginning that several have.
         """
         entries = self._kept.entries()
         if ids is None:
@@ -116,14 +117,28 @@ class Failures:
         return list({found.id: found for name in ids for found in [_named(entries, name, self._corpus)]}.values())
 
     def retry(self, ids: Sequence[str] | None = None, *, budget: Budget | None = None) -> Mending:
-        """Extract failed chunks again (all, or these), by the chat model of the settings, within a budget.
+        """Extract failed chunks again with the chat model of the settings.
 
-        What succeeds is written as an ingest writes it, and is no failure any more; what fails again stays, with the new
-        reason. A source that then lacks nothing is unchanged for the next ingest, also where another model mended it.
+        A chunk that succeeds is written as an ingest writes it, and is no failure any more. A chunk that fails again stays one,
+        with the new reason. A source that then lacks nothing is unchanged for the next ingest, even where another model mended
+        it.
 
-        Raises UnknownNameError for an id that no failure has, InputError without a chat model, MissingExtraError without
-        pydantic, StoreLockedError while another process writes, and ModelError (and its kinds) as the model does: when the
-        budget ends it is BudgetError. What succeeded before stays.
+        Parameters
+        ----------
+        ids : of failures; None: all
+        budget : of the calls
+
+        Returns
+        -------
+        Mending
+
+        Raises
+        ------
+        UnknownNameError : no failure has such an id
+        InputError : there is no chat model
+        MissingExtraError : pydantic is missing
+        StoreLockedError : another process is writing
+        ModelError, BudgetError : the model answers no more calls; what succeeded before stays
         """
         from hlgraph.extract.chat import ChatExtractor
 
@@ -159,14 +174,22 @@ class Failures:
         return mending
 
     def accept(self, name: str, reply: str) -> Mending:
-        """Take a reply that a person mended for the one of the model: the chunk is in the graph with what it says.
+        """Accept a reply that a person mended in place of the model's: its statements go into the graph. No model is asked.
 
-        It is a JSON object of the form of the prompts, ``{"propositions": [...]}``, and ``"entities": [...]`` beside it where
-        the model's own list will not do; it is held to the same form as a reply of the model, and is kept as its reply. No
-        model is asked.
+        Parameters
+        ----------
+        name : the id of the failure
+        reply : a JSON object in the form of the prompts, ``{"propositions": [...]}``, and ``"entities": [...]`` beside it where the
+            model's own list will not do; it is checked as a reply of the model is, and kept as one
 
-        Raises UnknownNameError for an id that no failure has, InputError for a reply of another form and for a chunk that is
-        not in the graph.
+        Returns
+        -------
+        Mending
+
+        Raises
+        ------
+        UnknownNameError : no failure has this id
+        InputError : the reply has another form, or the chunk is not in the graph
         """
         from hlgraph.extract.chat import ReplyError, mended
 
@@ -188,9 +211,9 @@ class Failures:
         return mending
 
     def drop(self, name: str) -> Mending:
-        """Take a chunk as one without statements on purpose, so that it is no failure any more.
+        """Accept a chunk as one without statements, so that it is no failure any more.
 
-        What another extractor said of it before is taken out too. Raises UnknownNameError for an id that no failure has.
+        Statements of it by another extractor are removed, too. Raises UnknownNameError for an id that no failure has.
         """
         mending = Mending()
         with self._writing(mending.report):
@@ -202,7 +225,7 @@ class Failures:
 
     @contextmanager
     def _writing(self, report: Report) -> Iterator[None]:
-        """The right to write, and what leaves the quarantine and the kept replies with what a change removes."""
+        """The write lock; within it, the quarantine and the kept replies lose what the change removes."""
         graph = self._stores.graph
         with graph.lock() as pending:
             report.resumed = resume(pending, self._stores)
@@ -222,7 +245,7 @@ class Failures:
         check_model(self._stores.graph.stats(self._corpus, has_counts=False), self._models.embedder)
 
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
-        """Those whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
+        """The failures whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
         _, chunks = self._read(entries)
         return [item for item in entries if _same_text(item, chunks.get(self._source_id(item), ()))]
 
@@ -241,7 +264,7 @@ class Failures:
         return sources, chunks
 
     def _write(self, found: Sequence[_Found], mending: Mending) -> None:
-        """Write these extractions in one change, and take their failures out of the quarantine."""
+        """Write these extractions in one change, and release their failures from the quarantine."""
         if not found:
             return
         sources, chunks = self._read([item.entry for item in found])
@@ -279,7 +302,7 @@ def _same_text(entry: Quarantined, chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found]) -> Extracted:
-    """A source with the extractions of some of its chunks, as an ingest of its document would have had them."""
+    """A source with the extractions of some of its chunks, as an ingest of its document would have them."""
     pairs: list[tuple[Chunk, ChunkInput]] = []
     extractions: list[Extraction] = []
     for item in found:
@@ -309,7 +332,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
-    """So much text at a time as an ingest by a chat model stores at a time."""
+    """Failures in batches of the size that an ingest by a chat model stores at a time."""
     batch: list[Quarantined] = []
     size = 0
     for item in entries:

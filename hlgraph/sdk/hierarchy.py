@@ -1,4 +1,4 @@
-"""The hierarchy of summaries of a corpus, for callers: built, and looked at."""
+"""The hierarchy of summaries of a corpus, for callers: built, and listed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SUMMARIES = ("auto", "chat", "extractive")
 
 @dataclass(frozen=True, slots=True)
 class FoundHierarchy:
-    """The summaries of a corpus, the highest layer first, in it those of most chunks.
+    """The summaries of a corpus: the highest layer first, and in it those of most chunks.
 
     Attributes
     ----------
-    run : how and from which version of the corpus they were made; None: none were
-    summaries : with the community that each is about; those that a change has touched are gone until the next build
-    waiting : communities of two or more that have no summary, since something of theirs was deleted or changed
-    sources : the summaries of long sources, by the uri of the source, with that uri
+    run : how and from which version of the corpus they were made; None where none were
+    summaries : each with the community that it is about; those that a change has touched are gone until the next build
+    waiting : number of communities of two or more members without a summary, since a member was deleted or changed
+    sources : summaries of long sources by the uri of the source
     """
 
     run: Run | None = None
@@ -40,7 +40,7 @@ class FoundHierarchy:
 
 
 class HasEmbedder(Protocol):
-    """What makes the embedder when it is first asked for."""
+    """Makes the embedder when it is first used."""
 
     @property
     def embedder(self) -> Embedder:
@@ -52,8 +52,9 @@ class Hierarchy:
 
     Parameters
     ----------
-    models : has the embedder, which is asked for when it is needed
-    chat : gives the chat model with the budget of a build; None: there is none
+    corpus, stores : where it is
+    models : the embedder, made when it is first used
+    chat : makes the executor of the chat model for one build, within a budget; None without a chat model
 
     Examples
     --------
@@ -82,19 +83,27 @@ class Hierarchy:
         query: HierarchyQuery | None = None,
         *,
         summaries: str = "auto",
-        is_whole: bool = False,
+        rebuild: bool = False,
         budget: Budget | None = None,
     ) -> BuiltHierarchy:
-        """Build the hierarchy, or bring it to the present state of the corpus: only what changed is summarised again.
+        """Build the hierarchy, or update it to the present state of the corpus: only what changed is summarised again.
 
         Parameters
         ----------
+        query : thresholds and sizes of the layers; None: the defaults
         summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model where there is one
-        is_whole : cluster everything anew
-        budget : of the calls of the chat model; when it ends nothing is stored, and the same again pays nothing twice
+        rebuild : cluster everything anew
+        budget : of the chat model; at its end nothing is stored, and the same call again pays for nothing twice
 
-        Raises what :func:`hlgraph.index.hierarchy.build_hierarchy` raises, InputError for ``chat`` without a model, and
-        BudgetError when the budget does not reach.
+        Returns
+        -------
+        BuiltHierarchy
+
+        Raises
+        ------
+        InputError : ``chat`` without a chat model
+        BudgetError : the budget does not reach
+        And what :func:`hlgraph.index.hierarchy.build_hierarchy` raises.
         """
         return build_hierarchy(
             self._corpus,
@@ -102,7 +111,7 @@ class Hierarchy:
             stores=self._stores,
             embedder=self._models.embedder,
             summariser=self._summariser(summaries, budget),
-            is_whole=is_whole,
+            is_whole=rebuild,
         )
 
     def _summariser(self, name: str, budget: Budget | None) -> Summariser:
@@ -117,11 +126,21 @@ class Hierarchy:
         return ExtractiveSummariser() if chat is None else ChatSummariser(chat)
 
     def find(self, *, level: int | None = None, k: int | None = None) -> FoundHierarchy:
-        """The stored summaries (of communities of one level, 0 the finest), at most ``k``; nothing when none were built.
+        """The stored summaries; empty where none were built.
 
-        Those of long sources come too, at most ``k``, unless one level is asked for.
+        Parameters
+        ----------
+        level : summaries of communities of this level alone, 0 the finest; None: of all levels, and of long sources
+        k : maximum number of summaries of communities, and of sources; None: all
 
-        Raises InputError for numbers that cannot be used, UnknownNameError when there is no such corpus.
+        Returns
+        -------
+        FoundHierarchy
+
+        Raises
+        ------
+        InputError : a number is negative
+        UnknownNameError : there is no such corpus
         """
         for what, number in (("level", level), ("k", k)):
             if number is not None and number < 0:

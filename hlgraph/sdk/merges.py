@@ -1,7 +1,7 @@
-"""Entities that are one, for callers: candidates, judged by rule or by a chat model, merged, listed and undone.
+"""Entities that are one, for callers: proposed, judged by rule or by a chat model, merged, listed and undone.
 
-A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.merges`): what was extracted stays as
-it is, so that undoing a merge is removing the decision.
+A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.merges`). What was extracted stays as
+it is, so undoing a merge removes the decision.
 """
 
 from __future__ import annotations
@@ -39,7 +39,13 @@ BY = ("auto", "chat", "rules")
 
 
 class Group(NamedTuple):
-    """Entities that are one: the one to be called by, which is nobody's alias (several: the longest name), and the others."""
+    """Entities that are one.
+
+    Attributes
+    ----------
+    canonical : the entity that names the group: the one that is no alias; of several, the one with the longest name
+    aliases : the others
+    """
 
     canonical: Entity
     aliases: tuple[Entity, ...]
@@ -47,14 +53,14 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundMerges:
-    """What was decided.
+    """The stored decisions, and the groups that they make.
 
     Attributes
     ----------
     decisions : the newest first, then by id
-    groups : what the merges make of it, the largest first, then by id of the canonical entity
-    contradictions : decisions that keep two apart which other decisions make one
-    names : of each entity, by id
+    groups : the largest first, then by id of the canonical entity
+    contradictions : decisions that keep two entities apart which other decisions merge
+    names : name of each entity, by id
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -68,7 +74,8 @@ class Merges:
 
     Parameters
     ----------
-    chat : gives the chat model with the budget of a command; None: there is none
+    corpus, stores : where they are
+    chat : makes the executor of the chat model for one command, within a budget; None without a chat model
 
     Examples
     --------
@@ -87,7 +94,7 @@ class Merges:
         self._chat = chat
 
     def propose(self, query: CandidateQuery | None = None) -> Candidates:
-        """Pairs that may be one and were not decided about, the certain ones first; nothing is stored.
+        """Pairs of entities that may be one and are not decided yet, the certain ones first. Nothing is stored.
 
         Raises UnknownNameError when there is no such corpus.
         """
@@ -101,35 +108,43 @@ class Merges:
         *,
         by: str = "auto",
         budget: Budget | None = None,
-        is_dry_run: bool = False,
+        dry_run: bool = False,
     ) -> JudgedMerges:
-        """Merge the certain candidates, ask the chat model about the others, and store what it says of them.
+        """Merge the certain candidates, ask the chat model about the others, and store its verdicts.
 
-        Verdicts of both kinds are stored, so that no pair is paid twice. What would join two that are kept apart is stored as
-        open, and reported.
+        Verdicts of both kinds are stored, so that no pair is paid for twice. A merge that would join two entities which are kept
+        apart is stored as open, and reported.
 
         Parameters
         ----------
-        by : ``chat``, ``rules`` (only the certain ones are decided), ``auto``: chat where there is a chat model
-        budget : of the chat model; when it ends, what was judged is stored first
-        is_dry_run : ask and store nothing; say what would be merged by rule and how many calls there would be
+        query : which candidates are judged; None: the defaults
+        by : ``chat``, ``rules`` (only the certain ones are decided) or ``auto``: chat where there is a chat model
+        budget : of the chat model; at its end, what was judged is stored first
+        dry_run : ask and store nothing; report what would be merged by rule, and how many calls there would be
 
-        Raises UnknownNameError for another ``by`` or no such corpus, InputError for ``chat`` without a model,
-        StoreLockedError while another process writes, BudgetError and ModelError (and its kinds) when the model let nothing
-        more through.
+        Returns
+        -------
+        JudgedMerges
+
+        Raises
+        ------
+        UnknownNameError : there is no such judge or corpus
+        InputError : ``chat`` without a chat model
+        StoreLockedError : another process is writing
+        BudgetError, ModelError : the model answers no more calls; what was judged is stored
         """
-        calls = self._calls(by, budget, is_dry_run=is_dry_run)
+        calls = self._calls(by, budget, dry_run=dry_run)
         proposed = self.propose(query)
         certain = [item for item in proposed.found if item.is_certain]
         rest = [item for item in proposed.found if not item.is_certain]
-        if calls is None or is_dry_run:
-            reason = "not asked for: a dry run" if is_dry_run else "not asked for: no chat model judges"
+        if calls is None or dry_run:
+            reason = "not asked for: a dry run" if dry_run else "not asked for: no chat model judges"
             asked = Asked(undecided=[(item, reason) for item in rest])
             asked.calls = calls_for(len(rest)) if calls is not None or by == "chat" else 0
         else:
             asked = ask_model(self._corpus, rest, calls=calls, stores=self._stores)
         ruled = [decision_of(item, Verdict.SAME, by=Decider.RULE, made_by=RULE) for item in certain]
-        settled = self._settle([*ruled, *asked.decisions], is_dry_run=is_dry_run)
+        settled = self._settle([*ruled, *asked.decisions], dry_run=dry_run)
         if asked.end is not None:
             raise asked.end
         return replace(
@@ -137,14 +152,26 @@ class Merges:
             undecided=tuple(asked.undecided),
             calls=asked.calls,
             left_out=proposed.left_out,
-            is_dry_run=is_dry_run,
+            is_dry_run=dry_run,
             names={side.id: side.name for item in proposed.found for side in (item.alias, item.canonical)},
         )
 
     def list(self, verdict: str | None = None, *, k: int | None = None) -> FoundMerges:
-        """What was decided, of one verdict (``same``, ``different``, ``open``) or all, at most ``k`` decisions.
+        """The stored decisions, and the groups that they make.
 
-        Raises UnknownNameError for another verdict or no such corpus, InputError for a number that cannot be used.
+        Parameters
+        ----------
+        verdict : ``same``, ``different`` or ``open``; None: all
+        k : maximum number of decisions; None: all
+
+        Returns
+        -------
+        FoundMerges
+
+        Raises
+        ------
+        UnknownNameError : there is no such verdict or corpus
+        InputError : ``k`` is negative
         """
         if verdict is not None and verdict not in set(Verdict):
             raise UnknownNameError(f"there is no verdict {verdict!r}; choose one of {', '.join(Verdict)}")
@@ -166,30 +193,34 @@ class Merges:
         )
 
     def apply(
-        self, pairs: Iterable[tuple[str, str]], *, is_different: bool = False, made_by: str = "", why: str = ""
+        self, pairs: Iterable[tuple[str, str]], *, keep_apart: bool = False, made_by: str = "", why: str = ""
     ) -> tuple[Decision, ...]:
-        """Say that the first of each pair is an alias of the second: all of the pairs, or none of them.
+        """Merge pairs of entities: the first of each becomes an alias of the second. All pairs are written, or none.
 
-        What is there already is left as it is. A decision about the same pair by somebody else is replaced.
+        A decision that is stored already is left as it is. Another decision about the same pair is replaced.
 
         Parameters
         ----------
         pairs : names or ids of entities of the corpus
-        is_different : say that the two of each pair are not one
-        made_by, why : who says so, and why; kept with the decision
+        keep_apart : decide that the two of each pair are not one
+        made_by, why : stored with the decision
 
         Returns
         -------
-        The decisions that were written.
+        tuple of Decision
+            The decisions that were written.
 
-        Raises UnknownNameError for an entity that the corpus has not, InputError for an entity of another corpus, a pair of
-        one and the same, a pair that is one already by other merges or the other way round (a circle), and a pair that
-        contradicts decisions about others; StoreLockedError while another process writes.
+        Raises
+        ------
+        UnknownNameError : the corpus has no such entity
+        InputError : an entity of another corpus, a pair of the same entity, a pair that other merges join already or the other way
+            round (a circle), or a pair that contradicts decisions about others
+        StoreLockedError : another process is writing
         """
         self._check_corpus()
         wanted = list(pairs)
         at = now()
-        verdict = Verdict.DIFFERENT if is_different else Verdict.SAME
+        verdict = Verdict.DIFFERENT if keep_apart else Verdict.SAME
         with self._writing() as store:
             ends = self._find({name for pair in wanted for name in pair})
             decisions = {}
@@ -207,12 +238,12 @@ class Merges:
         return tuple(new)
 
     def undo(self, ids: str | Sequence[str]) -> tuple[Decision, ...]:
-        """Remove decisions by their ids: the graph is then as it would be without them. Gives back what was removed.
+        """Remove decisions by their ids; the graph is then as it would be without them.
 
-        A pair whose decision is removed is a candidate again: to keep it apart, apply it with ``is_different``.
+        A pair whose decision is removed is a candidate again; :meth:`apply` with ``keep_apart`` keeps it apart.
 
-        Raises UnknownNameError for an id that there is not: then nothing is removed; StoreLockedError while another process
-        writes.
+        Returns the removed decisions. Raises UnknownNameError for an id that is not stored, and then removes nothing;
+        StoreLockedError while another process writes.
         """
         self._check_corpus()
         wanted = dict.fromkeys([ids] if isinstance(ids, str) else ids)
@@ -237,7 +268,7 @@ class Merges:
 
     @contextmanager
     def _writing(self) -> Iterator[MergeStore]:
-        """The store under the lock; what an interrupted run left is finished first."""
+        """The store under the write lock, after changes of interrupted runs are completed."""
         with self._stores.graph.lock() as pending:
             for item in pending:
                 finish(item, self._stores)
@@ -247,20 +278,20 @@ class Merges:
         if not self._stores.graph.stats(self._corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
 
-    def _calls(self, by: str, budget: Budget | None, *, is_dry_run: bool) -> Executor | None:
+    def _calls(self, by: str, budget: Budget | None, *, dry_run: bool) -> Executor | None:
         if by not in BY:
             raise UnknownNameError(f"nothing judges {by!r}; choose one of {', '.join(BY)}")
         calls = self._chat(budget) if by != "rules" else None
-        if by == "chat" and calls is None and not is_dry_run:
+        if by == "chat" and calls is None and not dry_run:
             raise InputError(
                 "judging by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
                 "or judge by rules"
             )
         return calls
 
-    def _settle(self, decisions: Sequence[Decision], *, is_dry_run: bool) -> JudgedMerges:
-        """Merge what contradicts nothing, and store all of it."""
-        if is_dry_run:
+    def _settle(self, decisions: Sequence[Decision], *, dry_run: bool) -> JudgedMerges:
+        """Merge what contradicts nothing, and store all decisions."""
+        if dry_run:
             return settled_merges(decisions, self._held.decisions(self._corpus))
         with self._writing() as store:
             # Judging takes a while, and the lock is not held for it: what is gone or was decided meanwhile is left out.
@@ -281,7 +312,7 @@ class Merges:
         return {item.id: item for item in found if isinstance(item, Entity)}
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:
-        """Entities by what they were called: an id, or a name."""
+        """Entities by what the caller calls them: an id, or a name."""
         wanted = {name: (name, entity_id(self._corpus, name)) for name in names}
         held = self._entities({key for keys in wanted.values() for key in keys})
         found: dict[str, Entity] = {}
@@ -300,7 +331,7 @@ class Merges:
         return found
 
     def _check(self, new: Sequence[Decision], every: Mapping[str, Decision], *, names: Mapping[str, str]) -> None:
-        """Raise InputError for the first of the new decisions that closes a circle or contradicts one that stays."""
+        """Raise InputError for the first new decision that closes a circle or contradicts one that stays."""
         for item in new:
             held = every.get(item.id)
             if held is not None and held.verdict is item.verdict:
@@ -328,7 +359,7 @@ class Merges:
 
 
 def _in_order(pair: Pair, new: Iterable[Decision], names: Mapping[str, str]) -> tuple[str, str]:
-    """The names of a pair as they were given."""
+    """The names of a pair in the order in which they were given."""
     item = next(item for item in new if item.pair == pair)
     return names[item.alias], names[item.canonical]
 

@@ -32,11 +32,12 @@ _BY_WORDS = "words/2"
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage by source, the least covered first, then by uri.
+    """Coverage by source: the least covered first, then by uri.
 
     Attributes
     ----------
-    threshold : the share of its content words that a sentence's own statements must have
+    sources : the sources with their counts
+    threshold : share of a sentence's content words that its own statements must have
     """
 
     sources: tuple[SourceCoverage, ...]
@@ -44,23 +45,23 @@ class Coverage:
 
     @property
     def sentences(self) -> int:
-        """Of all sources."""
+        """Number of sentences in all sources."""
         return sum(item.sentences for item in self.sources)
 
     @property
     def covered(self) -> int:
-        """Of all sources."""
+        """Number of covered sentences in all sources."""
         return sum(item.covered for item in self.sources)
 
     @property
     def share(self) -> float:
-        """Covered sentences of all; 1 where there is none to cover."""
+        """Share of covered sentences; 1 where there are none to cover."""
         return self.covered / self.sentences if self.sentences else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """A statement that does not say what its chunk says, and why; its span is that of the words it was made from."""
+    """A statement that does not say what its chunk says, with the reasons; its span is that of the words it was made from."""
 
     statement_id: str
     chunk_id: str
@@ -77,14 +78,14 @@ class Faithfulness:
 
     Attributes
     ----------
-    by : who judged: ``words/2``, or the version of the prompt and the model
+    by : the judge: ``words/2``, or the version of the prompt and the model
     seed : of the sample
-    statements : of the corpus
-    sampled : that were judged
-    accurate : with the 95 % interval (Wilson)
-    offenders : the others, by uri and place
-    unjudged : statements of the sample that the model gave no usable verdict on, with the reason; they count nowhere
-    usage : calls and tokens of the model; None: by words
+    statements : number of statements in the corpus
+    sampled : number of statements that were judged
+    accurate : their share, with its 95 % interval (Wilson)
+    offenders : the inaccurate ones, by uri and place
+    unjudged : statements of the sample without a usable verdict of the model, with the reason; they count nowhere
+    usage : calls and tokens of the model; None by words
     """
 
     by: str
@@ -98,6 +99,8 @@ class Faithfulness:
 
 
 class _Sampled(NamedTuple):
+    """A statement of the sample, with its chunk and its source."""
+
     statement: Statement
     chunk: Chunk
     source: Source
@@ -108,7 +111,8 @@ class Quality:
 
     Parameters
     ----------
-    chat : gives the chat model with the budget of a check; None: there is none
+    settings, stores : where they are
+    chat : makes the executor of the chat model for one check, within a budget; None without a chat model
 
     Examples
     --------
@@ -127,11 +131,21 @@ class Quality:
         self._chat = chat
 
     def coverage(self, uris: Sequence[str] = (), *, share: float = SHARE) -> Coverage:
-        """The share of sentences that statements stand for, by source (all, or these); two reads for every 200 sources.
+        """The share of sentences that statements represent, by source. Two reads for every 200 sources.
 
-        What covers a sentence is said in :func:`hlgraph.quality.coverage.cover`; ``share`` (default 0.5) is its threshold.
+        Parameters
+        ----------
+        uris : of the sources; none: all
+        share : of its content words that make a sentence covered (default 0.5); see :func:`hlgraph.quality.coverage.cover`
 
-        Raises UnknownNameError when there is no such corpus or source, InputError for a share that is none.
+        Returns
+        -------
+        Coverage
+
+        Raises
+        ------
+        UnknownNameError : there is no such corpus or source
+        InputError : ``share`` is not between 0 and 1
         """
         if not 0 < share <= 1:
             raise InputError(f"share is {share}; choose a number above 0, at most 1")
@@ -147,20 +161,28 @@ class Quality:
     def faithfulness(
         self, *, sample: int = 200, seed: int = 0, by: str = "auto", budget: Budget | None = None
     ) -> Faithfulness:
-        """The share of statements that say what their chunk says, on a random sample; nothing is written to the graph.
+        """The share of statements that say what their chunk says, on a random sample. Nothing is written to the graph.
 
-        A statement is in the sample when the hash of its id and the seed is among the smallest: the same corpus gives the
-        same sample on every store, and an edited one nearly the same.
+        A statement is in the sample when the hash of its id and the seed is among the smallest: the same corpus gives the same
+        sample on every store, and an edited one nearly the same.
 
         Parameters
         ----------
-        sample : statements; all, where there are fewer
-        by : ``model`` asks the chat model, ``words`` compares words (:func:`hlgraph.answer.support.objection`),
-            ``auto`` asks the model where there is one
-        budget : of the calls of the model; the same again goes on, and pays nothing twice
+        sample : number of statements; all, where there are fewer
+        seed : of the sample
+        by : ``model`` asks the chat model, ``words`` compares words (:func:`hlgraph.answer.support.objection`), ``auto`` asks the
+            model where there is one
+        budget : of the model; the same call again goes on, and pays for nothing twice
 
-        Raises UnknownNameError when there is no such corpus or judge, InputError for numbers that cannot be used and for
-        ``model`` without a model, and ModelError (and its kinds) as the model does.
+        Returns
+        -------
+        Faithfulness
+
+        Raises
+        ------
+        UnknownNameError : there is no such corpus or judge
+        InputError : a number that cannot be used, or ``model`` without a chat model
+        ModelError, BudgetError : the model answers no more calls
 
         References
         ----------
@@ -203,7 +225,7 @@ class Quality:
             yield SourceCoverage(item.uri, item.title, count, count - len(uncovered), failed, tuple(uncovered))
 
     def _sample(self, size: int, seed: int) -> tuple[int, list[_Sampled]]:
-        """How many statements there are, and the sample with its chunks and sources, by uri and place."""
+        """The number of statements, and the sample with its chunks and sources, by uri and place."""
         count = 0
 
         def keyed() -> Iterator[tuple[str, str, Statement]]:

@@ -1,9 +1,9 @@
-"""Proves that the graph store and the vector store hold the same ids, and mends what does not.
+"""Proves that the graph store and the vector store hold the same ids, and mends what differs.
 
-Both are written through a journal, so they agree unless somebody changed one of them by hand, restored one from a copy, or
-a disk lost something. What is missing in the vector store is embedded again from the records. What is missing in the graph
-is extracted again from the stored chunks, with the extractor that the corpus was made with. What neither can bring back (a
-lost chunk) is named, with the sources to ingest again.
+Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost
+data. A missing vector is embedded again from its record. A missing record is extracted again from the stored chunks, with the
+extractor that the corpus was made with. A lost chunk can only come from its document: its source is named, to be ingested
+again.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ _BATCH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How the two stores differ in one corpus; ids by kind. For sources the vector store holds descriptions.
+    """The differences between the two stores in one corpus: ids by kind. For sources the vector store holds descriptions.
 
-    ``sources_to_ingest``: uris of sources that lost a chunk, which only their documents can bring back.
+    Attributes
+    ----------
+    sources_to_ingest : uris of sources that lost a chunk, which only their documents can bring back
     """
 
     corpus: str
@@ -55,7 +57,19 @@ class Drift:
 
 
 def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool) -> tuple[Drift, Drift]:
-    """The drift of a corpus before and after; see :meth:`hlgraph.HLGraph.reconcile`."""
+    """The drift of a corpus before and after mending.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+    models : the embedder, made when it is first used
+    repair : mend the drift; see :meth:`hlgraph.HLGraph.reconcile`
+
+    Returns
+    -------
+    (found, left)
+    """
     if not repair:
         found = find_drift(corpus, stores=stores)
         return found, found
@@ -63,7 +77,17 @@ def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool
 
 
 def find_drift(corpus: str, *, stores: Stores) -> Drift:
-    """Compare the ids of a corpus in both stores. Reads all records; changes nothing but what an interrupted run left."""
+    """Compare the ids of a corpus in both stores. Reads all records; completes changes of interrupted runs, and changes nothing else.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+
+    Returns
+    -------
+    Drift
+    """
     with stores.graph.lock() as pending:
         resume(pending, stores)
         return _drift(corpus, stores)
@@ -84,7 +108,7 @@ def _drift(corpus: str, stores: Stores) -> Drift:
 
 
 def _damaged(corpus: str, stores: Stores) -> list[Source]:
-    """Sources whose chunks are not numbered without a gap: one was lost."""
+    """Sources whose chunks are not numbered without a gap: a chunk was lost."""
     places: dict[str, set[int]] = {}
     for record in stores.graph.find(Kind.CHUNK, Scope(corpus)):
         if isinstance(record, Chunk):
@@ -94,12 +118,25 @@ def _damaged(corpus: str, stores: Stores) -> list[Source]:
 
 
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
-    """Mend the drift of a corpus; what it was, and what is left of it.
+    """Mend the drift of a corpus.
 
-    ``extractor`` is used only where the graph lost statements, topics or entities. Sources that lost a chunk are marked, so
-    that the next ingest of their documents reads them anew.
+    Sources that lost a chunk are marked, so that the next ingest of their documents reads them anew.
 
-    Raises ModelMismatchError when there is drift and the corpus was embedded by another model.
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+    extractor : used only where the graph lost statements, topics or entities
+    embedder : used where there is drift
+
+    Returns
+    -------
+    (found, left)
+        The drift before, and what is left.
+
+    Raises
+    ------
+    ModelMismatchError : there is drift, and the corpus was embedded by another model
     """
     with stores.graph.lock() as pending:
         resume(pending, stores)
@@ -120,10 +157,10 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
 
 
 def _extract_again(corpus: str, lost: set[str], *, stores: Stores, extractor: Extractor) -> bool:
-    """Write again the chunks whose extraction gives something that the graph lost, and count anew what hangs on it.
+    """Write the chunks again whose extraction gives something that the graph lost, and recount what depends on it.
 
-    Only chunks that this extractor made are touched: what another one said of a chunk, a chat model say, would be lost.
-    Returns whether all chunks are its own.
+    Only chunks of this extractor are touched: what another one extracted, a chat model say, would be lost. Returns whether all
+    chunks are its own.
     """
     is_known = True
     sources = {item.id: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
@@ -144,7 +181,7 @@ def _extract_again(corpus: str, lost: set[str], *, stores: Stores, extractor: Ex
 
 
 def _synonyms_again(change: Change, lost: set[str], stores: Stores) -> tuple[Synonym, ...]:
-    """SYNONYM of the entities that come back, by the vectors that stayed."""
+    """SYNONYM links of the entities that come back, by the vectors that stayed."""
     names = {item.entity_id: ids.normalise_name(item.surface) for item in change.mentions}
     held, matrix = stores.vectors.vectors(
         Kind.ENTITY, change.corpus, ids=[item for item in change.entities if item in lost]
@@ -170,7 +207,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) ->
 
 
 def _only(item: Extracted, lost: set[str], corpus: str) -> Extracted:
-    """The chunks whose extraction gives something lost; the others are left as they are."""
+    """The chunks whose extraction gives something that was lost; the others are left as they are."""
     kept = []
     for pair, extraction in zip(item.plan.to_extract, item.extractions, strict=True):
         plan = replace(item.plan, to_extract=(pair,))
@@ -196,7 +233,7 @@ def _mark(corpus: str, stores: Stores) -> None:
 
 
 def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
-    """Rows for records that have none, and descriptions of sources."""
+    """Embed the records and descriptions of sources that have no row in the vector store."""
     for kind, names in drift.without_vector.items():
         for start in range(0, len(names), _BATCH):
             records = stores.graph.records(kind, names[start : start + _BATCH])

@@ -106,7 +106,7 @@ def _apply(merges: Merges, pair: tuple[str, str], what: str, *, book: dict[froze
     """Apply and note it, where it is not refused; what is refused is what the book refuses."""
     ends = frozenset(map(key, pair))
     try:
-        made = merges.apply([pair], is_different=what == "apart")
+        made = merges.apply([pair], keep_apart=what == "apart")
     except InputError:
         return
     for item in made:

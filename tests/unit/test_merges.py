@@ -98,7 +98,7 @@ def test_weak_evidence_needs_a_cosine_and_what_is_beyond_the_bound_is_counted(st
 def test_what_was_decided_or_is_one_already_is_no_candidate(stores: Stores) -> None:
     merges = tier(stores)
     merges.apply([("WWB", "World Water Bureau"), ("M. Quill", "Mara Quill")])
-    merges.apply([("Tesing", "Tessing")], is_different=True)
+    merges.apply([("Tesing", "Tessing")], keep_apart=True)
     assert {name for pair in named(merges.propose(CandidateQuery(lexical=0.0)).found) for name in pair} == set(_ABBEY)
     merges.undo([item.id for item in merges.list().decisions])
     assert named(merges.propose(CandidateQuery(lexical=0.0)).found[1:]) == _UNCERTAIN
@@ -106,7 +106,7 @@ def test_what_was_decided_or_is_one_already_is_no_candidate(stores: Stores) -> N
 
 def test_rules_alone_merge_what_is_certain_and_nothing_else(stores: Stores) -> None:
     merges = tier(stores)
-    dry = merges.judge(by="rules", is_dry_run=True)
+    dry = merges.judge(by="rules", dry_run=True)
     assert merges.list().decisions == ()
     found = merges.judge(by="rules")
     assert [item.pair for item in dry.merged] == [item.pair for item in found.merged]
@@ -126,7 +126,7 @@ def test_the_model_judges_the_rest_and_both_verdicts_are_kept(stores: Stores, tm
     script = ScriptedChat(saying(lambda pair: "different" if "Tesing" in pair else "same"))
     merges = tier(stores, executor(script, tmp_path))
     query = CandidateQuery(lexical=0.0)
-    dry = merges.judge(query, is_dry_run=True)
+    dry = merges.judge(query, dry_run=True)
     assert (dry.calls, len(dry.undecided), script.asked) == (1, 3, [])
     found = merges.judge(query)
     names = {(found.names[item.alias], found.names[item.canonical]): item for item in found.merged}
@@ -188,7 +188,7 @@ def test_a_broken_reply_is_asked_for_once_more_and_then_left_undecided(
 ) -> None:
     good = saying(lambda _: "same")
     mended = ScriptedChat(lambda system, user: good(system, user) if "Your earlier reply" in user else broken)
-    found = tier(stores, executor(mended, tmp_path)).judge(CandidateQuery(lexical=0.0), is_dry_run=False)
+    found = tier(stores, executor(mended, tmp_path)).judge(CandidateQuery(lexical=0.0), dry_run=False)
     assert (len(found.merged), found.undecided, len(mended.asked)) == (4, (), 2)
     merges = tier(stores)
     merges.undo([item.id for item in merges.list().decisions])
@@ -208,7 +208,7 @@ def test_what_was_judged_before_the_budget_ended_is_kept_and_paid_once(stores: S
     script = ScriptedChat(saying(lambda _: "same"))
     calls = executor(script, tmp_path)
     query = CandidateQuery(lexical=0.0)
-    expected = tier(stores, calls).judge(query, is_dry_run=True).calls
+    expected = tier(stores, calls).judge(query, dry_run=True).calls
     assert expected > 1
     for limit in range(400, 4_000, 100):  # until it reaches for one call
         with pytest.raises(BudgetError):
@@ -297,7 +297,7 @@ def test_what_cannot_be_merged_is_told_and_nothing_is_written(
 ) -> None:
     merges = tier(stores)
     merges.apply([("M. Quill", "Mara Quill"), ("Ivo Quill", "M. Quill")])
-    merges.apply([("Tessing", "Ivo Quill")], is_different=True)
+    merges.apply([("Tessing", "Ivo Quill")], keep_apart=True)
     before = merges.list().decisions
     with pytest.raises(kind, match=message):
         merges.apply([("WWB", "World Water Bureau"), (alias, canonical)])

@@ -58,7 +58,7 @@ def build(
     state: State = context.obj
     query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size, long_source=long_source)
     with state.open(corpus) as graph:
-        built = graph.hierarchy.build(query, summaries=summaries, is_whole=whole, budget=budget_of(max_tokens, max_usd))
+        built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=budget_of(max_tokens, max_usd))
     if json:
         counts: dict[str, object] = {
             "chunks": built.chunks,

@@ -94,7 +94,7 @@ def judge(
     state: State = context.obj
     with state.open(corpus) as graph:
         found = graph.merges.judge(
-            _query(lower, upper, most), by=by, budget=budget_of(max_tokens, max_usd), is_dry_run=not write
+            _query(lower, upper, most), by=by, budget=budget_of(max_tokens, max_usd), dry_run=not write
         )
     if json:
         conflicts = [{"pair": list(item.pair), "apart": list(item.apart)} for item in found.conflicts]
@@ -184,7 +184,7 @@ def apply(
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        made = graph.merges.apply([(alias, canonical)], is_different=different, made_by=made_by, why=why)
+        made = graph.merges.apply([(alias, canonical)], keep_apart=different, made_by=made_by, why=why)
         names = graph.merges.list().names
     if json:
         print_json({"decisions": [_tree(item, names) for item in made], "is_unchanged": not made})
