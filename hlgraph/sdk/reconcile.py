@@ -77,7 +77,9 @@ def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool
 
 
 def find_drift(corpus: str, *, stores: Stores) -> Drift:
-    """Compare the ids of a corpus in both stores. Reads all records; completes changes of interrupted runs, and changes nothing else.
+    """Compare the ids of a corpus in both stores.
+
+    Reads all records. Completes changes of interrupted runs, and changes nothing else.
 
     Parameters
     ----------
