@@ -1,4 +1,4 @@
-"""What a search is asked and what it gives."""
+"""The request of a search, and its result."""
 
 from __future__ import annotations
 
@@ -31,15 +31,21 @@ class SearchRequest:
 
     Attributes
     ----------
-    k : how many pieces of evidence (1 to 10,000; default 10)
-    unit : what is returned; None leaves it to the strategy
+    question : the question
+    corpus : the corpus
+    k : number of pieces of evidence (1 to 10,000; default 10)
+    unit : ``statement`` or ``chunk``; None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
-    diversity : evidence that says the same as better evidence goes, and other evidence takes its place: a TF-IDF cosine
-        above 1 - diversity (0 to 1; 0 keeps all). None (default): 0.005 for ``statement``, ``statement_graph`` and
-        ``topic_graph``, 0 for the others (HLG 4.3.1); for ``auto`` that of the strategy that it picks
-    tabular : statements with numbers get the labels of the tables that they are from (default False; HLG 4.3.2)
-    explain : note down seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
+    diversity : drops evidence whose words repeat better evidence, and takes other evidence in its place: TF-IDF cosine above
+        1 - diversity (0 to 1; 0 keeps all). None (default): that of the strategy (HLG 4.3.1); for ``auto`` that of the strategy
+        that it picks
+    tabular : gives statements with numbers the labels of their tables (default False; HLG 4.3.2)
+    explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
+
+    Raises
+    ------
+    InputError : a value that cannot be used
     """
 
     question: str
@@ -53,7 +59,7 @@ class SearchRequest:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be searched, once, before anything is done."""
+        """Refuse a request that cannot be searched, before anything is done."""
         if not self.question.strip():
             raise InputError("the question is empty; ask something")
         if not 1 <= self.k <= MAX_K:
@@ -68,7 +74,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class StepTrace:
-    """One step of a retrieval: what it did, how many nodes came out, how long it took."""
+    """One step of a retrieval: its name, the number of nodes that came out, and its time."""
 
     name: str
     count: int
@@ -80,21 +86,21 @@ class StepTrace:
 class Explanation:
     """How the evidence was found.
 
-    What stands below ``milliseconds`` is filled in when the request asks to explain; else it is empty. What the explanation
-    itself costs (its pull, its names) is in none of the figures.
+    The attributes from ``question`` on are filled in when the request asks to explain, else they are empty. The cost of the
+    explanation itself (its pull, its names) is in none of the figures.
 
     Attributes
     ----------
     strategy, unit, mode, parameters : what was asked for
     steps : what was done, in order, with counts and times
-    round_trips : calls to a store, counted as the strategy makes them; ``stores`` counts what went over the wire
+    round_trips : calls to a store as the strategy makes them; ``stores`` counts what went over the wire
     milliseconds : from the request to the evidence
     question : as it was asked
     seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
     results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
-    calls : every question to a store with its parameters and cost, in the order in which they ended
-    stores : the sum of the calls of each store
-    graph : the nodes and edges of the picture
+    calls : every call to a store with its parameters and cost, in the order in which they ended
+    stores : sum of the calls of each store
+    graph : nodes and edges of the picture
     """
 
     strategy: str
@@ -120,7 +126,7 @@ class Explanation:
         return "not among the seeds" if any(item.kind is node.kind for item in self.seeds) else ""
 
     def to_html(self) -> str:
-        """The evidence subgraph and the explanation as one page of HTML: no network, no script needed, light or dark.
+        """The evidence subgraph and the explanation as one page of HTML. It needs no network and no script.
 
         Raises InputError when the request did not ask to explain.
         """

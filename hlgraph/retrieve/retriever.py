@@ -1,4 +1,4 @@
-"""What a retriever is: a frozen object that holds the parameters of one strategy and ranks nodes of one kind."""
+"""The protocol of a retriever: a frozen object that holds the parameters of one strategy and ranks nodes of one kind."""
 
 from __future__ import annotations
 
@@ -60,18 +60,38 @@ class Retriever(Protocol):
     unit: ClassVar[Unit]
 
     def rank(self, session: Session, k: int) -> Ranked:
-        """At least ``k`` nodes where the corpus has them, best first."""
+        """At least ``k`` nodes where the corpus has them, best first.
+
+        Parameters
+        ----------
+        session : the stores, within the scope of the request
+        k : number of wanted nodes
+
+        Returns
+        -------
+        Ranked
+        """
 
 
 _Made = TypeVar("_Made", bound="Retriever")
 
 
 def with_preset(strategy: type[_Made], preset: str) -> _Made:
-    """The retriever of a strategy with the parameters of a preset; those of the paper where it says nothing about it.
+    """The retriever of a strategy with the parameters of a preset.
+
+    Parameters
+    ----------
+    strategy : the class of the strategy
+    preset : a name of ``PRESETS``
+
+    Returns
+    -------
+    Retriever
+        With the parameters of the paper where the strategy says nothing about the preset.
 
     Raises
     ------
-    UnknownNameError : there is no preset of this name
+    UnknownNameError : there is no such preset
     """
     if preset not in PRESETS:
         raise UnknownNameError(f"there is no preset {preset!r}; choose one of: {', '.join(sorted(PRESETS))}")
@@ -80,7 +100,7 @@ def with_preset(strategy: type[_Made], preset: str) -> _Made:
 
 
 def check_counts(retriever: Retriever) -> None:
-    """Counts among the parameters are at least 1; for ``__post_init__``."""
+    """Raise InputError for a count among the parameters that is below 1; for ``__post_init__``."""
     for item in fields(retriever):
         value = getattr(retriever, item.name)
         is_count = isinstance(value, int) and not isinstance(value, bool) and "float" not in str(item.type)
@@ -89,19 +109,53 @@ def check_counts(retriever: Retriever) -> None:
 
 
 def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
-    """Hits as the search gave them."""
+    """Hits in the order of the search.
+
+    Parameters
+    ----------
+    kind : of the hits
+    hits : best first
+    session : names the mode of the search
+
+    Returns
+    -------
+    Ranked
+    """
     return Ranked(kind, hits, {hit.id: {session.request.mode: hit.score} for hit in hits})
 
 
 def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
-    """Order nodes by the reranker, ties by id, with both scores of each."""
+    """Order nodes by the reranker, ties by id.
+
+    Parameters
+    ----------
+    session : reads the texts
+    kind : of the nodes
+    ids : of the nodes
+
+    Returns
+    -------
+    Ranked
+        With the score of the reranker and the cosine of each.
+    """
     hits, cosines = _reranked(session, kind, ids)
     why: Why = {hit.id: {"rerank": hit.score, "cosine": cosines.get(hit.id, 0.0)} for hit in hits}
     return Ranked(kind, hits, why)
 
 
 def reranked_hits(session: Session, kind: Kind, *, ids: Sequence[str]) -> list[Hit]:
-    """Order nodes by the reranker, ties by id."""
+    """Order nodes by the reranker, ties by id.
+
+    Parameters
+    ----------
+    session : reads the texts
+    kind : of the nodes
+    ids : of the nodes
+
+    Returns
+    -------
+    list of Hit
+    """
     return _reranked(session, kind, ids)[0]
 
 

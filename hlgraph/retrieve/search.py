@@ -1,4 +1,4 @@
-"""The one way in: check the request against the corpus, rank, and turn ranked nodes into evidence of the wanted unit."""
+"""Searches: checks the request against the corpus, ranks, and turns ranked nodes into evidence of the wanted unit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def retriever(strategy: str, preset: str) -> Retriever:
 def _heard(
     work: Callable[Concatenate[SearchRequest, P], SearchResult],
 ) -> Callable[Concatenate[SearchRequest, P], SearchResult]:
-    """Listen to the stores during a search that is to be explained."""
+    """Record the calls to the stores during a search that is to be explained."""
 
     @functools.wraps(work)
     def listening(request: SearchRequest, /, *args: P.args, **kwargs: P.kwargs) -> SearchResult:
@@ -94,12 +94,20 @@ def search(
 
     Parameters
     ----------
-    strategy : a name of ``STRATEGIES``, or a retriever with parameters of one's own
-    chat : does what a strategy gives to a chat model (such as naming keywords); without it that is done by rules
+    request : the question, the corpus and the options
+    strategy : a name of ``STRATEGIES``, or a retriever with parameters of your own
+    stores : the open stores
+    embedder : embeds the question
+    reranker : scores texts against it
+    chat : does the steps that a strategy gives to a chat model, such as naming keywords; None: rules do them
+
+    Returns
+    -------
+    SearchResult
 
     Raises
     ------
-    UnknownNameError : no such strategy or corpus
+    UnknownNameError : there is no such strategy or corpus
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
@@ -133,7 +141,7 @@ def search(
 
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
-    """With the whole explanation, where one is asked for."""
+    """The result with the whole explanation, where one was asked for."""
     if session.notes is None:
         return result
     dropped, evidence = dict(session.notes.dropped), result.evidence
@@ -150,7 +158,7 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
 
 
 def _shown(value: object) -> Scalar:
-    """A parameter as an explanation has it: parts of a strategy by their fingerprint, empty where there is none."""
+    """A parameter as an explanation shows it: a part of a strategy by its fingerprint, nothing as an empty text."""
     if isinstance(value, str | int | float | bool):
         return value
     return str(getattr(value, "fingerprint", value or ""))
@@ -247,7 +255,7 @@ def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 
 def _chunks_of_statements(session: Session, ranked: Ranked) -> Ranked:
-    """HLG's chunk variant: chunks in the order of their best statement, which is named in ``why``."""
+    """HLG's chunk variant: chunks in the order of their best statement, which ``why`` names."""
     statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
     best: dict[str, float] = {}
     why: Why = {}
@@ -271,7 +279,7 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 
 def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:
-    """Chunks and the sources they are from; a source that the filter does not admit now is left out."""
+    """Chunks and their sources; a source that the filter does not admit now is left out."""
     chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), made=Chunk)
     sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), made=Source)
     where = session.request.where

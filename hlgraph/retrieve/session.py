@@ -34,7 +34,7 @@ _WIDEST = 100_000
 
 @dataclass(slots=True)
 class Step:
-    """A step being traced: ``count`` and ``details`` are filled in by its block."""
+    """A step that is being traced; its block fills in ``count`` and ``details``."""
 
     name: str
     count: int = 0
@@ -42,7 +42,7 @@ class Step:
 
 
 class Session:
-    """What strategies use instead of the stores: every read goes through the scope of the request and is counted."""
+    """The stores as strategies see them: every read is within the scope of the request, and is counted."""
 
     def __init__(
         self,
@@ -84,53 +84,65 @@ class Session:
 
     @property
     def is_explained(self) -> bool:
-        """Whether notes are kept: what is worked out for them alone need not be, otherwise."""
+        """Whether notes are kept; work that is done for notes alone can be left out otherwise."""
         return self.notes is not None
 
     def forget_notes(self) -> None:
-        """The strategy runs anew, with wider bounds."""
+        """Drop the notes: the strategy runs again, with wider bounds."""
         if self.notes is not None:
             self.notes.clear()
 
     def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
-        """For the explanation: where the walk begins. :meth:`seeds` notes what it finds by itself.
+        """Note for the explanation where the walk begins. :meth:`seeds` notes what it finds by itself.
 
         Parameters
         ----------
+        kind : of the nodes
         hits : best first
-        origin : where they are from, in a word or two, such as ``keywords``; the mode of the request when empty
+        origin : where they are from, in a word or two, such as ``keywords``; empty: the mode of the request
         """
         if self.notes is not None:
             self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
 
     def note_hop(self, hop: Hop) -> None:
-        """For the explanation: what one depth of a search expanded, kept and pruned, and its best nodes."""
+        """Note for the explanation what one depth of a search expanded, kept and pruned, and its best nodes."""
         if self.notes is not None:
             self.notes.add_hop(hop)
 
     def note_path(
         self, ids: Sequence[str], score: float, *, kind: Kind = Kind.STATEMENT, kinds: Sequence[Kind] = ()
     ) -> None:
-        """For the explanation: nodes in the order of a walk, and its score; higher is better.
+        """Note a path for the explanation.
 
-        ``kind``: that of all its nodes; ``kinds``: one a node, where they differ.
+        Parameters
+        ----------
+        ids : of the nodes, in the order of the walk
+        score : of the path; higher is better
+        kind : of all nodes
+        kinds : one a node, where they differ
         """
         if self.notes is not None:
             self.notes.add_path(ids, score, kinds=kinds or [kind] * len(ids))
 
     def note_dropped(self, reason: str, count: int) -> None:
-        """For the explanation: so many ranked nodes became no evidence, and why."""
+        """Note for the explanation that ranked nodes became no evidence.
+
+        Parameters
+        ----------
+        reason : why
+        count : how many
+        """
         if self.notes is not None and count:
             self.notes.dropped[reason] += count
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """What is noted in the block belongs to this part of a strategy that is made of several."""
+        """Attribute what is noted in the block to one part of a strategy that has several."""
         with contextlib.nullcontext() if self.notes is None else self.notes.named(name):
             yield
 
     def vector(self) -> NDArray[np.float32]:
-        """The question as a vector; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
+        """The vector of the question; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
         if self._vector is None:
             check_fingerprint((self._corpus,), self._embedder)
             with self.step("embed") as step:
@@ -141,9 +153,20 @@ class Session:
         return self._vector
 
     def seeds(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
-        """The ``k`` best nodes of a kind, searched in this mode, or that of the request.
+        """The best nodes of a kind.
 
-        Rows whose record vanished (a removal that was published, but not finished) are no nodes: others take their place.
+        Rows whose record vanished (in a removal that is published, but not finished) are no nodes: the next ones take their place.
+
+        Parameters
+        ----------
+        kind : of the nodes
+        k : maximum number of nodes
+        mode : of the search; None: that of the request
+
+        Returns
+        -------
+        list of Hit
+            Best first.
         """
         wanted = k
         while True:
@@ -156,7 +179,7 @@ class Session:
             wanted *= 4
 
     def _visible(self, kind: Kind, hits: list[Hit]) -> list[Hit]:
-        """Entities belong to no source, so the search cannot filter them: those that an admitted source mentions."""
+        """Hits without entities that no admitted source mentions: entities belong to no source, so the search cannot filter them."""
         if kind is not Kind.ENTITY or self.request.where is None or not hits:
             return hits
         shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
@@ -164,7 +187,18 @@ class Session:
         return [hit for hit in hits if hit.id in inside]
 
     def search(self, kind: Kind, k: int) -> list[Hit]:
-        """The ``k`` best rows of a kind, unchecked: for those who pull them next, which leaves out what vanished."""
+        """The best rows of a kind, unchecked: for callers that pull them next, which leaves out what vanished.
+
+        Parameters
+        ----------
+        kind : of the rows
+        k : maximum number of rows
+
+        Returns
+        -------
+        list of Hit
+            Best first.
+        """
         return self._search(kind, k, mode=self.request.mode)
 
     def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
@@ -182,7 +216,18 @@ class Session:
         return hits
 
     def similarities(self, kind: Kind, ids: Sequence[str]) -> dict[str, float]:
-        """Cosine to the question of each of these nodes that has a vector; those that a search gave are not computed again."""
+        """Cosines of nodes to the question. Those that a search gave are not computed again.
+
+        Parameters
+        ----------
+        kind : of the nodes
+        ids : of the nodes
+
+        Returns
+        -------
+        dict of float
+            By id; a node without a vector is left out.
+        """
         missing = [item for item in ids if (kind, item) not in self._cosines]
         if missing:
             vector = self.vector()
@@ -197,7 +242,18 @@ class Session:
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 
     def vectors(self, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """The nodes of these that have a vector, in this order, and their vectors, one a row; each is read once."""
+        """Vectors of nodes; each is read once.
+
+        Parameters
+        ----------
+        kind : of the nodes
+        ids : of the nodes
+
+        Returns
+        -------
+        (ids, vectors)
+            The nodes that have a vector, in the given order, and their vectors, shape (n, d).
+        """
         missing = [item for item in ids if (kind, item) not in self._vectors]
         if missing:
             with self.step(f"vectors {kind}") as step:
@@ -217,7 +273,7 @@ class Session:
             self._vectors.update({(kind, item): row for item, row in zip(found, matrix, strict=True)})
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Texts that only this retrieval needs, such as paths, as vectors; one row a text."""
+        """Vectors of texts that only this retrieval needs, such as paths; one row a text."""
         with self.step("embed") as step:
             step.count = len(texts)
             return self._embedder.embed(texts)
@@ -249,7 +305,7 @@ class Session:
         return run, found
 
     def members(self, communities: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The ids of the members of communities, whatever the filter says: to tell whether it admits all of them."""
+        """Ids of the members of communities, whether the filter admits them or not."""
         store = self._stores.derived
         with self.step("read members") as step:
             found = store.members(communities) if store is not None and communities else {}
@@ -258,7 +314,17 @@ class Session:
         return {name: tuple(item.id for item in some) for name, some in found.items()}
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
-        """The part of the graph around the seeds; entities that are one by a merge have the edges of all of them."""
+        """The part of the graph around seeds; entities that a merge joins have the edges of all of them.
+
+        Parameters
+        ----------
+        seeds : ids of nodes
+        shape : kinds, hops and bounds
+
+        Returns
+        -------
+        Subgraph
+        """
         with self.step("pull") as step:
             found = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases())
             graph = found.graph
@@ -268,7 +334,7 @@ class Session:
         return graph
 
     def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:
-        """Of entities that are one by a merge, the one with the highest score, ties by id; the others as they are."""
+        """Scores in which, of entities that a merge joins, only the best one stands; ties by id."""
         aliases = self._aliases()
         best: dict[str, str] = {}
         for name in sorted(scores, key=lambda item: (-scores[item], item)):
@@ -277,12 +343,24 @@ class Session:
         return {name: score for name, score in scores.items() if name in kept}
 
     def _aliases(self) -> Aliases:
-        """What is one by merges; the store reads it once a version of the corpus."""
+        """The entities that merges join; the store reads them once a version of the corpus."""
         store = self._stores.merges
         return {} if store is None else store.aliases(self.request.corpus, version=self._corpus.version)
 
     def records(self, kind: Kind, ids: Sequence[str], *, made: type[_R]) -> dict[str, _R]:
-        """The visible records of a kind by id; what was read once in this session is not read again."""
+        """Records by id; a record that was read once in this session is not read again.
+
+        Parameters
+        ----------
+        kind : of the records
+        ids : of the records
+        made : their class
+
+        Returns
+        -------
+        dict
+            Visible records by id.
+        """
         self._load(kind, ids)
         held = ((item, self._read[kind, item]) for item in ids)
         return {item: record for item, record in held if isinstance(record, made)}
@@ -297,7 +375,7 @@ class Session:
 
     @contextlib.contextmanager
     def asking(self, question: str) -> Iterator[Session]:
-        """The same retrieval with another question: it sees the same, what it reads and its round trips count here."""
+        """The same retrieval with another question: reads are shared, and round trips count here."""
         if question == self.request.question:
             yield self
             return

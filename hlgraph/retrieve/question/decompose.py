@@ -1,4 +1,4 @@
-"""Taking a broad question apart into the sides that it has: by rules, or by a chat model (ToPG Global, steps 1 and 2)."""
+"""Decomposes a broad question into its sides: by rules, or by a chat model (ToPG Global, steps 1 and 2)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WORD = re.compile(r"[\w'’.&/+-]*\w|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class FacetSplitter:
-    """The question, then its names, then its runs of content words: the stand-in for a chat model.
+    """The question, then its names, then its runs of content words: stands in for a chat model.
 
     Attributes
     ----------
-    most : m, at most so many in all (paper: 10)
+    most : m, maximum number of parts (paper: 10)
 
     Examples
     --------
@@ -47,13 +47,14 @@ class FacetSplitter:
 
 @dataclass(frozen=True, slots=True)
 class ChatDecomposer:
-    """The sides of a question that a chat model names; one call. A reply without a usable line leaves the question whole.
+    """The sides of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
 
     Errors of the model are raised as it raises them.
 
     Attributes
     ----------
-    most : m, at most so many (paper: 10)
+    model : the chat model
+    most : m, maximum number of parts (paper: 10)
     """
 
     model: ChatModel
@@ -65,7 +66,7 @@ class ChatDecomposer:
 
     @property
     def fingerprint(self) -> str:
-        """That of the prompt and of the model."""
+        """The versions of the prompt and of the model."""
         return replies.fingerprint(self.model, "decompose")
 
     def split(self, question: str) -> tuple[str, ...]:
@@ -75,7 +76,7 @@ class ChatDecomposer:
 
 
 def _runs(question: str) -> list[str]:
-    """Content words that stand side by side."""
+    """Runs of adjacent content words."""
     found: list[list[str]] = [[]]
     for word in _WORD.findall(question):
         if word.casefold() in STOP_WORDS or not any(map(str.isalnum, word)):

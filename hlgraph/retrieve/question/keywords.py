@@ -1,4 +1,4 @@
-"""Keywords of a question: names in it that may be entities, found by its words or by a chat model (HLG, Eq. 1)."""
+"""Finds the keywords of a question: names in it that may be entities, by its words or by a chat model (HLG, Eq. 1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,13 @@ _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 class Keyword(NamedTuple):
-    """A name to look for. ``start`` and ``end``: where the question has it; both 0 for one that a model wrote."""
+    """A name to look up.
+
+    Attributes
+    ----------
+    text : the name
+    start, end : its characters in the question; both 0 for one that a model wrote
+    """
 
     text: str
     start: int = 0
@@ -41,11 +47,11 @@ class Keyword(NamedTuple):
 
 
 def names_in(question: str) -> list[Keyword]:
-    """What could be a name in a question: its runs of up to six words, and longer ones in capitals or quotation marks.
+    """What may be a name in a question: runs of up to six words, and longer ones in capitals or quotation marks.
 
-    A run does not begin or end with a small function word and has at least one word that is none. The possessive is cut
-    off, and a full stop that may belong to the name is tried too. At most 400: those with capitals first, short ones first.
-    Whether something is a name is decided by looking it up: see :func:`longest`.
+    A run does not begin or end with a function word, and has at least one other word. The possessive is cut off, and a full stop
+    that may belong to the name is tried, too. At most 400 names: those with capitals first, short ones first. Looking a run up
+    decides whether it is a name: see :func:`longest`.
 
     Examples
     --------
@@ -78,7 +84,7 @@ def _is_capital(word: str) -> bool:
 
 
 def _ends(question: str, start: int, end: int) -> Iterable[int]:
-    """Where a name may end: at the end of its last word, before its possessive, behind a full stop."""
+    """Where a name may end: after its last word, before its possessive, after a full stop."""
     yield end
     if possessive := _POSSESSIVE.search(question, start, end):
         yield possessive.start()
@@ -87,7 +93,7 @@ def _ends(question: str, start: int, end: int) -> Iterable[int]:
 
 
 def longest(keywords: Iterable[Keyword]) -> list[Keyword]:
-    """Those of the keywords that are not inside a longer one of them, in the order of the question.
+    """The keywords that are not inside a longer one, in the order of the question.
 
     Examples
     --------
@@ -104,7 +110,18 @@ def longest(keywords: Iterable[Keyword]) -> list[Keyword]:
 def ask_keywords(question: str, model: ChatModel) -> list[Keyword]:
     """The keywords and synonyms that a chat model names, at most ten of each; empty when its reply names none.
 
-    Raises ModelUnavailableError, ModelAccessError or ModelAnswerError as the model does.
+    Parameters
+    ----------
+    question : the question
+    model : the chat model
+
+    Returns
+    -------
+    list of Keyword
+
+    Raises
+    ------
+    ModelUnavailableError, ModelAccessError, ModelAnswerError : as the model does
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Reading what a chat model replies to the steps of a strategy: tolerant of the form, strict about the values."""
+"""Parses the replies of a chat model to the steps of a strategy: tolerant of the form, strict about the values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,22 @@ _LONGEST = 500
 
 
 def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:
-    """What the model replies to a prompt of ``prompts/``, without its thoughts.
+    """The reply of a chat model to a prompt of ``prompts/``, without its thoughts.
 
-    ``accept``: whether a reply can be used; one that cannot is not kept for the next time.
+    Parameters
+    ----------
+    model : the chat model
+    prompt_name : of the prompt
+    values : that the prompt names
+    accept : whether a reply can be used; one that cannot is not kept for the next time
 
-    Raises ModelUnavailableError, ModelAccessError or ModelAnswerError as the model does.
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ModelUnavailableError, ModelAccessError, ModelAnswerError : as the model does
     """
     prompt = read_prompt(PROMPTS / f"{prompt_name}.md")
     asked = asking_about(model, Purpose(prompt=prompt.version), accept=lambda reply: accept(_said(reply)))
@@ -37,19 +48,47 @@ def _said(reply: str) -> str:
 
 
 def fingerprint(model: ChatModel, prompt_name: str) -> str:
-    """That of a prompt and of a model."""
+    """The versions of a prompt and of a model.
+
+    Parameters
+    ----------
+    model : the chat model
+    prompt_name : of the prompt
+
+    Returns
+    -------
+    str
+    """
     return f"{read_prompt(PROMPTS / f'{prompt_name}.md').version}+{model.fingerprint}"
 
 
 def numbered(texts: Sequence[str], name: str = "statement") -> str:
-    """Texts as data between marks, numbered from 1."""
+    """Texts as data between marks, numbered from 1.
+
+    Parameters
+    ----------
+    texts : the texts
+    name : of the mark
+
+    Returns
+    -------
+    str
+    """
     return "\n".join(f"[{number}]\n{delimited(name, ' '.join(text.split()))}" for number, text in enumerate(texts, 1))
 
 
 def numbers_in(reply: str, most: int) -> list[int] | None:
-    """The numbers from 1 to ``most`` that a reply names, each once, in its order; None where it says nothing usable.
+    """The numbers from 1 to ``most`` that a reply names, each once, in its order.
 
-    A reply of words, such as ``none``, names no number on purpose: that is an empty list.
+    Parameters
+    ----------
+    reply : of the model
+    most : the largest number
+
+    Returns
+    -------
+    list of int or None
+        Empty for a reply of words such as ``none``, which names no number on purpose; None for one that says nothing usable.
 
     Examples
     --------
@@ -92,11 +131,20 @@ def says_either(reply: str) -> bool:
 
 
 def lines_in(reply: str, most: int) -> tuple[str, ...]:
-    """The lines of a reply without bullets, each once; ``none`` is no line.
+    r"""The lines of a reply without bullets, each once; ``none`` is no line.
+
+    Parameters
+    ----------
+    reply : of the model
+    most : maximum number of lines
+
+    Returns
+    -------
+    tuple of str
 
     Examples
     --------
-    >>> lines_in("1. Who drew it?\\n- Where?\\n\\n- where?", 5)
+    >>> lines_in("1. Who drew it?\n- Where?\n\n- where?", 5)
     ('Who drew it?', 'Where?')
     """
     held: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Taking a question apart into sub-queries: given by the caller, by rules, or by a chat model (TopoRAG, section 3.4)."""
+"""Splits a question into sub-queries: given by the caller, by rules, or by a chat model (TopoRAG, section 3.4)."""
 
 from __future__ import annotations
 
@@ -34,38 +34,37 @@ _OWNER = re.compile(r"['’]s?$")
 
 
 class Splitter(Protocol):
-    """Gives the sub-queries of a question."""
+    """Splits a question into sub-queries."""
 
     @property
     def fingerprint(self) -> str:
         """Name and version, for explanations."""
 
     def split(self, question: str) -> tuple[str, ...]:
-        """Sub-queries, at least one; the question itself where it has no parts."""
+        """The sub-queries, at least one; the question itself where it has no parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenSplitter:
-    """The sub-queries that the caller gives, whatever is asked; blank ones and repetitions are left out."""
+    """The sub-queries that the caller gives, for any question; blank ones and repetitions are left out."""
 
     subqueries: tuple[str, ...]
     fingerprint: str = "given"
 
     def split(self, question: str) -> tuple[str, ...]:
-        """See the protocol."""
+        """See :meth:`Splitter.split`."""
         return _distinct(list(self.subqueries)) or (question,)
 
 
 @dataclass(frozen=True, slots=True)
 class NameSplitter:
-    """The question, then each name in it, where it has two names or more: the stand-in for a chat model.
+    """The question, then each name in it, where it has two names or more: stands in for a chat model.
 
-    Names are what is quoted, and runs of words that begin with a capital letter or a digit, with words such as "of" and
-    "the" inside; a question or function word at the beginning of a run is no part of the name. A question with one name,
-    or none, has one part: itself.
+    Names are quoted texts, and runs of words that begin with a capital letter or a digit, with words such as "of" and "the"
+    inside. A question word or function word at the beginning of a run is no part of the name. A question with one name, or
+    without one, has one part: itself.
 
-    Why names: an entity is embedded by its name, so a name finds its entity, and a question about two things lies
-    between both.
+    Why names: an entity is embedded by its name, so a name finds its entity, and a question about two things lies between both.
 
     Examples
     --------
@@ -78,21 +77,21 @@ class NameSplitter:
     fingerprint: str = "names/1"
 
     def split(self, question: str) -> tuple[str, ...]:
-        """See the protocol."""
+        """See :meth:`Splitter.split`."""
         found = _distinct(names(question))
         return _distinct([question, *found]) if len(found) > 1 else (question,)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSplitter:
-    """The sub-queries that a chat model writes; one call a question, also where a search asks again and looks wider.
+    """The sub-queries that a chat model writes, in one call a question, even where a search asks again and looks wider.
 
     A reply without a usable line leaves the question whole. Errors of the model are raised as it raises them.
 
     Parameters
     ----------
     model : the chat model
-    usage : counts what the calls cost
+    usage : counts the cost of the calls
     """
 
     model: ChatModel
@@ -101,11 +100,11 @@ class ChatSplitter:
 
     @property
     def fingerprint(self) -> str:
-        """That of the prompt and of the model."""
+        """The versions of the prompt and of the model."""
         return f"{read_prompt(_PROMPT).version}+{self.model.fingerprint}"
 
     def split(self, question: str) -> tuple[str, ...]:
-        """See the protocol."""
+        """See :meth:`Splitter.split`."""
         held = self._last.get(question)
         if held is not None:
             return held
@@ -124,11 +123,11 @@ class ChatSplitter:
 
 
 def names(question: str) -> list[str]:
-    """What is quoted in a question and what is written as a name, in the order of the text.
+    r"""Quoted texts and names of a question, in the order of the text.
 
     Examples
     --------
-    >>> names('Is "a small boat" older than Mara Quill\\'s bridge of 1931?')
+    >>> names('Is "a small boat" older than Mara Quill\'s bridge of 1931?')
     ['a small boat', 'Mara Quill', '1931']
     """
     found = [(match.start(), match[1].strip()) for match in _QUOTED.finditer(question)]
@@ -141,7 +140,7 @@ def names(question: str) -> list[str]:
 
 
 def _parts(match: re.Match[str]) -> list[tuple[int, str]]:
-    """The name of a run, without function words at its front; a possessive parts two names."""
+    """The names of a run, without function words at its front; a possessive separates two names."""
     parts: list[tuple[int, str]] = []
     held: list[str] = []
     start = match.start()

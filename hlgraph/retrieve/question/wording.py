@@ -1,6 +1,6 @@
-"""What the wording of a question says about what it needs: closed lists of English words.
+"""Reads from the wording of a question what it needs, by closed lists of English words.
 
-A question in another language has no wording here, and is judged by its names and by what a search finds.
+A question in another language matches none of them; its names and a first search decide alone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ASKING = re.compile(
 
 
 def comparison(question: str) -> str:
-    """The word that says that things are compared; empty where none does.
+    """The word that compares things; empty where there is none.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def comparison(question: str) -> str:
 
 
 def chain(question: str) -> str:
-    """The words that name one thing by way of another one; empty where none do.
+    """The words that name one thing by way of another one; empty where there are none.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def chain(question: str) -> str:
 
 
 def broad(question: str) -> str:
-    """The words of a question about the whole, which names nothing; empty where it is none.
+    """The words of a question about the whole that names nothing; empty for any other question.
 
     Examples
     --------
