@@ -179,7 +179,7 @@ class Session:
             wanted *= 4
 
     def _visible(self, kind: Kind, hits: list[Hit]) -> list[Hit]:
-        """Hits without entities that no admitted source mentions: entities belong to no source, so the search cannot filter them."""
+        """Hits without the entities that no admitted source mentions; they belong to no source, so no search filters them."""
         if kind is not Kind.ENTITY or self.request.where is None or not hits:
             return hits
         shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
