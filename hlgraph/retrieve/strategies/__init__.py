@@ -1,7 +1,7 @@
 """The retrieval strategies, one file each: to add a strategy is to add a file here.
 
-Every file holds one :class:`~hlgraph.retrieve.retriever.Retriever` class whose ``name`` is the name of the file. What is in no
-strategy's file alone is in :mod:`hlgraph.retrieve.steps`.
+Every file holds one :class:`~hlgraph.retrieve.retriever.Retriever` class whose ``name`` is the name of the file. Steps that
+several strategies share are in :mod:`hlgraph.retrieve.steps`.
 """
 
 from __future__ import annotations

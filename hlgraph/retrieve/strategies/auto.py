@@ -1,4 +1,4 @@
-"""The strategy that fits a question: by its wording, and by the shape of what a cheap first search finds."""
+"""Picks the strategy that fits a question, by its wording and by the shape of a cheap first search."""
 
 from __future__ import annotations
 
@@ -34,7 +34,13 @@ _PARTS: Mapping[str, Retriever] = {
 
 
 class Wording(NamedTuple):
-    """What the question itself says: the words that were found, empty where there are none, and how many names it has."""
+    """What the question itself says.
+
+    Attributes
+    ----------
+    broad, comparison, chain : the words that were found; empty where there are none
+    names : number of names
+    """
 
     broad: str
     comparison: str
@@ -43,13 +49,13 @@ class Wording(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What the best statements of a first search look like.
+    """The shape of the best statements of a first search.
 
     Attributes
     ----------
     one_source : the share of them that is of the source with the most, from 0 to 1
-    covered : the share of the question's content words that this source covers of those that all of them cover together,
-        rare words counting more, from 0 to 1; see :class:`hlgraph.retrieve.steps.lexical.Coverage`
+    covered : the question's content words that this source covers, as a share of those that all of them cover together, rare
+        words counting more, from 0 to 1; see :class:`hlgraph.retrieve.steps.lexical.Coverage`
     """
 
     one_source: float
@@ -57,7 +63,7 @@ class Shape(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A strategy, and why it fits."""
+    """A strategy, and the reason for it."""
 
     strategy: str
     because: str
@@ -67,29 +73,29 @@ class Choice(NamedTuple):
 class AutoRetriever:
     """Picks a strategy for the question, and says why (ours; the papers name its lack as a limitation).
 
-    1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to
-       ``global`` (ToPG: its Global mode is for abstract questions).
-    2. A question whose words compare things, or name one thing by way of another ("the father of the director of ..."), or
-       that has several names, goes to ``joining``: its evidence is in more than one source.
-    3. The others are searched as ``statement`` does. Where one source dominates the best statements the search stops there,
-       and its result is that of ``statement`` (HLG, C.1.2: early stopping for questions about a single source). Otherwise
-       ``joining`` goes on; the vector of the question and what was read are not asked for again.
+    1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to ``global``
+       (ToPG: its Global mode is for abstract questions).
+    2. A question whose words compare things, or name one thing by way of another ("the father of the director of ..."), or that
+       has several names, goes to ``joining``: its evidence is in more than one source.
+    3. Every other question is searched as ``statement`` does. Where one source dominates the best statements, the search stops
+       there, and its result is that of ``statement`` (HLG, C.1.2: early stopping for questions about a single source).
+       Otherwise ``joining`` goes on; the vector of the question and the records that were read are reused.
 
-    Wording is that of English; a question in another language is judged by its names and by the first search alone, which
-    takes some that need several sources for questions about one. Without the extra ``communities`` ``global`` cannot be
-    had, and such questions go to ``joining``.
+    The word lists are English. A question in another language is judged by its names and by the first search alone, which takes
+    some questions that need several sources for questions about one. Without the extra ``communities``, ``global`` is not
+    available, and such questions go to ``joining``.
 
-    Evidence and its default diversity are those of the strategy that was picked with its tuned parameters. The step
-    ``choose`` of the explanation has the strategy, the reason, every feature and its threshold.
+    Evidence and default diversity are those of the picked strategy with its tuned parameters. The step ``choose`` of the
+    explanation has the strategy, the reason, every feature and its threshold.
 
     Attributes
     ----------
     joining : for questions over several sources: ``fused`` (default; finds most) or ``path`` (half the time)
-    names : so many names are several (default 2); a bare number is none
-    looked_at : of the first search so many of the best statements are looked at (default 5)
-    one_source : one source dominates with at least this share of them (default .4), and
-    covered : with at least this share of what all of them cover of the question (default .95: others add nothing)
-    is_report : the question is for a report: as if it were about the whole
+    names : minimum number of names that count as several (default 2); a bare number is no name
+    looked_at : number of best statements of the first search that are looked at (default 5)
+    one_source : minimum share of them that makes one source dominant (default .4), together with
+    covered : the minimum share of what all of them cover of the question (default .95: others add nothing)
+    is_report : the question is for a report, and is treated as one about the whole
 
     References
     ----------
@@ -106,7 +112,7 @@ class AutoRetriever:
     is_report: bool = False
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         if self.joining not in get_args(Joining):
             raise InputError(f"joining is {self.joining!r}; choose one of: {', '.join(get_args(Joining))}")
         for name in ("names", "looked_at"):
@@ -142,7 +148,17 @@ class AutoRetriever:
             return made.rank(session, _wanted(session, made, k))
 
     def by_wording(self, wording: Wording, *, has_communities: bool) -> Choice | None:
-        """The strategy that the question itself asks for; None where a search has to be looked at."""
+        """The strategy that the wording asks for; None where a search has to be looked at.
+
+        Parameters
+        ----------
+        wording : of the question
+        has_communities : whether the extra ``communities`` is installed
+
+        Returns
+        -------
+        Choice or None
+        """
         if self.is_report or wording.broad:
             why = (
                 "it is for a report"
@@ -161,7 +177,7 @@ class AutoRetriever:
         return None
 
     def by_shape(self, shape: Shape) -> Choice:
-        """The strategy that fits what the first search found."""
+        """The strategy that fits the shape of the first search."""
         if shape.one_source < self.one_source:
             return Choice(self.joining, "no source dominates the best statements")
         if shape.covered < self.covered:
@@ -169,7 +185,7 @@ class AutoRetriever:
         return Choice(SINGLE, "one source dominates the best statements, and covers the question")
 
     def _details(self, choice: Choice, wording: Wording, shape: Shape | None) -> dict[str, Scalar]:
-        """For the explanation: what was chosen, the features, and their thresholds."""
+        """Details for the explanation: the choice, the features, and their thresholds."""
         found: dict[str, Scalar] = {
             "strategy": choice.strategy,
             "because": choice.because,
@@ -186,7 +202,7 @@ class AutoRetriever:
 
 
 def for_report(strategy: str | Retriever) -> str | Retriever:
-    """The strategy for a report: ``auto`` then knows that it is one; others are the same."""
+    """The strategy for a report: ``auto`` learns that it is one; other strategies are returned as they are."""
     chosen = AutoRetriever() if strategy == "auto" else strategy
     return replace(chosen, is_report=True) if isinstance(chosen, AutoRetriever) else chosen
 
@@ -204,7 +220,18 @@ def worded(question: str) -> Wording:
 
 
 def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
-    """The shape of the best ``most`` statements; all 0 where there are none. Takes no round trip: all was read before."""
+    """The shape of the best statements; all 0 where there are none. Takes no round trip: everything was read before.
+
+    Parameters
+    ----------
+    session : with the question
+    ranked : the statements
+    most : number of statements that are looked at
+
+    Returns
+    -------
+    Shape
+    """
     ids = [hit.id for hit in ranked.hits]
     records = session.records(Kind.STATEMENT, ids, made=Statement)
     held = [records[item] for item in ids if item in records]
@@ -212,9 +239,19 @@ def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
 
 
 def shape(question: str, statements: Sequence[tuple[str, str]], *, most: int) -> Shape:
-    """The shape of statements, each with its source, best first; how rare a word is, all of them say.
+    """The shape of statements; how rare a word is follows from all of them.
 
     Of sources with equally many statements the one with the best statement counts.
+
+    Parameters
+    ----------
+    question : the question
+    statements : pairs of source and text, best first
+    most : number of statements that are looked at
+
+    Returns
+    -------
+    Shape
 
     Examples
     --------
@@ -233,5 +270,5 @@ def shape(question: str, statements: Sequence[tuple[str, str]], *, most: int) ->
 
 
 def _wanted(session: Session, made: Retriever, k: int) -> int:
-    """So many nodes are asked for: several statements may be of one chunk."""
+    """The number of nodes to ask for: several statements may be of one chunk."""
     return k * FOLDED if made.unit == "statement" and session.request.unit != "statement" else k

@@ -20,9 +20,14 @@ from hlgraph.stores.protocols import PullShape
 class ChunkEntityRetriever:
     """Chunks one entity away from the best chunks (HLG baseline E1: 5 chunks, 50 nodes, reranked to 10).
 
-    The paper does not say which 50 of the linked chunks: here those that share most with the seeds, by the sum over
-    shared entities of 1 / (chunks of the entity), so that a rare name counts more than a common one. ``fan_out``: an
-    entity in more statements than this is followed to so many only.
+    The paper does not say which 50 of the linked chunks. Here they are those that share most with the seeds: the sum, over
+    shared entities, of 1 / (chunks of the entity), so that a rare name counts more than a common one.
+
+    Attributes
+    ----------
+    seeds : chunks of the search (paper: 5)
+    nodes : linked chunks that are reranked (paper: 50)
+    fan_out : maximum number of statements of one entity that are followed
     """
 
     name: ClassVar[str] = "chunk_entity"
@@ -32,7 +37,7 @@ class ChunkEntityRetriever:
     fan_out: int = 100
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
 
     def rank(self, session: Session, k: int) -> Ranked:

@@ -13,14 +13,19 @@ from hlgraph.retrieve.session import Session
 
 @dataclass(frozen=True, slots=True)
 class ChunkRerankRetriever:
-    """Search over chunks, then a reranker (HLG baseline B1: 50 candidates, reranked to 10)."""
+    """Search over chunks, then a reranker (HLG baseline B1).
+
+    Attributes
+    ----------
+    candidates : chunks of the search that are reranked (paper: 50, to 10)
+    """
 
     name: ClassVar[str] = "chunk_rerank"
     unit: ClassVar[Unit] = "chunk"
     candidates: int = 50
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
 
     def rank(self, session: Session, k: int) -> Ranked:

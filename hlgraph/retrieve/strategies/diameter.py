@@ -1,4 +1,4 @@
-"""TopoRAG: entities that are close to the question and to each other, and the chunks that they stand in."""
+"""TopoRAG: entities that are close to the question and to each other, and the chunks that mention them."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ class DiameterRetriever:
     For the question, or each of its sub-queries q:
 
     1. Seeds: ``entries`` entities (``in_filter``) or ``candidates`` of them (``post_filter``) from the search.
-    2. Pull: the entities around the seeds, joined by facts and by common chunks (RELATES, CO_OCCURS), ``max_diameter``
-       hops far; for ``post_filter`` only what joins the seeds themselves.
-    3. S_q: at most ``entities`` of them whose induced subgraph has a diameter of at most ``max_diameter``, the most similar
-       to q that were found; see :mod:`hlgraph.algorithms.diameter`.
+    2. Pull: the entities within ``max_diameter`` hops of the seeds, joined by facts and by common chunks (RELATES, CO_OCCURS);
+       for ``post_filter`` only what joins the seeds themselves.
+    3. S_q: at most ``entities`` of them whose induced subgraph has a diameter of at most ``max_diameter``, the most similar to q
+       that were found; see :mod:`hlgraph.algorithms.diameter`.
 
-    Then the chunks: those that mention an entity of S_q, by ``support_q(c) = sum_e max(0, cos(e, q)) / log2(1 + n_e)`` over
-    the entities e of S_q in c, ``n_e`` the chunks of e that were reached; support(c) is the most over the sub-queries of
-    support_q(c) over the highest support_q. The best ``linked`` chunks by support and the best ``chunks`` of the search for
+    Then the chunks that mention an entity of S_q, by ``support_q(c) = sum_e max(0, cos(e, q)) / log2(1 + n_e)`` over the entities
+    e of S_q in c, where ``n_e`` is the number of chunks of e that were reached; support(c) is the maximum over the sub-queries
+    of support_q(c) over the highest support_q. The best ``linked`` chunks by support and the best ``chunks`` of the search for
     each sub-query (the paper's k_c) are scored: ``rerank(question, c) + support_weight * support(c)``.
 
-    The paper gives the set of chunks to a model, without an order; the order is ours. It is silent on k, k', R and k_c,
-    too; the defaults here are stated below. Its sub-queries are written by a model: see ``splitter``.
+    The paper gives the set of chunks to a model, without an order; the order is ours. The paper is silent on k, k', R and k_c,
+    too; the defaults are stated below. Its sub-queries are written by a model: see ``splitter``.
 
     Attributes
     ----------
     search : ``in_filter`` (default) or ``post_filter`` (Alg. 1)
-    entities : k, how many entities for each sub-query (default 20)
+    entities : k, maximum number of entities for each sub-query (default 20)
     max_diameter : D (default 2; the paper: 2 to 3)
     distance : what D bounds: ``induced`` (default), paths inside the chosen entities, or ``graph``, any path
-    candidates : k' of ``post_filter``, how many entities ``in_filter`` visits (default 200)
-    entries : where ``in_filter`` begins (default 5)
+    candidates : k' of ``post_filter``, and the number of entities that ``in_filter`` visits (default 200)
+    entries : number of entities at which ``in_filter`` begins (default 5)
     centers : R (default 1; 0: no pruning)
     chunks : k_c (default 50; k of the request where that is more)
-    linked : how many chunks of the entities go on (default 100)
-    support_weight : how much the support counts beside the reranker (default 0.1; 0: the reranker alone)
+    linked : number of chunks of the entities that are scored (default 100)
+    support_weight : weight of the support beside the reranker (default 0.1; 0: the reranker alone)
     fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
-    statements : on the way to its chunks, an entity in more statements than this is followed to so many only (default 40)
-    splitter : makes the sub-queries (default: the chat model where the session has one, else the question is its only one)
+    statements : maximum number of statements of one entity that are followed to chunks (default 40)
+    splitter : makes the sub-queries (default: the chat model where the session has one, else the question alone)
     """
 
     name: ClassVar[str] = "diameter"
@@ -89,7 +89,7 @@ class DiameterRetriever:
     splitter: Splitter | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, int) and value < 1 and item.name not in ("centers", "support_weight"):
@@ -124,7 +124,7 @@ class DiameterRetriever:
         return self._with_support(ranked, support)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
-        """Asked for once a session: a search that looks wider takes the same."""
+        """The sub-queries, made once a session: a search that looks wider reuses them."""
         splitter = self.splitter or (ChatSplitter(session.chat) if session.chat is not None else None)
         if splitter is None:
             return (session.request.question,)
@@ -155,7 +155,7 @@ class DiameterRetriever:
     def _choose(
         self, session: Session, graph: _Entities, *, seeds: Sequence[str], cosines: NDArray[np.float64]
     ) -> dict[str, float]:
-        """Entities within the bound and their cosines to the sub-query."""
+        """Entities within the bound, and their cosines to the sub-query."""
         with session.step(f"diameter {self.search}") as step:
             held = {str(item): place for place, item in enumerate(graph.ids)}
             at = np.array([held[item] for item in seeds if item in held], dtype=np.intp)
@@ -224,7 +224,7 @@ def _note_ways(
     scores: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> None:
-    """For each chunk the way from the entity that supports it most, over the statement that mentions it there."""
+    """Note for each chunk the way from the entity that supports it most, over the statement that mentions it there."""
     mentions, in_chunk = incidence(graph)
     statements, names = graph.nodes(Kind.STATEMENT), graph.ids[graph.nodes(Kind.ENTITY)]
     for at in chunks.tolist():

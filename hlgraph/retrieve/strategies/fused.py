@@ -1,4 +1,4 @@
-"""One ranking out of those of several strategies, by their ranks alone."""
+"""Fuses the rankings of several strategies, by their ranks alone."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hlgraph.retrieve.strategies.topic_graph import TUNED_TOPIC_GRAPH
 class FusedRetriever:
     """Weighted reciprocal rank fusion of strategies that see the same question in the same session (ours).
 
-    Each strategy ranks chunks, or statements where statements are wanted and it ranks them; a chunk stands where its best
-    statement does. What one strategy reads the next one does not read again. ``why`` holds the rank in each, from 1.
+    Each strategy ranks chunks, or statements where statements are wanted and it ranks them; a chunk takes the rank of its best
+    statement. What one strategy has read, the next one reuses. ``why`` holds the rank in each strategy, from 1.
 
     Attributes
     ----------
     parts : the strategies
     weights : one a strategy, 0 or more
-    rank_constant : how little the first ranks stand out; 6, as the first places of the default parts are good (60 in the
-        paper of the method)
-    depth : how many of each are fused
+    rank_constant : the higher, the less the first ranks stand out (default 6: the first places of the default parts are good;
+        the paper of the method has 60)
+    depth : number of nodes of each strategy that are fused
 
     References
     ----------
@@ -45,7 +45,7 @@ class FusedRetriever:
     depth: int = 100
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         if not self.parts or len(self.parts) != len(self.weights):
             raise InputError(
                 f"there are {len(self.parts)} strategies and {len(self.weights)} weights; give at least one, and one each"
@@ -88,7 +88,7 @@ def _name(part: Retriever) -> str:
 
 
 def _ids(session: Session, ranked: Ranked, kind: Kind) -> list[str]:
-    """The ranking as one of this kind; nothing where chunks would have to become statements."""
+    """The ranking as one of this kind; empty where chunks would have to become statements."""
     ids = [hit.id for hit in ranked.hits]
     if ranked.kind is kind:
         return ids

@@ -1,4 +1,4 @@
-"""ToPG Global: many statements from many sides of a broad question, and the communities that they stand in."""
+"""ToPG Global: many statements from many sides of a broad question, and the communities that hold them."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ Vector = NDArray[np.float64]
 class GlobalRetriever:
     """Anchors collected from all sides of a question, and the communities around them (ToPG Global, Alg. 2 and 3).
 
-    1. The question is taken apart into at most ``breadth`` sub-queries; SuggestNaive and Select for each make the first pool.
-    2. A cycle: each statement of the pool gets a query of its own (Rocchio, Eq. 9 and 11), the pool is divided into at most
-       ``breadth`` partitions, and from each, on the part of the graph around it, every statement walks with its own query;
-       the sum of the shares suggests (Eq. 10), Select keeps some. They are the next pool; all that was kept are the anchors.
+    1. The question is decomposed into at most ``breadth`` sub-queries; SuggestNaive and Select for each make the first pool.
+    2. A cycle: each statement of the pool gets a query of its own (Rocchio, Eq. 9 and 11), and the pool is divided into at most
+       ``breadth`` partitions. On the part of the graph around each partition, every statement walks with its own query; the sum of
+       the shares suggests (Eq. 10), and Select keeps some. They are the next pool; all that was kept are the anchors.
     3. When there are ``anchors`` of them, or after ``cycles`` cycles, or when a cycle keeps nothing: communities of the graph
        around the anchors, and the greedy cover within the budget.
 
-    The paper writes a report from the communities: see :mod:`hlgraph.answer.long_report`. As a search it gives their statements:
-    the best of each community, then the second of each, and so on. In a community the anchors come first, then the others,
-    each by the reranker. The communities stand in the order of their best statement, as the paper ranks its intermediate
-    answers, or in that of the cover, which says how many anchors are in a community and little about the question. Anchors
-    outside all communities follow, then the rest of the first search. ``why`` says in which community a statement is, numbered
-    from 1 in the order of the cover, and in which cycle it became an anchor.
+    The paper writes a report from the communities: see :mod:`hlgraph.answer.long_report`. As a search this strategy returns their
+    statements: the best of each community, then the second of each, and so on. In a community the anchors come first, then the
+    others, each by the reranker. The communities stand in the order of their best statement, as the paper ranks its
+    intermediate answers, or in that of the cover, which says how many anchors a community has and little about the question.
+    Anchors outside all communities follow, then the rest of the first search. ``why`` gives the community of a statement,
+    numbered from 1 in the order of the cover, and the cycle in which it became an anchor.
 
     Attributes
     ----------
-    breadth : m, sub-queries and partitions (paper: 10)
+    breadth : m, maximum number of sub-queries and of partitions (paper: 10)
     suggestions : k, of each step (default 20; the paper's table leaves it open)
     anchors : min_facts (default 200; paper: 200 to 1,000)
-    cycles : max_iter (paper: 50 in the authors' code; without a model two or three are enough for 200)
+    cycles : max_iter (authors' code: 50; without a model two or three are enough for 200 anchors)
     extraction : GExtract; l is its ``size``
     walk : lambda .5, damping .85, tau .1, theta .4
     feedback : alpha 1, beta .7, gamma .15
     cover : budget 8,000 nodes, communities of 10 to 150
-    community_size : communities above it are divided again (default 50, as in the authors' code)
-    region : so many statements around the anchors are divided into communities (default 2,000)
-    candidates : of a search that SuggestNaive reranks (default 100)
-    ranked : of a community so many statements are ranked, those closest to the question (default 50)
+    community_size : larger communities are divided again (default 50, as in the authors' code)
+    region : number of statements around the anchors that are divided into communities (default 2,000)
+    candidates : statements of a search that SuggestNaive reranks (default 100)
+    ranked : statements of a community that are reranked, those closest to the question (default 50)
     order : of the communities: ``relevance`` (default) or ``cover``
-    by : who takes apart and selects: ``rules`` (default) or ``chat``, the chat model
-    splitter, selector : one's own in their place
+    by : who decomposes and selects: ``rules`` (default) or ``chat``, the chat model
+    splitter, selector : replacements of your own
 
     References
     ----------
@@ -91,7 +91,7 @@ class GlobalRetriever:
     selector: Selector | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         counts = "breadth suggestions anchors cycles community_size region candidates ranked"
         for name in counts.split():
             if getattr(self, name) < 1:
@@ -142,7 +142,7 @@ class GlobalRetriever:
     def _seed(
         self, session: Session, selector: Selector, questions: Sequence[str], *, found: _Anchors, k: int
     ) -> dict[str, _Sighting]:
-        """Lines 5 to 9: the first anchors. What led to one is the vector of its sub-query."""
+        """Lines 5 to 9: the first anchors. The query of an anchor is the vector of its sub-query."""
         seen: list[tuple[Vector, list[Suggestion], dict[str, None]]] = []
         for number, question in enumerate(questions):
             wanted = max(self.candidates, k) if not number else self.suggestions
@@ -165,7 +165,7 @@ class GlobalRetriever:
     def _explore(
         self, session: Session, pool: Sequence[str], *, queries: Mapping[str, Vector], found: _Anchors
     ) -> list[_Explored]:
-        """SuggestGlobal, Eq. 10, on each partition of the pool; what all read together is read at once."""
+        """SuggestGlobal, Eq. 10, on each partition of the pool; what all of them read together is read in one batch."""
         groups = partition(np.stack([found.vector(item) for item in pool]), self.breadth)
         parts = [[pool[at] for at in members] for members in groups]
         explored: list[_Explored] = []
@@ -213,7 +213,7 @@ class GlobalRetriever:
         return kept
 
     def _ranked(self, session: Session, found: _Anchors, chosen: Sequence[Facet]) -> Ranked:
-        """The statements of the communities in turns, then anchors outside of all, then the rest of the first search."""
+        """The statements of the communities in turns, then anchors outside all communities, then the rest of the first search."""
         number = numbers(chosen)
         cosines = session.similarities(Kind.STATEMENT, sorted(number))
         held: list[list[str]] = []
@@ -246,19 +246,35 @@ class GlobalRetriever:
 
 
 class _Sighting:
-    """What led to a statement in one cycle: of each partition the query of a walker, and what was pruned beside it."""
+    """What led to a statement in one cycle: for each partition the query of a walker, and what was pruned beside it."""
 
     def __init__(self) -> None:
         self._origins: list[Vector] = []
         self._pruned: list[Vector] = []
 
     def add(self, origin: Vector, pruned: Vector) -> None:
-        """One partition."""
+        """Add one partition.
+
+        Parameters
+        ----------
+        origin : the query of the walker
+        pruned : the mean of what was pruned beside the statement
+        """
         self._origins.append(origin)
         self._pruned.append(pruned)
 
     def query(self, vector: Vector, weights: RocchioWeights) -> Vector:
-        """Eq. 11."""
+        """The query of the statement, Eq. 11.
+
+        Parameters
+        ----------
+        vector : of the statement
+        weights : alpha, beta and gamma
+
+        Returns
+        -------
+        Vector
+        """
         return refined_query(np.stack(self._origins), vector, pruned=np.stack(self._pruned), weights=weights)
 
 
@@ -269,10 +285,10 @@ class _Explored:
     Attributes
     ----------
     around : the part of the graph
-    walkers : w statements that a walk began at
+    walkers : ids of the w statements at which a walk began
     vectors : shape (w, d), their queries
     shares : shape (w, n)
-    suggested : what they suggest, best first
+    suggested : the suggestions, best first
     """
 
     around: Horizon
@@ -282,7 +298,17 @@ class _Explored:
     suggested: list[Suggestion] = field(default_factory=list)
 
     def best(self, k: int, *, without: Mapping[str, int]) -> list[tuple[str, float]]:
-        """The statements with the highest sums of shares, without some."""
+        """The statements with the highest sums of shares.
+
+        Parameters
+        ----------
+        k : maximum number of statements
+        without : ids to leave out
+
+        Returns
+        -------
+        list of (id, sum)
+        """
         total = self.shares.sum(axis=0)
         total[np.isin(self.around.ids, list(without))] = 0.0
         return best_of(self.around.ids, total, k=k)
@@ -301,7 +327,17 @@ class _Explored:
         return self.walkers[int(np.argmax(self._of(item)))]
 
     def led_to(self, item: str, *, kept: Mapping[str, None], found: _Anchors) -> tuple[Vector, Vector]:
-        """What Eq. 11 takes from this partition: the query of that walk, the mean of what was pruned."""
+        """The terms of Eq. 11 from this partition: the query of the leading walk, and the mean of what was pruned.
+
+        Parameters
+        ----------
+        item : the statement
+        kept, found : what Select kept, and all anchors
+
+        Returns
+        -------
+        (query, mean)
+        """
         origin: Vector = self.vectors[self.walkers.index(self.leader(item))]
         return origin, found.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
 

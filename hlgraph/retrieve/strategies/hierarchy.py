@@ -1,4 +1,4 @@
-"""The strategy ``hierarchy``: the chunks and the summaries above them, by their closeness to the question (GraphMPA)."""
+"""GraphMPA's retrieval: the chunks and the summaries above them, by their closeness to the question."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from hlgraph.stores.protocols import PullShape
 class HierarchyRetriever:
     """The nodes closest to the question over all layers; a summary stands for its chunks, which are the evidence.
 
-    The score of a chunk is the highest cosine to the question that it has on any layer: its own, or that of a summary above
-    it which is among the best ``k`` of all layers. Of each summary the ``chunks_per_summary`` chunks closest to the question
-    count. The summary of a long source is of layer 0, as chunks are, and stands for the chunks of its source. The paper gives
-    the summaries themselves to the model; here evidence is always a part of a source.
+    The score of a chunk is the highest cosine to the question that it has on any layer: its own, or that of a summary above it
+    which is among the best ``k`` of all layers. Of each summary the ``chunks_per_summary`` chunks closest to the question count.
+    The summary of a long source is on layer 0, as chunks are, and stands for the chunks of its source. The paper gives the
+    summaries themselves to the model; here evidence is always a part of a source.
 
-    A summary is used only when the filter admits every source that it rests on. What was ingested after the hierarchy was
-    built is found as chunks alone, and the explanation says ``is_stale``.
+    A summary is used only when the filter admits every source that it rests on. Sources that were ingested after the hierarchy
+    was built are found as chunks alone, and the explanation says ``is_stale``.
 
     Attributes
     ----------
-    summaries : how many summaries are looked at, at least; the best of them compete with the chunks
-    chunks_per_summary : how many chunks one summary brings
+    summaries : minimum number of summaries that are looked at; the best of them compete with the chunks
+    chunks_per_summary : maximum number of chunks that one summary brings
 
     References
     ----------
@@ -49,7 +49,7 @@ class HierarchyRetriever:
     chunks_per_summary: int = 3
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
 
     def rank(self, session: Session, k: int) -> Ranked:
@@ -82,7 +82,7 @@ class HierarchyRetriever:
     ) -> dict[str, tuple[str, ...]]:
         """The chunks that each of the chosen summaries rests on, by its id.
 
-        A community may hold summaries of sources: they stand for the chunks of these. One that is gone by now is among the
+        A community may hold summaries of sources, which stand for the chunks of these. A summary that is gone by now is among the
         chunks by its own id, so that no filter admits what rests on it.
         """
         of_source = {item.summary.id: item.chunk_ids for item in items if item.source_id}

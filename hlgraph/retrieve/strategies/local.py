@@ -26,17 +26,17 @@ class LocalRetriever:
 
     1. SuggestNaive: the best ``suggestions`` statements of the search, as ``statement`` finds them; Select keeps some. They are
        the pool.
-    2. A cycle: the part of the graph around the pool (GExtract), and on it, for each question, the walk that follows the
-       question from the pool (Eq. 4-8). Its best ``suggestions`` statements, without those collected, are suggested; Select
-       keeps some. What all questions kept is the next pool; in the first cycle the first pool stays in it.
-    3. Eval: when what was collected is enough, or after ``cycles`` of them, that was all. Else NextQ gives the questions of
-       the next cycle.
+    2. A cycle: the part of the graph around the pool (GExtract), and on it, for each question, the walk that follows the question
+       from the pool (Eq. 4-8). Its best ``suggestions`` statements, without the collected ones, are suggested; Select keeps some.
+       What all questions kept is the next pool; in the first cycle the first pool stays in it.
+    3. Eval: the cycles end when the collected statements are enough, or after ``cycles`` of them. Else NextQ gives the questions
+       of the next cycle.
 
-    Where the paper is silent: a question without a pool is suggested to naively; a cycle that keeps nothing leaves the pool
-    as it is; the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they
-    are. Here they are ranked, with all that was suggested: by ``rerank(question, s) + graph_weight sqrt(share(s))``, ``share``
-    the most that a walk gave over the most that it gave any statement. Statements that a chat model kept come
-    first. The best of the search that no walk reached fill up.
+    Where the paper is silent: a question without a pool is suggested to naively; a cycle that keeps nothing leaves the pool as
+    it is; the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they are.
+    Here they are ranked, with all suggestions, by ``rerank(question, s) + graph_weight sqrt(share(s))``, where ``share`` is the
+    highest share that a walk gave over the highest that it gave any statement. Statements that a chat model kept come first.
+    The best of the search that no walk reached fill up.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class LocalRetriever:
     cycles : max-iter (paper: 1 or 3)
     extraction : GExtract; l is its ``size`` (paper: 500)
     walk : lambda .5, damping .85, tau .1, theta .4
-    candidates : of the search that SuggestNaive reranks (default 100, as in ``statement``)
-    ranked : so many statements of each walk are ranked (default 200; k of the request where that is more)
-    graph_weight : how much the share of the walks counts beside the reranker (default 0.5)
+    candidates : statements of the search that SuggestNaive reranks (default 100, as in ``statement``)
+    ranked : statements of each walk that are reranked (default 200; k of the request where that is more)
+    graph_weight : weight of the share of the walks beside the reranker (default 0.5)
     by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
-    selector, judge, asker : one's own in their place
+    selector, judge, asker : replacements of your own
 
     References
     ----------
@@ -71,7 +71,7 @@ class LocalRetriever:
     asker: Asker | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         for name in ("suggestions", "cycles", "candidates", "ranked"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
@@ -186,9 +186,9 @@ class _Found:
 
     Attributes
     ----------
-    naive : what the first search gave, best first
-    collected : statements that were kept, and the cycle, 0 for the first
-    shares : of each statement that a walk reached, the most that one gave it over the most that it gave any
+    naive : hits of the first search, best first
+    collected : statements that were kept, with the cycle, 0 for the first
+    shares : of each statement that a walk reached, the highest share over the highest that the walk gave any
     """
 
     def __init__(self, session: Session) -> None:
@@ -198,7 +198,13 @@ class _Found:
         self._session = session
 
     def collect(self, ids: Sequence[str] | dict[str, None], *, cycle: int) -> None:
-        """Add what a cycle kept."""
+        """Add the statements that a cycle kept.
+
+        Parameters
+        ----------
+        ids : of the statements
+        cycle : its number
+        """
         for item in ids:
             self.collected.setdefault(item, cycle)
 
@@ -208,7 +214,7 @@ class _Found:
             self.shares[item] = max(self.shares.get(item, 0.0), share / best[0][1])
 
     def texts(self) -> list[str]:
-        """Of the collected statements, in their order."""
+        """Texts of the collected statements, in their order."""
         held = texts_of(self._session, list(self.collected))
         return [held[item] for item in self.collected if item in held]
 

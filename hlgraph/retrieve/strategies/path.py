@@ -59,7 +59,14 @@ class StatementGraph(NamedTuple):
 def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> StatementGraph:
     """The statements of a subgraph, joined by shared and by synonymous entities.
 
-    ``given``: the incidence of the subgraph, where the caller has it.
+    Parameters
+    ----------
+    graph : the subgraph
+    given : its incidence, where the caller has it
+
+    Returns
+    -------
+    StatementGraph
     """
     statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
     mentions, _ = given or incidence(graph)
@@ -76,7 +83,7 @@ def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> State
 class PathFrontier:
     """Answers a beam search over the statements of a subgraph.
 
-    The first score of a path is the cosine of the question to the mean of its embeddings, the exact one that to the
+    The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
     embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.
 
     Parameters
@@ -84,9 +91,9 @@ class PathFrontier:
     graph : the statements
     vectors : shape (s, d), normalised
     question : shape (d,), normalised
-    texts : the texts of some statements, by their indices; asked for once a depth, and only with exact scores
+    texts : gives the texts of statements by their indices; called once a depth, and only with exact scores
     embed : texts to normalised vectors, for exact scores
-    coverage : how much of the question paths cover; None: words have no part
+    coverage : share of the question that paths cover; None: words have no part
 
     References
     ----------
@@ -116,13 +123,13 @@ class PathFrontier:
         return Children(found.owner, found.nodes, self._graph.ids[found.nodes])
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
-        """By the mean of the embeddings."""
+        """See :meth:`Frontier.score`: by the mean of the embeddings."""
         sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
         lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
         return self._covered(np.vecdot(sums, self._question) / lengths, candidates)
 
     def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
-        """By the embedding of the texts in order."""
+        """See :meth:`Frontier.rescore`: by the embedding of the texts in order."""
         paths = candidates.paths
         texts = self._texts(np.unique(paths).tolist())
         vectors = self._embed([" ".join(texts[node] for node in path) for path in paths.tolist()])
@@ -136,10 +143,20 @@ class PathFrontier:
 
 
 def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: int) -> NDArray[np.float64]:
-    """Shape (e,): the entities of paths by the sum of the scores of all statements of all paths that mention them.
+    """The entities of paths, weighted by the sum of the scores of all statements of all paths that mention them.
 
-    Each statement has the score of its path; an entity that a path reaches as a synonym of one before gets that score once
-    more. The ``most`` highest stay, over the highest; the others are 0. Ties by id.
+    Each statement has the score of its path; an entity that a path reaches as a synonym of one before gets that score once more.
+
+    Parameters
+    ----------
+    graph : the statements
+    paths : the best paths
+    most : number of entities that stay, ties by id
+
+    Returns
+    -------
+    array of shape (e,)
+        The highest weights over the highest one; 0 for all others.
 
     References
     ----------
@@ -178,31 +195,30 @@ _SHOWN = 5
 class PathRetriever:
     """Passages by PageRank in two stages, the second one steered by paths of statements (PropRAG).
 
-    Stage 1: the entities of the best statements are the seeds of a PageRank over entities and passages; its best passages
-    and their entities are the subgraph. Stage 2: a beam search finds paths of statements there, joined by shared or
-    synonymous entities; the entities of the best paths (to exploit) and of the best single statements (to explore) are the
-    seeds of a second PageRank, over the subgraph. Its order is that of the passages; the rest follow in that of stage 1.
+    Stage 1: the entities of the best statements are the seeds of a PageRank over entities and passages; its best passages and
+    their entities are the subgraph. Stage 2: a beam search finds paths of statements there, joined by shared or synonymous
+    entities. The entities of the best paths (to exploit) and of the best single statements (to explore) are the seeds of a
+    second PageRank, over the subgraph. Passages stand in its order; the rest follow in that of stage 1.
 
     Attributes
     ----------
-    statements, entities : of stage 1: so many statements, and so many of their entities, by the sum of the scores of their
-        statements; each weighs 1
+    statements, entities : of stage 1: number of statements, and of their entities by the sum of the scores of their statements;
+        each weighs 1
     damping_first, damping : of the two PageRanks
-    passages : so many make the subgraph
-    beam_width, max_length, jump_points, rescored : of the beam search; ``rescored`` paths of a depth are scored by the
-        embedding of their joined texts
-    paths, path_entities : so many of the best paths are exploited, and so many of their entities
-    seed_entities : so many of the entities of the best ``beam_width`` single statements are explored
-    passage_weight : the weight of the cosine of a passage as a seed of the second PageRank
+    passages : number of passages that make the subgraph
+    beam_width, max_length, jump_points, rescored : of the beam search; ``rescored`` paths of a depth are scored by the embedding of
+        their joined texts
+    paths, path_entities : number of best paths that are exploited, and of their entities
+    seed_entities : number of entities of the best ``beam_width`` single statements that are explored
+    passage_weight : weight of the cosine of a passage as a seed of the second PageRank
     passage_weight_first : the same for the first one: 0 in the paper; its authors' code has .05
-    words : where words have a part in scores, beside embeddings (ours; ``none`` in the paper). ``statements``: in those of
-        statements and of paths; ``all``: in those of passages, too, and statements to begin with are searched by text as
-        well
-    epsilon : the bound of the approximate PageRank of stage 1 where the store has one (:class:`RankQuery`); None: exact
-    is_exact : paths are scored by the embedding of their joined texts; False: by the mean of their embeddings, no encoder
+    words : where words count beside embeddings (ours; ``none`` in the paper). ``statements``: in the scores of statements and of
+        paths; ``all``: in those of passages, too, and the first statements are searched by text as well
+    epsilon : bound of the approximate PageRank of stage 1 where the store has one (:class:`RankQuery`); None: exact
+    is_exact : paths are scored by the embedding of their joined texts; False: by the mean of their embeddings, without the encoder
 
-    The cliques of the subgraph are those of its own statements; the weight of a path's entities is the sum of its scores as
-    in appendix A.6 (the authors' code takes the maximum).
+    The cliques of the subgraph are those of its own statements; the weight of a path's entities is the sum of its scores as in
+    appendix A.6 (the authors' code takes the maximum).
 
     References
     ----------
@@ -238,7 +254,7 @@ class PathRetriever:
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
         for name in ("damping_first", "damping"):
             if not 0 <= getattr(self, name) < 1:
@@ -298,7 +314,7 @@ class PathRetriever:
         return session.rank(query)
 
     def _seeds(self, session: Session, kind: Kind, k: int) -> list[Hit]:
-        """The best of a kind: as searched, or with words: in the order of the reranker."""
+        """The best nodes of a kind: by the search, or, with words, by the reranker."""
         if not self._has_words(kind):
             return session.seeds(kind, k)
         found = session.seeds(kind, _CANDIDATES, mode="vector")
@@ -371,7 +387,7 @@ class PathRetriever:
         return sorted((Hit(key, score) for key, score in pairs), key=lambda hit: (-hit.score, hit.id))
 
     def _passage_scores(self, session: Session, chunks: Sequence[str]) -> dict[str, float]:
-        """How near passages are to the question, the lowest 0 and the highest 1."""
+        """How close passages are to the question: the lowest 0 and the highest 1."""
         if self._has_words(Kind.CHUNK):
             scores = {hit.id: hit.score for hit in reranked_hits(session, Kind.CHUNK, ids=chunks)}
         else:
@@ -392,7 +408,17 @@ class _Found(NamedTuple):
 
 
 def within(graph: Subgraph, chunks: Sequence[str]) -> Subgraph:
-    """The subgraph without other chunks than these; a statement may stand in others too."""
+    """The subgraph without chunks other than these; a statement may stand in others, too.
+
+    Parameters
+    ----------
+    graph : the subgraph
+    chunks : ids of the chunks
+
+    Returns
+    -------
+    Subgraph
+    """
     at = graph.index(list(chunks))
     is_other = np.zeros(len(graph), dtype=bool)
     is_other[graph.nodes(Kind.CHUNK)] = True
@@ -420,7 +446,7 @@ def _note(session: Session, graph: StatementGraph, result: BeamResult) -> None:
 
 
 def _why(session: Session, hits: Sequence[Hit], *, first: Sequence[Hit], found: _Found) -> Why:
-    """The rank score, that of stage 1, and the best path through a passage."""
+    """The score of each passage, that of stage 1, and the best path through it."""
     stage = {hit.id: hit.score for hit in first}
     why: dict[str, dict[str, float | str]] = {
         hit.id: {"pagerank": hit.score, "stage_1": stage.get(hit.id, 0.0)} for hit in hits
@@ -440,8 +466,7 @@ def _why(session: Session, hits: Sequence[Hit], *, first: Sequence[Hit], found: 
 def _statements(session: Session, *, found: _Found, chunks: Sequence[Hit]) -> Ranked:
     """Statements: those of the paths, best path first (1 + its score), then those of the ranked passages.
 
-    The score of the latter is the product of their similarity to the question and of the share of the best passage that their
-    passage has, so below 1.
+    The score of the latter is below 1: their similarity to the question times the score of their passage over the best one.
     """
     ids = [str(item) for item in found.graph.ids]
     scores: dict[str, float] = {}

@@ -14,7 +14,13 @@ from hlgraph.retrieve.session import Session
 
 @dataclass(frozen=True, slots=True)
 class StatementRetriever:
-    """Search over statements, then a reranker (HLG SRAG: 100; without the reranker ToPG's Naive mode)."""
+    """Search over statements, then a reranker (HLG SRAG; without the reranker ToPG's Naive mode).
+
+    Attributes
+    ----------
+    candidates : statements of the search that are reranked (paper: 100)
+    has_rerank : False: in the order of the search
+    """
 
     name: ClassVar[str] = "statement"
     unit: ClassVar[Unit] = "statement"
@@ -24,7 +30,7 @@ class StatementRetriever:
     has_rerank: bool = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
 
     def rank(self, session: Session, k: int) -> Ranked:

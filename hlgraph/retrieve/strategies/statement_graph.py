@@ -31,9 +31,9 @@ from hlgraph.retrieve.steps.region import Region
 class StatementGraphRetriever:
     """Statements found by keywords and by vectors, and by a beam over the entities that they share (HLG SGRAG).
 
-    The paper's Eq. 8 has one beam a seed, which would leave thousands of candidates to the reranker; here there is one, which
-    begins at the best ``beam_width`` of all seeds. The other defaults are the paper's; what it leaves open is in the last
-    four parameters.
+    The paper's Eq. 8 has one beam a seed, which would leave thousands of candidates to the reranker. Here there is one beam,
+    which begins at the best ``beam_width`` of all seeds. The other defaults are the paper's; the last four parameters are what it
+    leaves open.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class StatementGraphRetriever:
     keyword_seeds : statements by the number of keywords that they mention (Eq. 1-3; paper: 100)
     beam_width, max_depth : of the beam (paper: 50 and 3, so paths of at most four statements)
     must_improve : a path grows only while its score (Eq. 7) does
-    neighbours : followed from one statement, see :class:`Region`
-    fan_out : statements of one entity that are followed at all
-    pulls : so often the store is asked for neighbours; steps after the last pull stay among the statements that are known
-        then. Two keep a search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
-    path_weight : how much the best path of a statement counts beside the statement itself, from 0 (paper) to 1
+    neighbours : maximum number followed from one statement, see :class:`Region`
+    fan_out : maximum number of statements of one entity that are followed
+    pulls : how often the store is asked for neighbours; steps after the last pull stay among the statements that are known then.
+        Two keep a search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
+    path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
 
     References
     ----------
@@ -71,7 +71,7 @@ class StatementGraphRetriever:
     path_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
         check.probability("path_weight", self.path_weight)
 

@@ -15,10 +15,14 @@ from hlgraph.stores.protocols import PullShape
 
 @dataclass(frozen=True, slots=True)
 class TopicRetriever:
-    """Topics, all their statements, then a reranker (HLG TRAG: 50 topics).
+    """Topics, all their statements, then a reranker (HLG TRAG).
 
-    ``statements``: the paper sets no bound; at most so many of the statements, those closest to the question, go on to the
-    reranker, so that topics of very many statements do not make one question arbitrarily dear.
+    Attributes
+    ----------
+    topics : topics of the search (paper: 50)
+    statements : maximum number of their statements that are reranked, those closest to the question. The paper sets no bound;
+        with this one, topics of very many statements do not make a question arbitrarily expensive
+    has_rerank : False: by the cosine to the question
     """
 
     name: ClassVar[str] = "topic"
@@ -29,7 +33,7 @@ class TopicRetriever:
     has_rerank: bool = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
 
     def rank(self, session: Session, k: int) -> Ranked:

@@ -30,9 +30,9 @@ from hlgraph.retrieve.steps.region import Region
 class TopicGraphRetriever:
     """Statements of topics and of keywords, and those that a beam guided by the reranker finds from them (HLG TGRAG).
 
-    A reranker needs texts, and to read them at each step would be two round trips a step: so what is around the best
-    ``beam_width`` seeds is pulled first, the statements there that are closest to the question are read at once, and the
-    beam walks among them. At each depth the best ``rescored`` paths by their embedding are scored by the reranker.
+    A reranker needs texts, and reading them at each step would take two round trips a step. So the neighbourhood of the best
+    ``beam_width`` seeds is pulled first, the statements in it that are closest to the question are read in one batch, and the beam
+    walks among them. At each depth the reranker scores the best ``rescored`` paths by their embedding.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class TopicGraphRetriever:
     statements : seeds from topics: the closest to the question of all their statements
     keyword_seeds : statements by the number of keywords that they mention
     beam_width, max_depth : of the beam (paper: 50 and 3)
-    rescored : paths that the reranker sees at each depth
-    candidates : statements that the beam may enter beside the seeds
+    rescored : number of paths that the reranker scores at each depth
+    candidates : number of statements that the beam may enter beside the seeds
     neighbours, fan_out : see :class:`Region`
-    path_weight : how much the best path of a statement counts beside the statement itself, from 0 (paper) to 1
+    path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
 
     References
     ----------
@@ -66,7 +66,7 @@ class TopicGraphRetriever:
     path_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Refuse parameters that cannot be used."""
         check_counts(self)
         check.probability("path_weight", self.path_weight)
 
