@@ -266,7 +266,9 @@ def _checked(adjacency: Csr) -> Csr:
     matrix = sp.csr_array(adjacency, dtype=np.float64)
     matrix.sum_duplicates()
     if matrix.nnz and abs(matrix - matrix.T).max() > 1e-6 * abs(matrix).max():
-        raise InputError("the adjacency is not symmetric; add its transpose, so that each edge is there in both directions")
+        raise InputError(
+            "the adjacency is not symmetric; add its transpose, so that each edge is there in both directions"
+        )
     return matrix
 
 

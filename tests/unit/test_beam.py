@@ -178,7 +178,7 @@ def test_bad_seeds_and_replies() -> None:
         next(beam_search(np.array([1, 2]), keys=np.array(["a"])))
     children = Children(np.array([0]), np.array([1]))
     for reply, message in (
-        (children, "Children; send one score"),
+        (children, "Children; send an array with one score"),
         (np.zeros(3), "scores for 2 paths"),
         (np.array([0, np.nan]), "scores: 1 element"),
     ):

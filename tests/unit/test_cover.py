@@ -215,7 +215,7 @@ def test_equal_and_empty_vectors_are_divided_too() -> None:
     ("made", "word"),
     [
         (lambda: CoverBounds(budget=0), "budget is 0"),
-        (lambda: CoverBounds(least=20, most=10), "least is 20 and most 10"),
+        (lambda: CoverBounds(least=20, most=10), "least is 20 and most is 10"),
         (lambda: RocchioWeights(positive=-1), "positive is -1"),
         (lambda: partition(np.ones((2, 2)), 0), "groups is 0"),
         (lambda: partition(np.ones(2), 1), r"must be \(n, d\)"),

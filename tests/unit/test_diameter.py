@@ -212,7 +212,7 @@ def test_bounds_are_checked(options: dict[str, int], message: str) -> None:
 
 def test_bad_input() -> None:
     bounds = DiameterBounds()
-    with pytest.raises(InputError, match=r"similarities have the shape \(4,\), the graph has 5 nodes"):
+    with pytest.raises(InputError, match=r"similarities have the shape \(4,\), but the graph has 5 nodes"):
         in_filter(PATH, np.ones(4), entries=ALL[:1], bounds=bounds)
     with pytest.raises(InputError, match="similarities: 1 element is not a usable number"):
         post_filter(PATH, scores(1, 1, np.nan, 1, 1), candidates=ALL[:1], bounds=bounds)

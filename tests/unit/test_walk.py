@@ -236,7 +236,7 @@ def test_bad_input(options: dict[str, object], message: str) -> None:
         exact_pagerank(made, np.array([0]), weights=np.ones(1), tolerance=0)
     with pytest.raises(InputError, match="epsilon"):
         local_pagerank(made, np.array([0]), weights=np.ones(1), epsilon=0)
-    with pytest.raises(InputError, match="work space is that of another graph"):
+    with pytest.raises(InputError, match="work space belongs to another walk"):
         local_pagerank(made, np.array([0]), weights=np.ones(1), space=Space(prepare(sp.csr_array(np.ones((3, 3))))))
 
 
