@@ -1,4 +1,4 @@
-"""Whether a statement says what its text says, told by words alone: a stand-in for a judge; pure."""
+"""Faithfulness by words alone: whether a text supports a statement. A proxy for a judge; pure functions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hlgraph.retrieve.evidence.terms import terms
 from hlgraph.text import STOP_WORDS, BlockKind, block_sentences, blocks, content_words, words
 
 _LEAST = 2 / 3
-"""Of the content words of a statement that its text must have."""
-_STEM = 5  # letters that two forms of a word share
+"""Share of a statement's content words that its text must contain."""
+_STEM = 5  # leading letters that two forms of a word share
 _NEGATIONS = frozenset(
     {"not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "hardly"}
 )
@@ -26,7 +26,13 @@ _PLACE = re.compile(r"[^\d.]")
 
 
 class SourceText:
-    """The text of a chunk with its title and headings, prepared for statements to be held against it."""
+    """The text of a chunk with its title and headings, prepared for checking statements against it.
+
+    Parameters
+    ----------
+    text : the text of the chunk
+    context : title and headings
+    """
 
     def __init__(self, text: str, context: Iterable[str] = ()) -> None:
         self._text = text
@@ -59,21 +65,21 @@ class SourceText:
 
     @cached_property
     def _headings(self) -> frozenset[str]:
-        """The words of the title and of all headings, also of those inside the text; as they are and as terms."""
+        """The words of the title and of all headings, those inside the text included; as written and as terms."""
         inside = (block.title for block in blocks(self._text) if block.kind is BlockKind.HEADING)
         return frozenset(word for text in (*self._context, *inside) for word in (*words(text), *terms(text).words))
 
     def faults(self, statement: str) -> list[str]:
-        """What speaks against a statement; nothing: it is taken as accurate.
+        """The faults of a statement; an empty list means that it is taken as accurate.
 
-        - a number that the text, its title and its headings lack, in whatever spelling;
-        - a name that they lack: a word with a capital inside the sentence, or its first word, where no word of the text
-          begins like it;
-        - fewer than two thirds of its content words are there (lemmas count as the same, and so do words of one beginning);
-        - it denies while the sentence that shares most of its words does not, or the other way about.
+        - ``number``: the text, its title and its headings lack a number of the statement, in any spelling.
+        - ``name``: they lack a name: a capitalised word inside the sentence, or its first word if no word of the text begins
+          like it.
+        - ``words``: they contain fewer than two thirds of its content words. Equal lemmas and equal beginnings count as equal.
+        - ``negation``: the statement negates while the sentence that shares most of its words does not, or the reverse.
 
-        What is said in the right words about the wrong thing is not seen, and what is said in quite other words is taken
-        as wrong: it is a proxy for finding what to look at, and no judge. O(length of the text).
+        A wrong statement in the right words is not detected, and a correct one in quite different words is reported. The check
+        shows what to look at; it does not replace a judge. O(length of the text) time.
 
         Examples
         --------
@@ -112,13 +118,13 @@ class SourceText:
         ]
 
     def _has_name(self, word: str, *, is_first: bool) -> bool:
-        # A capital at the beginning says nothing: then only a word that nothing in the text looks like is a name.
+        # The first word is capitalised in any case, so it counts as a name only if no word of the text begins like it.
         return word in self._terms or word in STOP_WORDS or (is_first and self._has_stem(word))
 
     def _missing_words(self, statement: str) -> tuple[list[str], float]:
         wanted = sorted(term for term in _meaning(statement) if not term.startswith("#"))
         missing = [term for term in wanted if term not in self._terms and not self._has_stem(term)]
-        if missing:  # the lemma of a name is none: "Cubs" stands in the text as it is
+        if missing:  # a name must not be lemmatised: "Cubs" is in the text as written
             written = {term for word in content_words(statement) if word in self._terms for term in terms(word).words}
             missing = [term for term in missing if term not in written]
         return missing, 1 - len(missing) / len(wanted) if wanted else 1.0
@@ -127,10 +133,10 @@ class SourceText:
         return len(word) >= _STEM and word[:_STEM] in self._stems
 
     def _denied(self, statement: str) -> list[str]:
-        """The sentence that a statement turns around, if it does; a title or heading in front of it asserts nothing."""
+        """The sentence whose polarity a statement reverses, if any; a leading title or heading is ignored."""
         statement = self._bare(statement)
         wanted = _meaning(statement)
-        # A name that stands for a pronoun would lead to the sentence that has the name.
+        # A name that replaces a pronoun would otherwise select the sentence that contains the name.
         wanted = (wanted - self._headings) or wanted
         if not wanted or not self._sentences:
             return []
@@ -143,7 +149,7 @@ class SourceText:
         return closest[:1]
 
     def _bare(self, statement: str) -> str:
-        """A statement without the title and headings in front of it, which may hold colons of their own."""
+        """A statement without the title and headings in front of it, which may contain colons themselves."""
         front = 0
         for match in re.finditer(": ", statement):
             if not self._headings.issuperset(words(statement[front : match.end()])):
@@ -153,7 +159,7 @@ class SourceText:
 
     @staticmethod
     def _has_polarity(sentence: str, wanted: frozenset[str], *, is_denial: bool) -> bool:
-        """Whether a sentence denies as a statement does, or no clause that it denies is what the statement is about."""
+        """Whether a sentence has the polarity of a statement, or negates no clause that the statement is about."""
         if is_denial or not _denies(sentence):
             return _denies(sentence) == is_denial
         denied = [_meaning(part) for part in _CLAUSE.split(sentence) if _denies(part)]
@@ -161,7 +167,7 @@ class SourceText:
 
 
 def _meaning(text: str) -> frozenset[str]:
-    """The terms of a text without function words and denials."""
+    """The terms of a text without function words and negations."""
     return frozenset(term for term in terms(text).words if term not in STOP_WORDS and term not in _NEGATIONS)
 
 
@@ -169,7 +175,7 @@ def _denies(text: str) -> bool:
     found = words(text)
     return any(
         (word in _NEGATIONS or word.endswith("n't"))
-        # "No. 5" counts, and "not only" affirms.
+        # "No. 5" is a number, and "not only" affirms.
         and not (word == "no" and following[:1].isdigit())
         and not (word == "not" and following == "only")
         for word, following in pairwise([*found, ""])
