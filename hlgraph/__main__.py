@@ -1,4 +1,4 @@
-"""``python -m hlgraph`` is the command ``hlgraph``."""
+"""Runs the command ``hlgraph`` as ``python -m hlgraph``."""
 
 from hlgraph.cli import main
 

@@ -1,7 +1,7 @@
-"""What one ingest step changes, complete enough to be written again after a crash: the unit of the journal.
+"""The change of one ingest step, the unit of the journal; it is complete, so it can be written again after a crash.
 
-A :class:`Change` is planned by ``resolve``, recorded by ``GraphStore.stage`` before anything else is written, and carries
-all that both stores need. Links name the chunk that asserted them, so removing a chunk removes exactly its assertions.
+A :class:`Change` is assembled by ``persist``, recorded by ``GraphStore.stage`` before anything else is written, and contains
+everything that both stores need. Links name the chunk that asserted them, so removing a chunk removes exactly its assertions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ChangeState(StrEnum):
-    """Where a change stands: recorded, visible, or finished (what it removed is gone from both stores)."""
+    """The state of a change: recorded, visible, or finished (what it removed is deleted from both stores)."""
 
     STAGED = "staged"
     PUBLISHED = "published"
@@ -26,9 +26,9 @@ class ChangeState(StrEnum):
 
 
 class Placement(NamedTuple):
-    """IN_CHUNK: a statement, the chunk that asserts it, the span of its words relative to the chunk, and its details there.
+    """An IN_CHUNK link: a statement, the chunk that asserts it, its span in the text of the chunk, and its details there.
 
-    A statement in several chunks has the details that the first of them gives.
+    A statement in several chunks gets the details of the first one. ``ordinal`` is its index among the statements of the chunk.
     """
 
     chunk_id: str
@@ -40,9 +40,10 @@ class Placement(NamedTuple):
 
 
 class About(NamedTuple):
-    """ABOUT; with an empty ``statement_id`` only the topic's IN_CHUNK. ``name``: as the chunk spells it, once for a chunk.
+    """An ABOUT link of a statement; with an empty ``statement_id`` only the IN_CHUNK link of the topic.
 
-    A topic is called what most chunks call it (ties by the alphabet).
+    ``name`` is the spelling of the topic in the chunk. The stored name is the spelling of most chunks, ties in alphabetical
+    order.
     """
 
     chunk_id: str
@@ -52,7 +53,7 @@ class About(NamedTuple):
 
 
 class MentionLink(NamedTuple):
-    """MENTIONS, with the name and the kind that the text used."""
+    """A MENTIONS link, with the name and the kind of the entity in the text."""
 
     chunk_id: str
     statement_id: str
@@ -62,7 +63,7 @@ class MentionLink(NamedTuple):
 
 
 class Support(NamedTuple):
-    """SUPPORTS."""
+    """A SUPPORTS link of a fact and a statement."""
 
     chunk_id: str
     statement_id: str
@@ -80,7 +81,7 @@ class FactRow(NamedTuple):
 
 
 class Synonym(NamedTuple):
-    """SYNONYM between two entities and the cosine of their names."""
+    """A SYNONYM link of two entities, with the cosine of their names."""
 
     a: str
     b: str
@@ -88,7 +89,7 @@ class Synonym(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A kept chunk at its new place in an edited source."""
+    """The new position of a kept chunk in an edited source."""
 
     chunk_id: str
     start: int
@@ -99,7 +100,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VectorBlock:
-    """Rows of one kind for the vector store; ``data`` is a C-ordered float32 matrix, one row an id."""
+    """Rows of one kind for the vector store; ``data`` is a C-ordered float32 matrix, one row per id."""
 
     kind: Kind
     ids: tuple[str, ...]
@@ -119,15 +120,26 @@ class VectorBlock:
 class Change:
     """The new state of some sources of one corpus.
 
-    ``vectors`` are rows of records that are new: written before the change is published, and hidden until then.
-    ``replacements`` are rows of records that exist: written after it, since their records stay visible all along.
-
-    ``recounted``: entities whose names and common chunks are counted anew from what the graph holds, not from what the
-    change adds and takes away: for repairs, where something was lost without being taken away.
-
-    ``sources``: added, edited or re-described ones, each with ``version`` one above the stored one (re-described ones keep
-    theirs). ``chunks``: new ones and those extracted again; all links are those of ``chunks``. ``embedding``: fingerprint
-    of the model behind ``vectors``.
+    Attributes
+    ----------
+    id : hash of what changes
+    corpus : the corpus of the sources
+    embedding : fingerprint of the model of the vectors
+    dimensions : length of the vectors
+    sources : sources that are added, edited or have new metadata; ``version`` is one above the stored one, except that new
+        metadata alone keep it
+    base_versions : for each source the stored version; 0 for a new one
+    removed_sources : ids of sources to remove
+    chunks : chunks that are new or were extracted again; all links below are those of these chunks
+    removed_chunks : ids of chunks to remove
+    moves : kept chunks at a new position
+    topics, statements, entities, facts : records that ``chunks`` assert
+    placements, abouts, mentions, supports : links that ``chunks`` assert
+    synonyms : new SYNONYM links
+    vectors : rows of new records; written before the change is published, and hidden until then
+    replacements : rows of existing records; written after the change is published, since the records stay visible
+    recounted : entities whose names and common chunks are counted again from the stored graph, not from the difference; for
+        repairs after a loss of data
     """
 
     id: str
@@ -156,7 +168,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What publishing a change did: numbers of records added by kind, and the ids that vanished by kind."""
+    """The result of publishing a change: the number of added records and the ids of vanished ones, by kind."""
 
     added: dict[str, int] = field(default_factory=dict)
     vanished: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -164,7 +176,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An unfinished change found in the journal."""
+    """An unfinished change in the journal."""
 
     change: Change
     state: ChangeState

@@ -1,38 +1,38 @@
-"""Every error that hlgraph raises on purpose: one tree, each saying whether trying again may help.
+"""All errors that hlgraph raises on purpose, as one tree. Each says whether a retry may succeed.
 
 ::
 
     HLGraphError
-    ├── InputError                what the caller gave cannot be used
+    ├── InputError                an argument cannot be used
     │   ├── ReadError             one source cannot be read
     │   ├── ExtractionError       an extraction record cannot be used
     │   ├── WhereError            a metadata filter cannot be parsed or names an unknown field
     │   ├── UnknownNameError      no such corpus, strategy, store, source, format
     │   └── SettingsError         a settings file or value is wrong
     ├── MissingExtraError         an optional dependency is not installed
-    ├── ModelError                a model is missing, broken or answered nonsense
-    │   ├── ModelMissingError     `hlgraph models install` mends it
-    │   ├── ModelMismatchError    the corpus was embedded by another model or dimension
-    │   ├── ModelUnavailableError the provider is away, slow, or asks to wait (retryable)
-    │   ├── ModelAccessError      the provider does not let us in: key, permission, name of the model
-    │   ├── ModelAnswerError      the provider refused this very request, or answered what cannot be read
-    │   └── BudgetError           the budget for a chat model does not reach for another call
-    ├── StoreError                a store refused
+    ├── ModelError                a model is missing, broken or returned an unusable answer
+    │   ├── ModelMissingError     a local model is not installed; run `hlgraph models install`
+    │   ├── ModelMismatchError    the corpus was embedded with another model or dimension
+    │   ├── ModelUnavailableError the provider is unreachable, slow, or asks to wait (retryable)
+    │   ├── ModelAccessError      the provider denies access: key, permission, name of the model
+    │   ├── ModelAnswerError      the provider rejected this request, or its answer cannot be parsed
+    │   └── BudgetError           the budget does not cover another call of the chat model
+    ├── StoreError                a store rejected an operation
     │   ├── StoreLockedError      another process is writing (retryable)
-    │   ├── StoreConflictError    the source changed since the change was planned (retryable)
-    │   ├── StoreUnavailableError read-only, disk full, server away (retryable)
-    │   └── StoreCorruptError     what is stored contradicts itself
-    ├── ClusterError              processes of an ingest on many of them cannot start, or are gone (retryable)
+    │   ├── StoreConflictError    the source changed after the change was planned (retryable)
+    │   ├── StoreUnavailableError read-only, disk full, server unreachable (retryable)
+    │   └── StoreCorruptError     the stored data are inconsistent
+    ├── ClusterError              worker processes of a distributed ingest cannot start or have died (retryable)
     └── MigrationError            a migration is pending, changed, or newer than this hlgraph
 
-Each message names the input, the reason and the mend.
+Each message names the input, the reason and the remedy.
 """
 
 from __future__ import annotations
 
 
 class HLGraphError(Exception):
-    """The root. ``retryable`` says whether the same call may succeed later, unchanged."""
+    """The root of all errors; ``retryable`` says whether the same call may succeed later."""
 
     retryable: bool = False
 
@@ -42,7 +42,7 @@ class HLGraphError(Exception):
             self.retryable = retryable
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors go from process to process as they are: some are made of more than their message."""
+        """Pickle all attributes, since some errors have more than their message."""
         return _remade, (type(self), self.args), dict(self.__dict__)
 
 
@@ -53,11 +53,18 @@ def _remade(kind: type[HLGraphError], args: tuple[object, ...]) -> HLGraphError:
 
 
 class InputError(HLGraphError):
-    """What the caller gave cannot be used."""
+    """An argument cannot be used."""
 
 
 class ReadError(InputError):
-    """One source cannot be read; the others go on."""
+    """One source cannot be read; the ingest continues with the others.
+
+    Attributes
+    ----------
+    uri : the source
+    reason : why it cannot be read
+    mend : what to do about it; may be empty
+    """
 
     def __init__(self, uri: str, reason: str, mend: str = "") -> None:
         super().__init__(f"{uri}: {reason}" + (f"; {mend}" if mend else ""))
@@ -75,7 +82,7 @@ class WhereError(InputError):
 
 
 class UnknownNameError(InputError):
-    """No corpus, strategy, store, source or format of that name."""
+    """There is no corpus, strategy, store, source or format of this name."""
 
 
 class SettingsError(InputError):
@@ -83,7 +90,7 @@ class SettingsError(InputError):
 
 
 class MissingExtraError(HLGraphError):
-    """An optional dependency is not installed; the message holds the ``pip install`` line."""
+    """An optional dependency is not installed; the message contains the ``pip install`` command."""
 
     def __init__(self, extra: str, needed_for: str) -> None:
         super().__init__(f"{needed_for} needs an optional dependency; run: pip install 'hlgraph[{extra}]'")
@@ -91,21 +98,24 @@ class MissingExtraError(HLGraphError):
 
 
 class ModelError(HLGraphError):
-    """A model is missing, broken or answered nonsense."""
+    """A model is missing, broken or returned an unusable answer."""
 
 
 class ModelMissingError(ModelError):
-    """A local model is not installed; the message holds the command that installs it."""
+    """A local model is not installed; the message contains the command that installs it."""
 
 
 class ModelMismatchError(ModelError):
-    """The corpus was embedded by another model, or in another dimension."""
+    """The corpus was embedded with another model, or in another dimension."""
 
 
 class ModelUnavailableError(ModelError):
-    """The provider of a model is away, slow, or asks to wait.
+    """The provider of a model is unreachable, slow, or asks to wait.
 
-    ``retry_after``: seconds that it asks for, if it does; ``is_silent``: nothing answered at all.
+    Attributes
+    ----------
+    retry_after : seconds that the provider asks to wait; None if it names none
+    is_silent : True if there was no response at all
     """
 
     retryable = True
@@ -117,18 +127,23 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelAccessError(ModelError):
-    """The provider of a model does not let us in: the key, a permission, the region or the name of the model is wrong."""
+    """The provider of a model denies access: the key, a permission, the region or the name of the model is wrong."""
 
 
 class ModelAnswerError(ModelError):
-    """The provider of a model refused this very request, or its answer cannot be read."""
+    """The provider of a model rejected this request, or its answer cannot be parsed."""
 
 
 class BudgetError(ModelError):
-    """The budget for a chat model does not reach for another call; what was done before is kept.
+    """The budget of a chat model does not cover another call; finished work is kept.
 
-    ``tokens`` and ``usd`` were spent; ``usd`` is None where the price of the model is not known. The same call again goes
-    on, with the same budget anew: so it is not ``retryable``, which would let a program spend without an end.
+    A repeated call continues the work with the full budget again. The error is not ``retryable``, because automatic retries
+    would then spend without limit.
+
+    Attributes
+    ----------
+    tokens : tokens that were spent
+    usd : US dollars that were spent; None if the price of the model is unknown
     """
 
     def __init__(self, message: str, *, tokens: int = 0, usd: float | None = None) -> None:
@@ -138,7 +153,7 @@ class BudgetError(ModelError):
 
 
 class StoreError(HLGraphError):
-    """A store refused."""
+    """A store rejected an operation."""
 
 
 class StoreLockedError(StoreError):
@@ -154,17 +169,17 @@ class StoreConflictError(StoreError):
 
 
 class StoreUnavailableError(StoreError):
-    """The store cannot be reached or written: read-only, disk full, server away."""
+    """The store cannot be reached or written: read-only, disk full, server unreachable."""
 
     retryable = True
 
 
 class StoreCorruptError(StoreError):
-    """What is stored contradicts itself; ``hlgraph doctor`` says where."""
+    """The stored data are inconsistent; ``hlgraph doctor`` reports where."""
 
 
 class ClusterError(HLGraphError):
-    """The processes of an ingest that runs on many of them cannot be started, or one that it needs is gone."""
+    """The worker processes of a distributed ingest cannot be started, or one of them has died."""
 
     retryable = True
 

@@ -1,7 +1,7 @@
-"""The records that stages hand to each other: frozen, slotted, free of any store.
+"""The records that stages pass to each other: frozen, slotted, independent of any store.
 
-Words are those of the glossary: a *proposition* is what an extractor proposes, a *statement* is what is stored.
-Offsets are counted in Unicode code points of the text of the source, end exclusive: ``text[start:end]``.
+A *proposition* is what an extractor proposes; a *statement* is what is stored. Offsets count Unicode code points of the text
+of the source, with an exclusive end: ``text[start:end]``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Metadata = Mapping[str, MetadataValue]
 
 
 class Kind(StrEnum):
-    """What a node of the graph is."""
+    """The kind of a node of the graph."""
 
     SOURCE = "source"
     CHUNK = "chunk"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Relationship(StrEnum):
-    """How two nodes of the graph are joined; the first ten are asserted, the rest derived."""
+    """The type of an edge of the graph: first the asserted ones, then the derived ones."""
 
     FROM_SOURCE = "from_source"
     NEXT = "next"
@@ -51,11 +51,16 @@ class Relationship(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One thing that was read, before it is a source.
+    """A document as it was read, before it becomes a source.
 
-    ``uri`` names it for good; ``key`` is the identifier that the row itself carried (JSON lines, CSV), if any.
-    Headings in ``text`` are written as Markdown (``# ``) by the readers of formats that have them.
-    ``page_starts`` holds the offset at which each page begins (PDF), else nothing.
+    Attributes
+    ----------
+    uri : permanent identifier of the document
+    text : its text; readers write headings as Markdown (``# ``)
+    title : its title; may be empty
+    metadata : values by key, for filters
+    key : identifier in the row that it was read from (JSON lines, CSV), if any
+    page_starts : offset at which each page begins (PDF); empty for formats without pages
     """
 
     uri: str
@@ -68,7 +73,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a document that becomes a chunk: offsets, size in tokens and the headings that it stands under."""
+    """A part of a document that becomes a chunk: its offsets, its size in tokens and the headings above it."""
 
     start: int
     end: int
@@ -78,7 +83,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity as a text names it; ``kind`` is a lower-case word such as ``person``, ``date``, or empty."""
+    """An entity as a text names it; ``kind`` is a lower-case word such as ``person`` or ``date``, or empty."""
 
     name: str
     kind: str = ""
@@ -86,7 +91,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """Subject, predicate, object as words. ``is_literal``: the object is a complement, not an entity."""
+    """Subject, predicate and object as words; ``is_literal`` means that the object is a literal, not an entity."""
 
     subject: str
     predicate: str
@@ -96,7 +101,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """One assertion that an extractor proposes; ``start`` and ``end`` are relative to the text of the chunk."""
+    """An assertion that an extractor proposes; ``start`` and ``end`` are offsets in the text of the chunk."""
 
     text: str
     start: int
@@ -109,9 +114,14 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in one chunk; ``problem`` says why it is empty or partial (reported, never dropped).
+    """The result of extracting one chunk.
 
-    ``is_failed``: nothing was found out about the chunk, so what is stored of it stays, and the next ingest tries again.
+    Attributes
+    ----------
+    propositions : assertions, in the order of the text
+    topics : names of topics of the chunk
+    problem : why the result is empty or partial, for the report; otherwise empty
+    is_failed : the extraction failed: what is stored of the chunk stays, and the next ingest retries
     """
 
     propositions: tuple[Proposition, ...] = ()
@@ -122,7 +132,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One thing that we read, as the graph knows it; ``version`` counts the states of its text from 1."""
+    """A source in the graph; ``version`` counts the states of its text from 1."""
 
     id: str
     corpus: str
@@ -139,8 +149,18 @@ class Source:
 class Chunk:
     """A span of one source.
 
-    ``fingerprint`` tells what its extraction was made from: a hash, then who made it (for a chat model: the versions of the
-    prompts, and the model).
+    Attributes
+    ----------
+    id : content id
+    source_id : its source
+    text : its text
+    start : offset of its first character in the text of the source
+    end : offset behind its last character
+    position : its index among the chunks of the source, from 0
+    tokens : its size in tokens
+    headings : titles of the headings above it
+    page : number of its first page, from 1; None for formats without pages
+    fingerprint : hash of the inputs of its extraction, then the extractor (for a chat model: versions of the prompts, model)
     """
 
     id: str
@@ -166,7 +186,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One self-contained assertion, the unit of evidence; its span is that of the words it was made from."""
+    """A self-contained assertion, the unit of evidence; its span covers the words that it was made from."""
 
     id: str
     source_id: str
@@ -179,7 +199,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Subject, predicate, object: one record for the whole corpus. ``object_id`` is None for a literal complement."""
+    """Subject, predicate and object: one record per corpus. ``object_id`` is None for a literal complement."""
 
     id: str
     corpus: str
@@ -191,7 +211,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One thing after resolution: its most frequent name and kind, and all names that mention it."""
+    """An entity after resolution: its most frequent name and kind, and all names that mention it."""
 
     id: str
     corpus: str
@@ -202,7 +222,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A cluster found by Leiden."""
+    """A cluster of nodes found by Leiden; level 0 is the finest, ``size`` the number of members."""
 
     id: str
     corpus: str
@@ -213,7 +233,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Text written about a community or a long source, with the hash of what it was made from."""
+    """The summary of a community or a long source, with the hash of its inputs."""
 
     id: str
     corpus: str
@@ -228,7 +248,7 @@ Record = Source | Chunk | Topic | Statement | Fact | Entity | Community | Summar
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A node that a search found. Higher scores are better, always."""
+    """A node found by a search, with its score; higher is better."""
 
     id: str
     score: float
@@ -236,10 +256,21 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What retrieval gives: a text with its provenance down to the character span, a score, and why it is here.
+    """A result of retrieval: a text with its provenance, its score, and why it was found.
 
-    ``statement_id`` is empty when the unit of retrieval is the chunk. ``labels``: what the tables of its chunk say about its
-    numbers, where the request asked for that; they are no part of ``text``, which is what the source is cited for.
+    Attributes
+    ----------
+    text : the text, as the source is cited
+    score : higher is better
+    chunk_id : its chunk
+    start : offset of its first character in the text of the source
+    end : offset behind its last character
+    source : its source
+    statement_id : its statement; empty if the unit of retrieval is the chunk
+    page : page number, from 1; None for formats without pages
+    headings : titles of the headings above it
+    why : figures and words that explain its score
+    labels : what the tables of its chunk say about its numbers, if requested; not part of ``text``
     """
 
     text: str
@@ -257,13 +288,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What a corpus is about, as the prompts of an extraction by a chat model name it; see HLG, section 6.2, step 2.
+    """The subject of a corpus, as the prompts of a chat extraction name it (HLG, section 6.2, step 2).
 
     Attributes
     ----------
-    kinds : of entities that matter in it, such as ``financial ratio``; empty: none are named
-    topics : that its texts come back to, such as ``market risk``; empty: none are named
-    made_by : prompt and model that inferred it; empty: a person
+    kinds : kinds of entities that matter, such as ``financial ratio``; may be empty
+    topics : recurring topics, such as ``market risk``; may be empty
+    made_by : prompt and model that inferred it; empty for a person
     """
 
     kinds: tuple[str, ...] = ()
@@ -273,7 +304,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The ``[n]`` of an answer and the evidence behind it."""
+    """A citation ``[n]`` of an answer and the evidence behind it."""
 
     number: int
     evidence: Evidence
@@ -281,9 +312,14 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """A sentence of an answer, with its marks, the numbers that it cites, and whether the cited evidence supports it.
+    """A sentence of an answer and whether the evidence that it cites supports it.
 
-    ``reason`` says why it is not supported, else it is empty.
+    Attributes
+    ----------
+    text : the sentence, with its citation marks
+    citations : numbers of the citations
+    is_supported : whether the cited evidence supports it
+    reason : why it is not supported; otherwise empty
     """
 
     text: str
@@ -294,10 +330,14 @@ class AnswerSentence:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The one of several given answers that the evidence speaks for; ``index`` counts from 0, as they were given.
+    """The one of several given answers that the evidence supports best.
 
-    ``scores``: how far evidence supports each, from 0 to 1, and ``margin``: by how much the best is ahead of the second;
-    empty and None where a chat model chose, since it gives a letter and no figures.
+    Attributes
+    ----------
+    index : its index among the given answers, from 0
+    text : its text
+    margin : distance of the two best scores; None if a chat model chose
+    scores : support of each answer, from 0 to 1; empty if a chat model chose, which returns a letter without figures
     """
 
     index: int
@@ -308,20 +348,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, its citations, and whether the corpus supports one at all.
+    """An answer with its citations, and whether the evidence supports it.
 
     Attributes
     ----------
-    is_supported : the cited evidence supports at least one sentence of it
-    uncited : sentences of a chat model's answer that cite nothing
-    dropped_citations : how many it cited that there are not, which were taken out of the text
-    made_by : version of the prompt and model, where a model wrote it
-    sentences : of the text, each checked against the evidence that it cites
-    dropped : sentences that were taken out of the text because nothing supports them; their numbers are those of the reply
-    checked_by : ``lexical``, or version of the prompt and model of the judge; empty: nothing was checked
-    left_out : pieces of evidence that had no room in the context
-    cut : pieces of which the context has the beginning only
-    choice : where the question came with choices; None: nothing speaks for any of them
+    question : the question
+    text : the text of the answer
+    citations : the cited evidence, by number
+    is_supported : whether the cited evidence supports at least one sentence
+    uncited : sentences of a chat model's answer without a citation
+    dropped_citations : number of citations of evidence that does not exist; they were removed from the text
+    made_by : version of the prompt, and the model that wrote the answer; empty without a model
+    sentences : sentences of the text, each checked against the evidence that it cites
+    dropped : unsupported sentences that were removed from the text; their citation numbers are those of the reply
+    checked_by : ``lexical``, or version of the prompt and model of the judge; empty if nothing was checked
+    left_out : number of pieces of evidence that did not fit into the context
+    cut : number of pieces that the context contains only in part, from their beginning
+    choice : the chosen answer of a question with choices; None if the evidence supports none of them
     """
 
     question: str

@@ -1,12 +1,14 @@
-"""Settings: small frozen dataclasses, from a YAML file with ``${NAME}`` and from the environment. Nothing else reads it.
+"""Settings: small frozen dataclasses, read from a YAML file with ``${NAME}`` and from the environment.
 
-Environment: ``HLGRAPH_STORE`` (url of the store), ``HLGRAPH_CORPUS``, ``HLGRAPH_CONFIG`` (settings file),
-``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder
-of the ledger), ``HLGRAPH_CHAT``,
-``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of the local embedder),
-``HLGRAPH_CHAT_URL``, ``HLGRAPH_EMBEDDER_URL``; for the servers
-``HLGRAPH_VECTORS`` (url), ``HLGRAPH_NEO4J_`` with ``USER``, ``PASSWORD``, ``DATABASE``, ``CA`` behind it, and
-``HLGRAPH_OPENSEARCH_`` with ``USER``, ``PASSWORD``, ``CA``, ``SERVICE``, ``REGION``.
+No other module reads the environment. These variables override the file:
+
+- ``HLGRAPH_CONFIG`` (settings file), ``HLGRAPH_STORE`` (URL of the store), ``HLGRAPH_CORPUS``
+- ``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder of
+  the ledger)
+- ``HLGRAPH_CHAT``, ``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of the local embedder),
+  ``HLGRAPH_CHAT_URL``, ``HLGRAPH_EMBEDDER_URL``
+- ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``USER``, ``PASSWORD``, ``DATABASE`` or ``CA``,
+  and ``HLGRAPH_OPENSEARCH_`` followed by ``USER``, ``PASSWORD``, ``CA``, ``SERVICE`` or ``REGION``
 """
 
 from __future__ import annotations
@@ -33,7 +35,18 @@ _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSettings:
-    """How documents are cut: at most so many tokens, and the share of them that repeats the chunk before (HLG 6.2)."""
+    """How documents are cut into chunks (HLG 6.2).
+
+    Attributes
+    ----------
+    max_tokens : largest number of tokens of a chunk, at least 20, default 300
+    overlap : largest share of a chunk that repeats the previous one, 0 to 0.5, default 0.2
+
+    Raises
+    ------
+    SettingsError
+        A value is out of its bounds.
+    """
 
     max_tokens: int = 300
     overlap: float = 0.2
@@ -42,18 +55,24 @@ class ChunkSettings:
         """Check the values."""
         if self.max_tokens < 20 or not 0 <= self.overlap <= 0.5:
             raise SettingsError(
-                f"chunk.max_tokens is {self.max_tokens} and chunk.overlap {self.overlap}; "
+                f"chunk.max_tokens is {self.max_tokens} and chunk.overlap is {self.overlap}; "
                 "choose at least 20 tokens and an overlap from 0 to 0.5"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens.
+    """The price of a model, in US dollars per million tokens.
+
+    Attributes
+    ----------
+    input : price of the tokens of a request
+    output : price of the tokens of a reply
 
     Raises
     ------
-    SettingsError : one of them is below 0
+    SettingsError
+        A price is negative.
 
     Examples
     --------
@@ -68,41 +87,55 @@ class Price:
         """Check the values."""
         if not (self.input >= 0 and self.output >= 0):
             raise SettingsError(
-                f"a price is {self.input} for input and {self.output} for output; choose numbers from 0"
+                f"a price is {self.input} for input and {self.output} for output; choose numbers of 0 or above"
             )
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars."""
+        """The cost of a call, in US dollars.
+
+        Parameters
+        ----------
+        input_tokens : tokens of the request
+        output_tokens : tokens of the reply
+        """
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Where local models and caches lie (None: the user's data and cache folders), and which models are used.
+    """Which models are used, and where local models and caches are stored.
 
-    Keys stand in no settings: each provider's package reads them from the environment, as its makers document.
+    API keys are not settings: the package of each provider reads them from the environment, as its documentation says.
 
     Attributes
     ----------
-    embedder : name of an installed model, a folder that holds one, or ``provider:model`` (openai, ollama, cohere, bedrock)
-    chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: none, so answers are the evidence itself
+    root : folder of local models; None: in the user's data folder
+    cache : folder of caches; None: the user's cache folder
+    embedder : name of an installed model, a folder that contains one, or ``provider:model`` (openai, ollama, cohere, bedrock)
+    chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: no chat model, so answers consist of the evidence
     reranker : ``provider:model`` (cohere, bedrock); empty: the local one
-    runtime : what computes a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (the extra
-        of that name; about three times as fast where the processor has bfloat16, cosine above .9999 to the others)
-    dimensions : length of the vectors that is asked of a provider's embedder; None: its own
-    embedder_url, chat_url, reranker_url : of servers other than the provider's own
-    region : of Amazon Bedrock; empty: what boto3 finds
-    timeout : seconds for one call to a provider; a chat call that has not ended after twice that is given up, by whatever
-        object it is made
-    concurrency : calls of a chat model at once, at most; fewer while its provider is busy or slow
-    max_tokens : of one reply of the chat model
-    quarantine : folder for replies that could not be used; None: in the cache folder
-    ledger : folder of the ledger of chat calls, and of the replies that are kept; None: in the folder of an embedded store,
-        else in the user's folder for data
-    keep_replies : keep the replies of chat models, so that no call is paid twice
-    structured : ask for JSON by the provider's own means (a schema, a tool) where it has any; else by the prompt alone
-    prices : US dollars for a million tokens, by model (``openai:gpt-4o-mini: {input: 0.15, output: 0.6}``), before those
-        that come with hlgraph
+    runtime : what runs a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (needs the extra
+        ``openvino``; about three times as fast on processors with bfloat16, with a cosine above 0.9999 to the vectors of
+        ``onnxruntime``)
+    dimensions : vector length to request from a provider's embedder; None: its default
+    embedder_url, chat_url, reranker_url : URLs of servers other than the provider's own; empty: the provider's own
+    region : region of Amazon Bedrock; empty: what boto3 finds
+    timeout : seconds for one call to a provider, default 60; a chat call is abandoned after twice this time
+    concurrency : largest number of simultaneous calls of a chat model, default 8; fewer while its provider is busy or slow
+    max_tokens : largest number of tokens of a reply of the chat model, default 4,096
+    quarantine : folder for unusable replies; None: in the cache folder
+    ledger : folder of the ledger of chat calls and of the stored replies; None: the folder of an embedded store, otherwise
+        the user's data folder
+    keep_replies : store the replies of chat models, so that no call is paid for twice, default True
+    structured : request JSON by the provider's own feature (a schema, a tool) if it has one, default True; otherwise by the
+        prompt alone
+    prices : US dollars per million tokens, by model (``openai:gpt-4o-mini: {input: 0.15, output: 0.6}``); they override the
+        prices that come with hlgraph
+
+    Raises
+    ------
+    SettingsError
+        A value is out of its bounds, or a URL contains a user or password.
     """
 
     root: str | None = None
@@ -137,18 +170,24 @@ class ModelSettings:
             value = urlsplit(getattr(self, name))
             if value.username or value.password:
                 raise SettingsError(
-                    f"models.{name} holds a user or password; take it out, and set the key that the provider's package reads"
+                    f"models.{name} contains a user or password; remove it, and set the key that the provider's package reads"
                 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neo4jSettings:
-    """How to reach a Neo4j server; the scheme of the url says whether it is encrypted (``neo4j+s://``, ``bolt+s://``).
+    """How to reach a Neo4j server; the scheme of the URL decides about encryption (``neo4j+s://``, ``bolt+s://``).
 
-    ``ca`` is a file with the certificates to trust instead of the system's; ``timeout`` is in seconds, for connecting and
-    for one transaction's retries. ``keep_projections``: the projections that PageRank walks on stay on the server when the
-    process that made them ends, so that the next one need not make them. They take memory of the server until a newer
-    version of their corpus is projected, the server restarts, or somebody drops them (``gds.graph.drop``).
+    Attributes
+    ----------
+    user : name of the user, default ``neo4j``
+    password : password of the user
+    database : name of the database, default ``neo4j``
+    ca : file with the certificates to trust instead of the system's
+    timeout : seconds for connecting, and for the retries of one transaction, default 30
+    keep_projections : leave the projections for PageRank on the server when the process ends, so that the next process can
+        reuse them, default False. They use memory of the server until a newer version of their corpus is projected, the server
+        restarts, or they are dropped (``gds.graph.drop``)
     """
 
     user: str = "neo4j"
@@ -163,10 +202,24 @@ class Neo4jSettings:
 class OpenSearchSettings:
     """How to reach an OpenSearch server or service.
 
-    ``service`` is empty for a server with basic authentication, ``es`` for the Amazon service and ``aoss`` for its
-    serverless form: both sign with the credentials that boto3 finds, in ``region``. ``prefix`` starts the names of all
-    indexes; ``language`` is how the text of new ones is stemmed (``english`` as in the embedded store; ``any``: not at
-    all). ``timeout`` is in seconds for one request; ``patience`` is how long refused requests (429, 5xx) are repeated.
+    Attributes
+    ----------
+    user : name of the user for basic authentication
+    password : password of the user
+    ca : file with the certificates to trust instead of the system's
+    service : empty for a server with basic authentication, ``es`` for the Amazon service, ``aoss`` for its serverless form;
+        requests to both are signed with the credentials that boto3 finds
+    region : region of the Amazon service
+    prefix : beginning of the names of all indexes, default ``hlgraph``
+    language : stemming of text in new indexes: ``english`` (default, as in the embedded store), or ``any`` for none
+    replicas : replicas of each index, default 0
+    timeout : seconds for one request, default 30
+    patience : seconds during which rejected requests (429, 5xx) are repeated, default 120
+
+    Raises
+    ------
+    SettingsError
+        The service is unknown, or its region is missing.
     """
 
     user: str = ""
@@ -184,17 +237,25 @@ class OpenSearchSettings:
         """Check the values."""
         if self.service not in ("", "es", "aoss"):
             raise SettingsError(
-                f"opensearch.service is {self.service!r}; leave it out for basic authentication, or choose es or aoss"
+                f"opensearch.service is {self.service!r}; choose es or aoss, or omit it for basic authentication"
             )
         if self.service and not self.region:
             raise SettingsError(
-                f"opensearch.service is {self.service}; opensearch.region is needed too, such as eu-west-1"
+                f"opensearch.service is {self.service}, but opensearch.region is empty; set it, for example to eu-west-1"
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that can be set. ``vectors`` is the url of the vector store where ``store`` is a graph server."""
+    """All settings.
+
+    Attributes
+    ----------
+    store : URL of the store, default an embedded store in the folder ``.hlgraph``
+    vectors : URL of the vector store if ``store`` is a graph server
+    corpus : name of the default corpus
+    chunk, models, neo4j, opensearch : settings of these parts
+    """
 
     store: str = DEFAULT_STORE
     vectors: str = ""
@@ -206,12 +267,18 @@ class Settings:
 
 
 def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:
-    """Settings from a file (given, or named by ``HLGRAPH_CONFIG``); the environment overrides it.
+    """The settings of a file, overridden by the environment; without a file the defaults.
+
+    Parameters
+    ----------
+    path : the settings file; None: the one that ``HLGRAPH_CONFIG`` names, if any
+    environment : environment variables; None: those of the process
 
     Raises
     ------
-    SettingsError : the file cannot be read, is no YAML mapping, has an unknown key or a value of the wrong type, or names
-        an environment variable that is not set (``${NAME:-default}`` gives a default)
+    SettingsError
+        The file cannot be read, is not a YAML mapping, has an unknown key or a value of the wrong type, or names an
+        environment variable that is not set (``${NAME:-default}`` gives a default).
     """
     env = os.environ if environment is None else environment
     chosen = path or env.get("HLGRAPH_CONFIG")
@@ -240,7 +307,7 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
 
 
 def _given(part: _Server, env: Mapping[str, str], names: Sequence[str]) -> _Server:
-    """A part of the settings with what variables ``HLGRAPH_<PART>_<NAME>`` say."""
+    """A part of the settings, overridden by the variables ``HLGRAPH_<PART>_<NAME>``."""
     prefix = "HLGRAPH_NEO4J_" if isinstance(part, Neo4jSettings) else "HLGRAPH_OPENSEARCH_"
     found: dict[str, Any] = {name: env.get(f"{prefix}{name.upper()}") for name in names}
     return replace(part, **{name: value for name, value in found.items() if value})
@@ -255,7 +322,7 @@ def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
         raise SettingsError(f"{path}: the settings file cannot be read ({error}); run: hlgraph init") from error
     try:
         tree = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none, such as 2001-99-99
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date such as 2001-99-99
         raise SettingsError(
             f"{path}: not valid YAML ({error}); compare it with the output of: hlgraph config"
         ) from error
@@ -263,7 +330,7 @@ def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
         return Settings()
     if not isinstance(tree, dict):
         raise SettingsError(
-            f"{path}: the file holds no mapping of names to values; compare it with the output of: hlgraph config"
+            f"{path}: the file is not a mapping of names to values; compare it with the output of: hlgraph config"
         )
     _check_keys(tree, path)
     try:
@@ -273,7 +340,7 @@ def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
 
 
 def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
-    """``${NAME}`` and ``${NAME:-default}`` in every text of a tree, after parsing: a value can never become structure."""
+    """Replace ``${NAME}`` and ``${NAME:-default}`` in every text of a parsed tree, so that a value cannot become structure."""
     if isinstance(value, dict):
         return {key: _expanded(item, env, path) for key, item in value.items()}
     if not isinstance(value, str):
@@ -281,7 +348,7 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
 
     def put(match: re.Match[str]) -> str:
         found = env.get(match[1])
-        if not found and match[2] is not None:  # as in a shell: the default stands for an empty variable too
+        if not found and match[2] is not None:  # as in a shell, the default also replaces an empty variable
             found = match[2]
         if found is None:
             raise SettingsError(
@@ -293,7 +360,7 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
 
 
 def _check_keys(tree: Mapping[str, object], path: Path) -> None:
-    """A misspelt key is an error, not a default."""
+    """Reject unknown keys, so that a misspelt one is an error and not a default."""
     parts = (
         ("", Settings, tree),
         ("chunk.", ChunkSettings, tree.get("chunk")),
@@ -305,12 +372,12 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
         known = [item.name for item in fields(made)]
         unknown = sorted(str(key) for key in part if key not in known) if isinstance(part, dict) else []
         if unknown:
-            raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; there are: {', '.join(known)}")
+            raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; the known keys are: {', '.join(known)}")
 
 
 @contextmanager
 def variables(given: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment for a block, for software that can be told some things in no other way."""
+    """Set environment variables within a ``with`` block, for software that has no other way to configure it."""
     before = {name: os.environ.get(name) for name in given}
     os.environ.update(given)
     try:
@@ -324,12 +391,18 @@ def variables(given: Mapping[str, str]) -> Iterator[None]:
 
 
 def at_store(settings: Settings, url: str) -> Settings:
-    """The same settings for another store; an embedded one holds its vectors itself."""
+    """The same settings with another store; an embedded store needs no vector store.
+
+    Parameters
+    ----------
+    settings : the present settings
+    url : URL of the other store
+    """
     return replace(settings, store=url, vectors="" if url.startswith("hlgraph://") else settings.vectors)
 
 
 def as_tree(settings: Settings) -> dict[str, object]:
-    """The settings as a tree of plain values. Passwords are never in it: the names of their variables stand there."""
+    """The settings as a tree of plain values, with references to environment variables in place of passwords."""
     tree: dict[str, object] = msgspec.to_builtins(settings)
     for name in ("neo4j", "opensearch"):
         part = tree[name]
@@ -339,29 +412,29 @@ def as_tree(settings: Settings) -> dict[str, object]:
 
 
 def as_text(settings: Settings) -> str:
-    """The settings as YAML, as a settings file has them; without passwords (see :func:`as_tree`)."""
+    """The settings as the YAML text of a settings file, without passwords (see :func:`as_tree`)."""
     import yaml
 
     return yaml.safe_dump(as_tree(settings), sort_keys=False)
 
 
 def cache_folder(folder: str | None) -> Path:
-    """The folder for what can be made again: this one, or that of the user."""
+    """The cache folder: the given one, or the user's cache folder."""
     return Path(folder) if folder else platformdirs.user_cache_path("hlgraph")
 
 
-REPLIES_FILE = "replies-1.sqlite"  # the number is that of its layout
+REPLIES_FILE = "replies-1.sqlite"  # the number is the version of its schema
 _HASH_CHARACTERS = 16
 
 
 def place_of(settings: Settings) -> str:
-    """The store as a name that does not depend on the folder in which the process runs."""
+    """The absolute path of an embedded store, or the URL of another one; independent of the working directory."""
     scheme, _, rest = settings.store.partition("://")
     return str(Path(rest).expanduser().resolve()) if scheme == "hlgraph" else settings.store
 
 
 def accounts_folder(settings: Settings) -> Path:
-    """Where the ledger and the kept replies of a store are."""
+    """The folder of the ledger and the stored replies of a store."""
     place = place_of(settings)
     if settings.models.ledger:
         return Path(settings.models.ledger) / checksum(place)[:_HASH_CHARACTERS]
@@ -371,6 +444,6 @@ def accounts_folder(settings: Settings) -> Path:
 
 
 def quarantine_folder(settings: Settings) -> Path:
-    """The folder for replies of a chat model that could not be used, of all stores."""
+    """The folder for unusable replies of chat models, shared by all stores."""
     models = settings.models
     return Path(models.quarantine) if models.quarantine else cache_folder(models.cache) / "quarantine"

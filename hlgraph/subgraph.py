@@ -1,4 +1,4 @@
-"""Subgraph: the only graph that an algorithm sees."""
+"""Subgraph: the graph type that all algorithms take."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from hlgraph.records import Kind, Relationship
 
 KINDS: tuple[Kind, ...] = tuple(Kind)
-"""The kind of a node is stored as its index here."""
+"""All kinds; a subgraph stores the kind of a node as its index in this tuple."""
 
 Csr: TypeAlias = sp.csr_array
 
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """Nodes in ascending order of id, and one weighted adjacency a relationship.
+    """Nodes in ascending order of id, and one weighted adjacency per relationship.
 
     Attributes
     ----------
-    ids : array of shape (n,), dtype ``<U32``
-    kinds : array of shape (n,), uint8, indices into ``KINDS``
-    edges : relationship -> CSR of shape (n, n), float32; directed as in the model (from row to column)
-    version : the version of the corpus that it was pulled from
-    is_cut : True when a cap left something out
+    ids : shape (n,), dtype ``<U32``, ascending
+    kinds : shape (n,), uint8, indices into ``KINDS``
+    edges : CSR of shape (n, n), float32, per relationship; directed from row to column, as in the model
+    version : version of the corpus that it was pulled from
+    is_cut : True if a limit left nodes or edges out
     """
 
     ids: NDArray[np.str_]
@@ -41,11 +41,11 @@ class Subgraph:
         return len(self.ids)
 
     def nodes(self, kind: Kind) -> NDArray[np.intp]:
-        """Indices of the nodes of one kind."""
+        """Indices of the nodes of one kind, ascending."""
         return np.flatnonzero(self.kinds == KINDS.index(kind))
 
     def index(self, ids: list[str]) -> NDArray[np.intp]:
-        """Indices of these ids; -1 where the subgraph does not hold one."""
+        """Indices of these ids; -1 for an id that is not in the subgraph."""
         if not len(self.ids):
             return np.full(len(ids), -1, dtype=np.intp)
         wanted = np.asarray(ids, dtype=np.str_)
@@ -53,14 +53,17 @@ class Subgraph:
         return np.where(self.ids[at] == wanted, at, -1)
 
     def within(self, nodes: NDArray[np.intp]) -> Subgraph:
-        """Only these nodes, ascending, each once, and the edges between them."""
+        """The subgraph of these nodes (ascending and distinct) and the edges between them."""
         if len(nodes) == len(self.ids):
             return self
         edges = {relationship: block(matrix, nodes, columns=nodes) for relationship, matrix in self.edges.items()}
         return Subgraph(self.ids[nodes], self.kinds[nodes], edges, self.version, self.is_cut)
 
     def adjacency(self, weights: Mapping[Relationship, float] | None = None) -> Csr:
-        """One undirected adjacency: the sum of both directions of the relationships, each times its weight (default 1)."""
+        """One undirected adjacency, CSR of shape (n, n), float32: the weighted sum of the relationships in both directions.
+
+        ``weights`` gives the factor of each relationship, 0 for those not named; None: all have the factor 1.
+        """
         n = len(self.ids)
         total = sp.csr_array((n, n), dtype=np.float32)
         for relationship, edges in self.edges.items():
@@ -71,7 +74,14 @@ class Subgraph:
 
 
 class Entries(NamedTuple):
-    """The entries of some rows of a matrix: which of the rows (an index into those asked for), the column, the value."""
+    """Entries of rows of a matrix.
+
+    Attributes
+    ----------
+    owner : shape (m,), index into the requested rows
+    columns : shape (m,), the column of each entry
+    values : shape (m,), the value of each entry
+    """
 
     owner: NDArray[np.intp]
     columns: NDArray[np.integer]
@@ -79,7 +89,12 @@ class Entries(NamedTuple):
 
 
 def entries(matrix: Csr, rows: NDArray[np.integer]) -> Entries:
-    """The entries of rows, in their order. Linear in their number, however large the matrix is.
+    """The entries of some rows of a matrix, in the order of the rows; linear in their number, not in the size of the matrix.
+
+    Parameters
+    ----------
+    matrix : CSR
+    rows : indices of rows, in any order
 
     Examples
     --------
@@ -94,7 +109,18 @@ def entries(matrix: Csr, rows: NDArray[np.integer]) -> Entries:
 
 
 def block(matrix: Csr, rows: NDArray[np.integer], *, columns: NDArray[np.integer]) -> Csr:
-    """``matrix[rows][:, columns]`` for ascending columns, at a fraction of the cost where these are few of many.
+    """``matrix[rows][:, columns]``, at a fraction of the cost if these are a small part of the matrix.
+
+    Parameters
+    ----------
+    matrix : CSR
+    rows : indices of rows, in any order
+    columns : indices of columns, ascending
+
+    Returns
+    -------
+    Csr
+        Shape (rows, columns).
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Text as a sequence of blocks, sentences, tokens and words: pure functions that several stages share.
+"""Splits text into blocks, sentences, tokens and words; pure functions that several stages share.
 
-Everything here is decided by a few characters to the left and right, never by a count from the top of the text, so that
-an edit changes the result around itself only (a code fence that is opened or closed is the one exception). Every
-function runs in time linear in the length of its text, whatever the text is.
+Every decision depends on a few characters to the left and right, never on a count from the top of the text, so an edit
+changes the result only near itself (the one exception is a code fence that is opened or closed). Every function takes time
+linear in the length of its text, for any text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STOP_WORDS = _names(
     isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't hasn't haven't hadn't i'm i've i'll i'd it's
     he's she's we're we've they're they've you're you've that's there's what's who's let's"""
 )
-"""English function and question words: :func:`content_words` leaves them out."""
+"""English function and question words, which :func:`content_words` leaves out."""
 
 # After these a full stop never ends a sentence.
 _NEVER_LAST = _names(
@@ -42,28 +42,28 @@ _BEFORE_NUMBER = _names(
     """no nos nr n° núm num fig figs eq eqs vol vols p pp pg pág par para sec secs sect ch chap art arts tab app ex ver
     v op col ed abb bd abs стр рис гл ст п"""
 )
-# After these, as after initials and dotted abbreviations, it does when a common first word follows.
+# After these, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
     """etc inc ltd co corp llc plc bros jr sr al st mt ft ca cir dept univ assn govt intl est ave blvd rd hwy sq bldg
     jan feb mar apr jun jul aug sep sept oct nov dec oz lb lbs hr hrs mins usw gmbh cie esq fl phd ret tel avg г гг
     руб тыс млн"""
 )
 _STOPS = ".!?…"
-_FULL_STOPS = "。！？｡؟۔।॥։።፧။។៕᠃"  # these end a sentence with or without white space behind them
+_FULL_STOPS = "。！？｡؟۔।॥։።፧။។៕᠃"  # these end a sentence with or without white space after them
 _CLOSERS = "\"'”’»›)\\]}」』）》〉】〕*_¹²³⁴-⁹"
 _OPENERS = "\"'“”‘’«»‹›„‚([{¿¡「『（《〈【〔*_"
 _EDGE = _OPENERS + "."
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HANGUL = "\uac00-\ud7af"
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer: no spaces between words
-# Combining marks are no word characters to `re`: without them words of many scripts would fall apart.
+# For `re` combining marks are not word characters; without them words of many scripts would be split.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u0669\u0670\u06d6-\u06ed\u0730-\u074a"
     "\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20f0\u3099\u309a"
 )
 
-# One set of first characters, so that the search skips what is not in it. The look-behinds and the possessive
-# quantifiers keep a megabyte of dots linear.
+# The pattern begins with one set of characters, so that the search skips all others. The look-behinds and possessive
+# quantifiers keep the time linear even for a megabyte of dots.
 _AFTER_END = rf"(?:[{_CLOSERS}]|\[\d{{1,4}}\])*+"
 _END = re.compile(
     rf"[{_STOPS};{_FULL_STOPS}](?:"
@@ -83,12 +83,12 @@ _SETEXT = re.compile(r"={2,}|-{2,}")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
-_NARROW = 32  # a line this short that is followed by a capital is a line of its own: an address, a form, a verse
-_WIDE = 160  # a line this long was not wrapped by hand: its end is the end of a paragraph
-_MARKED = 1000  # a longer line is prose, however many bars or number signs it has
+_NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
+_WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
+_MARKED = 1000  # a longer line is prose, whatever bars or number signs it contains
 
-# One match is one word piece, near enough: see `count_tokens`. The classes are disjoint, so that a text never has more
-# pieces than its parts.
+# One match is approximately one word piece: see `count_tokens`. The classes are disjoint, so a text never has more pieces
+# than its parts together.
 _LATIN = "a-zA-Z\u00c0-\u024f"
 _PIECE = re.compile(rf"[{_LATIN}]{{1,8}}|[{_CJK}{_HANGUL}]|\d{{1,4}}|[^\W\d_{_LATIN}{_CJK}{_HANGUL}]{{1,2}}|[^\w\s]|_")
 
@@ -97,16 +97,16 @@ _WORD = re.compile(
     rf"[{_CJK}]+|[{_UNSPACED}]+|\d+(?:[.,]\d+)+|[^\W\d_](?:\.[^\W\d_])+(?![\w{_MARKS}])"
     rf"|{_LETTER}+(?:(?:[{_MARKS}]+|['’](?={_LETTER})){_LETTER}*)*"
 )
-# What _WORD finds in lower-case text of ASCII characters only, at half the cost.
+# Finds what _WORD finds in lower-case ASCII text, at half the cost.
 _ASCII_WORD = re.compile(r"\d+(?:[.,]\d+)+|[a-z](?:\.[a-z])+(?!\w)|[a-z0-9]+(?:'[a-z0-9]+)*", re.ASCII)
-# A single quotation mark may stand inside a word, as in "Ada’s"; dashes and double quotation marks never do.
+# A single quotation mark may be part of a word, as in "Ada’s"; dashes and double quotation marks never are.
 _PLAIN = {"’": "'", "–": " ", "—": " ", "“": " ", "”": " "}
 _RUN = re.compile(rf"[{_CJK}{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 
 
 class BlockKind(Enum):
-    """What a block of lines is."""
+    """The kind of a block of lines."""
 
     HEADING = "heading"
     PROSE = "prose"
@@ -119,8 +119,14 @@ class BlockKind(Enum):
 class Block(NamedTuple):
     """Lines that belong together: a paragraph, a heading, a list item, a table row, a line of code, a rule.
 
-    ``level`` and ``title`` are those of a heading. ``is_loose``: a blank line or the end of a long line parts it from
-    what comes before.
+    Attributes
+    ----------
+    start : offset of its first character
+    end : offset behind its last character
+    kind : what it is
+    level : of a heading, from 1; otherwise 0
+    title : of a heading; otherwise empty
+    is_loose : whether a blank line or the end of a long line separates it from the previous block
     """
 
     start: int
@@ -132,11 +138,11 @@ class Block(NamedTuple):
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Offsets of the sentences of a text, in order, never overlapping, without outer white space.
+    """Start and end of each sentence of a text, in order, without overlaps or outer white space.
 
-    A sentence ends at a full stop, question or exclamation mark of any script, unless the mark belongs to an
-    abbreviation, an initial or a number; it also ends with its paragraph, heading, list item or table row. Together the
-    sentences hold every character that is not white space. A text without such marks gives long sentences.
+    A sentence ends at a full stop, question mark or exclamation mark of any script, unless the mark belongs to an
+    abbreviation, an initial or a number. It also ends with its paragraph, heading, list item or table row. Together the
+    sentences contain every character that is not white space. A text without such marks gives long sentences.
 
     Examples
     --------
@@ -148,7 +154,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
-    """Offsets of the sentences of one block; only prose and list items have more than one."""
+    """Start and end of each sentence of one block; only prose and list items can have more than one.
+
+    Parameters
+    ----------
+    text : the text that contains the block
+    block : a block of this text
+    """
     if block.kind not in (BlockKind.PROSE, BlockKind.ITEM):
         return [(block.start, block.end)]
     spans = []
@@ -168,13 +180,13 @@ def _end_of_space(text: str, start: int, end: int) -> int:
 
 
 def _is_end(text: str, start: int, mark: re.Match[str], following: int) -> bool:
-    """Whether a mark inside a block that begins at ``start`` ends a sentence; ``following``: where the next word is."""
+    """Whether a mark ends a sentence, in a block that begins at ``start``; ``following`` is the offset of the next word."""
     marks, head = mark.group(), text[following]
     if marks[0] in _FULL_STOPS:
-        return not (marks[-1] in "」』）”" and head in "、，と")  # 「…。」と: the quotation goes on as a clause
+        return not (marks[-1] in "」』）”" and head in "、，と")  # 「…。」と: the quotation continues as a clause
     if head.islower() or head in ",;:)]}.!?…":
         return False
-    if marks == ";":  # set off by white space before a capital: the separator of a list
+    if marks == ";":  # between white space and before a capital it separates list items
         return head.isupper()
     if following == mark.end():
         return _is_glued_end(text, mark, following)
@@ -183,7 +195,7 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int) -> bool:
 
 
 def _is_glued_end(text: str, mark: re.Match[str], following: int) -> bool:
-    """Whether a mark with no white space behind it ends a sentence ("the end.The next") and not a part of a name."""
+    """Whether a mark without white space after it ends a sentence ("the end.The next") and is not part of a name."""
     if not text[following].isascii():
         return "!" in mark[0] or "?" in mark[0]
     first = _FIRST_WORD.match(text, following, following + 40)
@@ -191,7 +203,7 @@ def _is_glued_end(text: str, mark: re.Match[str], following: int) -> bool:
 
 
 def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
-    """Whether the full stop at ``stop`` is one, and not part of an abbreviation, an initial or an enumeration."""
+    """Whether the full stop at ``stop`` ends a sentence and is not part of an abbreviation, an initial or an enumeration."""
     before = text[max(start, stop - 32) : stop]
     parts = before.split()
     if not parts or before[-1].isspace():
@@ -210,7 +222,7 @@ def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
 
 
 def _is_enumeration(parts: list[str], *, is_first: bool) -> bool:
-    """Whether the last of these words, before a full stop, numbers the sentence that follows it: "done. 2. Begin"."""
+    """Whether the last of these words, before a full stop, is the number of the next sentence: "done. 2. Begin"."""
     if not _ENUMERATOR.fullmatch(parts[-1]):
         return False
     if is_first or len(parts) == 1:
@@ -219,10 +231,10 @@ def _is_enumeration(parts: list[str], *, is_first: bool) -> bool:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a text, in order, never overlapping; together they hold all that is not white space.
+    """The blocks of a text, in order and without overlaps; together they contain all characters that are not white space.
 
-    Reads the Markdown that matters for structure (ATX and setext headings, list items, table rows, fenced code) in any
-    text: in plain text its marks are rare.
+    The Markdown that matters for structure (ATX and setext headings, list items, table rows, fenced code) is recognised in
+    any text, since its marks are rare in plain text.
     """
     pending: Block | None = None
     last = ""
@@ -243,8 +255,8 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _lines(text: str) -> Iterator[tuple[Block, str]]:
-    """Each line that is not blank, as if it were a block, with its text."""
-    unclosed: set[str] = set()  # fences for which the rest of the text has no end
+    """Each non-blank line as a block of its own, with its text."""
+    unclosed: set[str] = set()  # fences that the rest of the text does not close
     code_end = 0
     is_loose = True
     for match in _LINE.finditer(text):
@@ -264,7 +276,7 @@ def _lines(text: str) -> Iterator[tuple[Block, str]]:
 
 
 def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
-    """The block that a line outside of code begins, if the line before does not go on in it."""
+    """The block that a line outside of code begins, unless it continues the previous block."""
     end, first = start + len(line), line[0]
     kind = BlockKind.PROSE
     if len(line) <= _MARKED:
@@ -283,7 +295,7 @@ def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
 
 
 def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
-    """Whether ``line`` makes a heading of the one line of prose above it."""
+    """Whether ``line`` underlines the single line of prose above it, which makes it a heading."""
     return (
         line[0] in "=-"
         and not block.is_loose
@@ -295,7 +307,7 @@ def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
 
 
 def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
-    """Whether a line goes on in the paragraph or item above: the line break is only where the line was full."""
+    """Whether a line continues the paragraph or item above, where the line break only wraps the text."""
     if block.is_loose or block.kind is not BlockKind.PROSE or above.kind not in (BlockKind.PROSE, BlockKind.ITEM):
         return False
     head = line[0]
@@ -307,7 +319,7 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
 
 
 def _end_of_code(text: str, start: int, body: str, unclosed: set[str]) -> int:
-    """Where the fenced code that ``body`` opens ends, or 0 if it opens none: a fence without an end is plain text."""
+    """The end of the fenced code that ``body`` opens; 0 if it opens none, as an unclosed fence is plain text."""
     match = _FENCE.fullmatch(body)
     if not match:
         return 0
@@ -322,15 +334,15 @@ def _end_of_code(text: str, start: int, body: str, unclosed: set[str]) -> int:
 
 
 def count_tokens(text: str) -> int:
-    """How many word pieces a text has, estimated without a vocabulary.
+    """The number of word pieces of a text, estimated without a vocabulary.
 
-    A run of Latin letters counts one for every eight begun, digits one for every four, letters of other alphabets one
-    for every two, a Chinese, Japanese or Korean character and a punctuation mark one each. White space separates: the
-    counts of two texts add up when white space joins them, and a text never counts more than its parts.
+    Runs of Latin letters count 1 per 8 letters (rounded up), digits 1 per 4, letters of other alphabets 1 per 2. Each Chinese,
+    Japanese or Korean character and each punctuation mark counts 1. White space separates: the counts of two texts add up if
+    white space joins them, and a text never counts more than its parts together.
 
-    Against the word pieces of all-MiniLM-L6-v2 on 3,200 English passages the sum is 0.5 % too low, a passage is off by
-    6 % on average, and nine passages in ten lie between -14 % and +10 %. That vocabulary knows few words of other
-    languages and spells them: there the estimate (which is nearer to what multilingual models do) may be half of it.
+    Compared with the word pieces of all-MiniLM-L6-v2 on 3,200 English passages the sum is 0.5 % too low, the mean error of a
+    passage is 6 %, and nine in ten passages are between -14 % and +10 %. That vocabulary spells out most words of other
+    languages, so there the estimate (which is closer to multilingual models) may be half of its count.
 
     Examples
     --------
@@ -339,14 +351,14 @@ def count_tokens(text: str) -> int:
     """
     if len(text) < 1 << 16:
         return len(_PIECE.findall(text))
-    return sum(1 for _ in _PIECE.finditer(text))  # a list of all pieces would take many times the memory of the text
+    return sum(1 for _ in _PIECE.finditer(text))  # a list of all pieces would need many times the memory of the text
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, compatibility-normalised and case-folded, in order, for lexical scoring.
+    """The words of a text in order, NFKC-normalised and case-folded, for lexical scoring.
 
-    Chinese, Japanese and the South-East Asian scripts that write no spaces give overlapping pairs of characters. The
-    English possessive is taken off.
+    Chinese, Japanese and South-East Asian scripts without spaces give overlapping pairs of characters. The English possessive
+    ending is removed.
 
     Examples
     --------
@@ -357,7 +369,7 @@ def words(text: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """A text as :func:`words` looks at it: compatibility-normalised, case-folded, common marks as ASCII has them.
+    """A text in the form that :func:`words` splits: NFKC-normalised, case-folded, common punctuation in ASCII.
 
     Examples
     --------
@@ -367,13 +379,13 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     found = unicodedata.normalize("NFKC", text).casefold()
-    for mark, plain in _PLAIN.items():  # a text that is ASCII then is read at a fraction of the cost
+    for mark, plain in _PLAIN.items():  # a text that is ASCII after this is split at a fraction of the cost
         found = found.replace(mark, plain)
     return found
 
 
 def folded_words(text: str) -> list[str]:
-    """The words of a text that is folded already; see :func:`words`."""
+    """The words of a text that :func:`fold` has folded; see :func:`words`."""
     if text.isascii():
         found: list[str] = _ASCII_WORD.findall(text)
         return [word.removesuffix("'s") for word in found] if "'" in text else found

@@ -1,1 +1,1 @@
-"""Pure algorithms: arrays and subgraphs in, arrays out."""
+"""Pure algorithms: they take arrays and subgraphs and return arrays, without I/O."""

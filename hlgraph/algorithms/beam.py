@@ -1,7 +1,9 @@
-"""One beam search for every strategy that grows paths: it asks for children and for scores, and is told them.
+"""Beam search over paths, shared by every strategy that grows paths.
 
-The search is a generator. It yields one request a batch and is sent the reply, so that it reads no store and computes no
-embedding itself: the same search walks an adjacency in memory or a store that is asked once a depth.
+:func:`beam_search` is a generator. It yields one request per batch (:class:`Expand`, :class:`Score`, :class:`Rescore`) and
+is sent the reply, so it reads no store and computes no embedding itself. The same search therefore runs on an adjacency in
+memory and on a store that is queried once per depth. A :class:`Frontier` answers the requests, and :func:`run` connects the
+two.
 """
 
 from __future__ import annotations
@@ -28,13 +30,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Paths that differ from others in their last node only.
+    """Paths of one length, stored as prefixes and last nodes.
 
     Attributes
     ----------
-    prefixes : shape (b, l - 1): the paths that are continued; (1, 0) for paths of one node
-    owner : shape (m,): the row of ``prefixes`` that a path continues
-    nodes : shape (m,): its last node
+    prefixes : shape (b, l - 1), the paths that are continued; (1, 0) for paths of one node
+    owner : shape (m,), the row of ``prefixes`` that each path continues
+    nodes : shape (m,), the last node of each path
     """
 
     prefixes: Nodes
@@ -46,40 +48,40 @@ class Candidates:
 
     @property
     def paths(self) -> Nodes:
-        """Shape (m, l): all nodes of each path, in order."""
+        """All nodes of each path in order, shape (m, l)."""
         return np.column_stack((self.prefixes[self.owner], self.nodes))
 
     def take(self, at: Nodes) -> Candidates:
-        """Some of them."""
+        """The paths at these indices, in this order."""
         return Candidates(self.prefixes, self.owner[at], self.nodes[at])
 
 
 class Expand(NamedTuple):
-    """Which nodes may follow each of these (ascending, no node twice)? The reply: :class:`Children`."""
+    """Asks which nodes may follow each of these (ascending, distinct). The reply is :class:`Children`."""
 
     nodes: Nodes
 
 
 class Score(NamedTuple):
-    """What does each path score? The reply: shape (m,), higher is better."""
+    """Asks for the score of each path. The reply has the shape (m,); higher is better."""
 
     candidates: Candidates
 
 
 class Rescore(NamedTuple):
-    """What does each path score exactly? The reply: shape (m,), comparable to the score of a path of one node."""
+    """Asks for the exact score of each path. The reply has the shape (m,), on the scale of the scores of one-node paths."""
 
     candidates: Candidates
 
 
 class Children(NamedTuple):
-    """What may follow the nodes of an :class:`Expand`.
+    """Nodes that may follow the nodes of an :class:`Expand`.
 
     Attributes
     ----------
-    owner : shape (m,): index into ``Expand.nodes``
-    nodes : shape (m,): a node that may follow it
-    keys : shape (m,): the id of that node, by which ties break; None: by its number
+    owner : shape (m,), index into ``Expand.nodes``
+    nodes : shape (m,), a node that may follow the owner
+    keys : shape (m,), the id of that node, which breaks ties; None: the number of the node breaks ties
     """
 
     owner: Nodes
@@ -92,7 +94,7 @@ Reply: TypeAlias = Children | NDArray[np.floating]
 
 
 class Frontier(Protocol):
-    """What answers the requests of a search."""
+    """Answers the requests of a search: reads neighbours and computes scores."""
 
     def expand(self, nodes: Nodes) -> Children:
         """See :class:`Expand`."""
@@ -105,7 +107,17 @@ class Frontier(Protocol):
 
 
 def run(search: Generator[Request, Reply, _T], frontier: Frontier) -> _T:
-    """Answer every request of a search from a frontier."""
+    """Run a search to its end and return its result; a frontier answers every request.
+
+    Parameters
+    ----------
+    search : a generator such as :func:`beam_search`
+    frontier : where the replies come from
+
+    Returns
+    -------
+    The return value of the generator.
+    """
     try:
         request = next(search)
         while True:
@@ -121,7 +133,12 @@ def run(search: Generator[Request, Reply, _T], frontier: Frontier) -> _T:
 
 
 def children_of(adjacency: Csr, nodes: Nodes) -> Children:
-    """What may follow each of these nodes, from the rows of an adjacency of shape (n, n); weights do not matter.
+    """The neighbours of each node, as the reply to an :class:`Expand`; linear in their number.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n); every stored entry is an edge, weights are ignored
+    nodes : shape (m,)
 
     Examples
     --------
@@ -134,19 +151,24 @@ def children_of(adjacency: Csr, nodes: Nodes) -> Children:
 
 @dataclass(frozen=True, slots=True)
 class BeamOptions:
-    """How far and how wide to search; the defaults are those of HLG.
+    """Width, depth and pruning rules of a beam search; the defaults are HLG's.
 
     Attributes
     ----------
-    beam_width : so many paths are kept at each depth
-    max_depth : so many times the beam is expanded; a path has at most ``max_depth + 1`` nodes
-    seed_width : so many of the seeds are expanded; None: ``beam_width``. HLG begins at every seed, PropRAG at the best 4
-    jump_points : the best so many seeds may follow any node, joined to it or not (PropRAG: 3)
-    rescored : only the best so many children of a depth, by their first score, are scored again, exactly, and may be kept;
+    beam_width : number of paths kept at each depth, default 50
+    max_depth : number of times the beam is expanded, default 3; a path has at most ``max_depth + 1`` nodes
+    seed_width : number of seeds that are expanded; None: ``beam_width``. HLG starts at every seed, PropRAG at the best 4
+    jump_points : number of best seeds that may follow any node, with or without an edge, default 0 (PropRAG: 3)
+    rescored : number of children per depth, best first by their first score, that are scored exactly and may be kept;
         None: the first score is exact
-    must_improve : a child that scores no better than its parent is not kept (HLG); the search ends when none is
-    is_nested : fill the beam place by place: place ``i`` takes the best child left of the paths in places 0 to ``i``.
-        A wider beam then holds all that a narrower one holds. False: the best children of all
+    must_improve : drop a child that scores no better than its parent (HLG); the search ends when no child is left
+    is_nested : fill the beam place by place: place ``i`` takes the best remaining child of the paths in places 0 to ``i``.
+        A wider beam then contains every narrower one. False (default): take the best children overall
+
+    Raises
+    ------
+    InputError
+        A number is too small.
     """
 
     beam_width: int = 50
@@ -158,7 +180,7 @@ class BeamOptions:
     is_nested: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be searched with."""
+        """Check the numbers."""
         for name in ("beam_width", "seed_width", "rescored"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -168,14 +190,14 @@ class BeamOptions:
 
 
 class BeamPath(NamedTuple):
-    """A path that was kept, and its score."""
+    """A kept path and its score."""
 
     nodes: tuple[int, ...]
     score: float
 
 
 class BeamStep(NamedTuple):
-    """What happened at one depth.
+    """Counts of one depth: how many paths were expanded, pruned and kept.
 
     ``children = revisits + duplicates + scored`` and ``scored = not_rescored + not_better + beam_full + kept``.
 
@@ -184,14 +206,14 @@ class BeamStep(NamedTuple):
     depth : 0 for the seeds
     expanded : paths that were continued
     children : continuations that were found
-    revisits : pruned, for the node is in the path already
-    duplicates : pruned, for another path of this depth has the same nodes
+    revisits : pruned because the node is already in the path
+    duplicates : pruned because another path of this depth has the same nodes
     scored : children that were scored
-    not_rescored : pruned, for they were not among the best that are scored exactly
-    not_better : pruned, for they score no better than their parent
-    beam_full : pruned, for the beam was full
+    not_rescored : pruned because they were not among the best, which alone are scored exactly
+    not_better : pruned because they score no better than their parent
+    beam_full : pruned because the beam was full
     kept : paths of the new beam
-    best : the best score of the new beam; NaN when it is empty
+    best : best score of the new beam; NaN when it is empty
     """
 
     depth: int
@@ -208,19 +230,19 @@ class BeamStep(NamedTuple):
 
 
 class BeamResult(NamedTuple):
-    """All paths that were ever kept, best first (ties by the ids of their nodes, in order), and one step a depth."""
+    """All paths kept at any depth, best first (ties break by the ids of their nodes, in order), and one step per depth."""
 
     paths: tuple[BeamPath, ...]
     steps: tuple[BeamStep, ...]
 
     @property
     def visited(self) -> Nodes:
-        """The nodes of the paths, ascending."""
+        """Distinct nodes of all paths, ascending."""
         return np.unique(np.array([node for path in self.paths for node in path.nodes], dtype=np.intp))
 
 
 class _Beam(NamedTuple):
-    """Kept paths in the order of their places: nodes (b, l), scores (b,), places (b,)."""
+    """Kept paths in the order of their places: nodes of shape (b, l), scores (b,), places (b,)."""
 
     paths: Nodes
     scores: Scores
@@ -232,37 +254,37 @@ def beam_search(
 ) -> Generator[Request, Reply, BeamResult]:
     """The best paths from the seeds, of every length up to ``max_depth + 1``.
 
-    At each depth all children of the beam are scored in one batch and the best ``beam_width`` become the next beam. No
-    path has a node twice, and of several paths with the same nodes only the one of the best placed parent is looked at, and
-    continued from its last node; as all paths of a depth have one length, a set of nodes is so looked at once in the whole
-    search.
+    At each depth all children of the beam are scored in one batch, and the best ``beam_width`` become the next beam. No
+    path contains a node twice. Of several paths with the same nodes only the one whose parent has the best place is scored,
+    and it is continued from its last node. All paths of a depth have the same length, so each set of nodes is scored at most
+    once in the whole search.
 
-    Which score is of which kind: with ``rescored`` every kept path of two or more nodes has its exact score, however few
-    children there were, and a path of one node has the score of :class:`Score`, which must be exact for one node (the
-    embedding of a text and that of the concatenation of one text are the same). No result mixes the two kinds.
+    Kinds of score: with ``rescored`` every kept path of two or more nodes has its exact score, however few children there
+    were. A path of one node has the score of :class:`Score`, which must be exact for one node (the embedding of a text
+    equals that of the concatenation of this one text). No result mixes the two kinds.
 
-    When a wider beam is never worse: a wider beam may keep a path that crowds out the parent of the best path, so with
-    ``is_nested=False`` the best score is sure not to fall with the width only where ``max_depth <= 1``. With ``is_nested`` it
-    never falls, whatever the depth. Both hold if a score depends on its path alone (not on the other candidates) and
-    ``rescored`` is None.
+    Width and quality: a wider beam may keep a path that crowds out the parent of the best path. With ``is_nested=False`` the
+    best score is therefore guaranteed not to fall with the width only if ``max_depth <= 1``. With ``is_nested=True`` it never
+    falls, at any depth. Both guarantees need scores that depend on the path alone (not on the other candidates) and
+    ``rescored=None``.
 
-    Time: O(c log c + w log w) a depth for c children and w paths, besides what the replies cost.
+    Time: O(c log c + w log w) per depth for c children and w paths, plus the cost of the replies.
 
     Parameters
     ----------
-    seeds : shape (n,): nodes to begin at, numbers of the caller's choice, 0 or more; one twice counts once
-    options : see :class:`BeamOptions`
-    keys : shape (n,): ids of the seeds, by which ties break; None: their numbers
+    seeds : shape (n,), nodes to start at, numbered from 0 by the caller; duplicates count once
+    options : width, depth and pruning rules
+    keys : shape (n,), ids of the seeds, which break ties; None: their numbers break ties
 
     Returns
     -------
     BeamResult
-        As the value of the generator; :func:`hlgraph.algorithms.beam.run` drives it.
+        The return value of the generator; :func:`hlgraph.algorithms.beam.run` drives it.
 
     Raises
     ------
     InputError
-        A seed is negative, a reply has the wrong length or kind, or a score is NaN.
+        A seed is negative, a reply has the wrong length or type, or a score is NaN.
 
     References
     ----------
@@ -292,7 +314,7 @@ def beam_search(
     by_score = top_k(scores, len(nodes))
     jumps = nodes[by_score[: options.jump_points]]
     kept = by_score[: options.seed_width or options.beam_width]
-    # Seeds that do not depend on the width are there for every place.
+    # Seeds whose number does not depend on the beam width are available to every place.
     places = np.arange(len(kept)) if options.seed_width is None else np.zeros(len(kept), dtype=np.intp)
     beam = _Beam(nodes[kept, np.newaxis], scores[kept], places)
     full = len(nodes) - len(kept)
@@ -314,11 +336,11 @@ def beam_search(
 def _deepen(
     beam: _Beam, jumps: Nodes, *, names: dict[int, str | int], options: BeamOptions, depth: int
 ) -> Generator[Request, Reply, tuple[_Beam, BeamStep]]:
-    """The next beam. ``names`` learns the keys of the new nodes."""
+    """The next beam and its step; the keys of the new nodes are added to ``names``."""
     asked = np.unique(beam.paths[:, -1])
     reply = yield Expand(asked)
     if not isinstance(reply, Children):
-        raise InputError("the reply to Expand is not Children; send the nodes that may follow")
+        raise InputError("the reply to Expand is not Children; send the nodes that may follow as Children")
     _learn(reply, len(asked), names)
     owner, nodes = _continuations(beam, reply, asked=asked, jumps=jumps)
     children = len(nodes)
@@ -330,7 +352,7 @@ def _deepen(
     first = order[np.sort(_first_of_each_set(Candidates(beam.paths, owner[order], nodes[order])))]
     candidates, rank = Candidates(beam.paths, owner[first], nodes[first]), rank[first]
     scored = len(candidates)
-    # Ties break by the ids of the whole path: those of the parent first.
+    # Ties break by the ids of the whole path, the parent's ids first.
     by_name = sorted(range(len(beam.paths)), key=lambda at: [names[node] for node in beam.paths[at].tolist()])
     place = np.empty(len(by_name), dtype=np.intp)
     place[by_name] = np.arange(len(by_name))
@@ -367,7 +389,7 @@ def _names(seeds: Nodes, keys: Keys | None) -> dict[int, str | int]:
 def _learn(reply: Children, asked: int, names: dict[int, str | int]) -> None:
     check.same_length(owner=reply.owner, nodes=reply.nodes)
     if len(reply.owner) and not 0 <= reply.owner.min() <= reply.owner.max() < asked:
-        raise InputError(f"Children.owner names a node that was not asked for; it must be from 0 to {asked - 1}")
+        raise InputError(f"Children.owner has an index that was not asked for; it must be from 0 to {asked - 1}")
     if reply.keys is not None:
         check.same_length(nodes=reply.nodes, keys=reply.keys)
     nodes, first = np.unique(reply.nodes, return_index=True)
@@ -376,7 +398,7 @@ def _learn(reply: Children, asked: int, names: dict[int, str | int]) -> None:
 
 
 def _continuations(beam: _Beam, reply: Children, *, asked: Nodes, jumps: Nodes) -> tuple[Nodes, Nodes]:
-    """Path and next node, each pair once."""
+    """Distinct pairs of a path's row in the beam and a next node."""
     order = np.argsort(reply.owner, kind="stable")
     starts = np.searchsorted(reply.owner[order], np.arange(len(asked) + 1))
     last = np.searchsorted(asked, beam.paths[:, -1])
@@ -392,7 +414,7 @@ def _continuations(beam: _Beam, reply: Children, *, asked: Nodes, jumps: Nodes) 
 
 
 def _ranks(nodes: Nodes, names: dict[int, str | int]) -> Nodes:
-    """The place of each node in the order of keys."""
+    """The rank of each node in the order of keys."""
     unique, inverse = np.unique(nodes, return_inverse=True)
     order = np.argsort(np.array([names[node] for node in unique.tolist()]), kind="stable")
     rank = np.empty(len(unique), dtype=np.intp)
@@ -401,18 +423,18 @@ def _ranks(nodes: Nodes, names: dict[int, str | int]) -> Nodes:
 
 
 def _first_of_each_set(candidates: Candidates) -> Nodes:
-    """Indices of the paths that no earlier one has the same nodes as."""
+    """Indices of the first path of each set of nodes."""
     paths = candidates.paths
     small = np.sort(np.unique(paths, return_inverse=True)[1].reshape(paths.shape), axis=1)
     code = np.zeros(len(paths), dtype=np.int64)
     for column in small.T:
-        # Numbered anew for each column: the code of a set stays far from the bounds of 64 bits, however long the path.
+        # Codes are renumbered after each column, so they stay far below 64 bits, however long the path.
         code = np.unique(code * (int(small.max(initial=0)) + 1) + column, return_inverse=True)[1]
     return np.unique(code, return_index=True)[1]
 
 
 def _select(scores: Scores, ties: Nodes, parents: Nodes, options: BeamOptions) -> tuple[Nodes, Nodes]:
-    """The children that are kept, and the places that they take; ``parents``: the places of their parents."""
+    """Indices of the kept children and the places that they take; ``parents`` holds the places of their parents."""
     if not options.is_nested:
         best = top_k(scores, options.beam_width, tie_break=ties)
         return best, np.arange(len(best))
@@ -433,10 +455,10 @@ def _select(scores: Scores, ties: Nodes, parents: Nodes, options: BeamOptions) -
 
 def _checked(reply: Reply, count: int) -> Scores:
     if isinstance(reply, Children):
-        raise InputError("the reply to Score or Rescore is Children; send one score a path")
+        raise InputError("the reply to Score or Rescore is Children; send an array with one score per path")
     scores = np.asarray(reply, dtype=np.float64)
     if scores.shape != (count,):
-        raise InputError(f"there are {scores.shape} scores for {count} paths; send one a path")
+        raise InputError(f"the scores for {count} paths have the shape {scores.shape}; send one score per path")
     check.not_nan("scores", scores)
     return scores
 

@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns nothing, or raises an `InputError` with the argument, its value and the bound."""
+"""Argument checks: each returns None, or raises an `InputError` that names the argument, its value and the bound."""
 
 from __future__ import annotations
 
@@ -12,27 +12,54 @@ from hlgraph.errors import InputError
 
 
 def same_length(**values: Sized) -> None:
-    """All of these have one length.
+    """Check that all values have the same length.
+
+    Raises
+    ------
+    InputError
+        Two lengths differ.
 
     Examples
     --------
     >>> same_length(ids=["a"], scores=[0.5, 0.7])
     Traceback (most recent call last):
         ...
-    hlgraph.errors.InputError: these must have one length: ids (1), scores (2)
+    hlgraph.errors.InputError: these must have the same length: ids (1), scores (2)
     """
     if len({len(value) for value in values.values()}) > 1:
         lengths = ", ".join(f"{name} ({len(value)})" for name, value in values.items())
-        raise InputError(f"these must have one length: {lengths}")
+        raise InputError(f"these must have the same length: {lengths}")
 
 
 def not_nan(name: str, values: NDArray[np.floating]) -> None:
-    """No element is NaN, which has no place in an order; infinities have."""
+    """Check that no element is NaN, which cannot be ordered; infinities pass.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    values : of any shape
+
+    Raises
+    ------
+    InputError
+        An element is NaN.
+    """
     _no_element(name, np.isnan(values))
 
 
 def finite(name: str, values: NDArray[np.floating]) -> None:
-    """No element is NaN or infinite."""
+    """Check that no element is NaN or infinite.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    values : of any shape
+
+    Raises
+    ------
+    InputError
+        An element is NaN or infinite.
+    """
     _no_element(name, ~np.isfinite(values))
 
 
@@ -44,19 +71,51 @@ def _no_element(name: str, is_wrong: NDArray[np.bool_]) -> None:
 
 
 def positive(name: str, value: float) -> None:
-    """A finite number above zero."""
+    """Check that a number is finite and above 0.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    value : the number
+
+    Raises
+    ------
+    InputError
+        The number is 0, negative, infinite or NaN.
+    """
     if not 0 < value < math.inf:
-        raise InputError(f"{name} is {value}; it must be a number above 0")
+        raise InputError(f"{name} is {value}; it must be a finite number above 0")
 
 
 def not_negative(name: str, value: float) -> None:
-    """A finite number, zero or above."""
+    """Check that a number is finite and not negative.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    value : the number
+
+    Raises
+    ------
+    InputError
+        The number is negative, infinite or NaN.
+    """
     if not 0 <= value < math.inf:
-        raise InputError(f"{name} is {value}; it must be a number from 0")
+        raise InputError(f"{name} is {value}; it must be a finite number, 0 or above")
 
 
 def probability(name: str, value: float) -> None:
-    """A number from 0 to 1.
+    """Check that a number is from 0 to 1.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    value : the number
+
+    Raises
+    ------
+    InputError
+        The number is below 0, above 1 or NaN.
 
     Examples
     --------

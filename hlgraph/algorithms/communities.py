@@ -1,4 +1,4 @@
-"""Communities of a weighted undirected graph by the Leiden algorithm."""
+"""Communities of a weighted undirected graph, found by the Leiden algorithm."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from hlgraph.subgraph import Csr
 
 
 class CommunityLevels(NamedTuple):
-    """``levels``: shape (levels, n), int64; row 0 the coarsest partition, each next one inside the one before.
+    """Nested partitions of the nodes.
 
     A community is named by its smallest node, so equal partitions are equal arrays.
+
+    Attributes
+    ----------
+    levels : shape (l, n), int64; row 0 is the coarsest partition and each row refines the one before it
     """
 
     levels: NDArray[np.int64]
 
     @property
     def coarsest(self) -> NDArray[np.int64]:
-        """One label a node."""
+        """The label of each node in the coarsest partition, shape (n,)."""
         found: NDArray[np.int64] = self.levels[0]
         return found
 
     @property
     def finest(self) -> NDArray[np.int64]:
-        """One label a node."""
+        """The label of each node in the finest partition, shape (n,)."""
         found: NDArray[np.int64] = self.levels[-1]
         return found
 
@@ -38,23 +42,29 @@ class CommunityLevels(NamedTuple):
 def leiden(
     adjacency: Csr, *, resolution: float = 1.0, max_size: int | None = None, iterations: int = 2, seed: int = 0
 ) -> CommunityLevels:
-    """Partitions that make modularity large; communities above ``max_size`` are divided again, level by level.
+    """Partitions of high modularity; communities above ``max_size`` are divided again, level by level.
 
-    One above it that the algorithm leaves whole, such as a clique, is cut into parts of nearly equal size.
-
-    A node without edges is a community of its own. The same graph, parameters and seed give the same result. Time nearly
-    linear in the number of edges for each iteration.
+    A community above ``max_size`` that the algorithm leaves whole, such as a clique, is cut into parts of nearly equal size.
+    A node without edges is a community of its own. The same graph, parameters and seed give the same result. Each iteration
+    takes time nearly linear in the number of edges.
 
     Parameters
     ----------
     adjacency : CSR of shape (n, n), symmetric, weights not negative
-    resolution : above 1 more and smaller communities
-    max_size : the most nodes of a community of the finest level; None: one level
+    resolution : above 0, default 1; a higher value gives more and smaller communities
+    max_size : largest number of nodes of a community on the finest level; None (default): one level
+    iterations : iterations of the Leiden algorithm per partition, default 2
+    seed : seed of the random number generator, default 0
+
+    Returns
+    -------
+    CommunityLevels
+        One row per level, the coarsest first.
 
     Raises
     ------
     InputError
-        The adjacency is not symmetric, or a parameter is out of its bounds.
+        The adjacency is not square and symmetric, a weight is negative or not finite, or a parameter is out of its bounds.
     MissingExtraError
         graspologic-native is not installed.
 
@@ -75,9 +85,25 @@ def leiden(
 
 
 def modularity(adjacency: Csr, labels: NDArray[np.integer], *, resolution: float = 1.0) -> float:
-    """``Q = sum_c (w_c / m - r (k_c / 2m)^2)``: ``w_c`` the weight inside community c, ``k_c`` the degrees of its nodes.
+    """Modularity of a partition, ``Q = sum_c (w_c / m - r (k_c / 2m)^2)``.
 
-    0 for a graph without edges. References: Newman and Girvan, 2004; Reichardt and Bornholdt, 2006 (resolution).
+    ``w_c`` is the weight of the edges inside community c, ``k_c`` the sum of the degrees of its nodes, ``m`` the weight of all
+    edges and ``r`` the resolution. A graph without edges has the modularity 0. Time linear in nodes and edges, apart from
+    sorting the labels.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric
+    labels : shape (n,), the community of each node
+    resolution : r, default 1
+
+    Returns
+    -------
+    The modularity, at most 1.
+
+    References
+    ----------
+    Newman and Girvan, 2004. Reichardt and Bornholdt, 2006 (resolution).
 
     Examples
     --------
@@ -96,7 +122,11 @@ def modularity(adjacency: Csr, labels: NDArray[np.integer], *, resolution: float
 
 
 def by_smallest_node(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The same partition, each community named by its smallest node.
+    """The same partition with each community named by its smallest node; O(n log n).
+
+    Parameters
+    ----------
+    labels : shape (n,), any integers
 
     Examples
     --------
@@ -108,14 +138,26 @@ def by_smallest_node(labels: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def capped(levels: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
-    """Levels of which each next one divides only the communities above ``max_size`` of the one before, as the given ones do.
+    """Nested levels in which only communities above ``max_size`` are divided further, along the given levels.
 
-    Levels that change nothing are left out. The given levels need not lie inside each other: what two of them divide is
-    divided. Some communities may stay above ``max_size``: the last row tells. Time linear in levels and nodes.
+    A community above ``max_size`` is divided into its intersections with the communities of the next given level, so the
+    given levels need not be nested. A level that changes nothing is left out. Some communities may stay above ``max_size`` in
+    the last row. Time O(l n log n) for l levels of n nodes.
 
     Parameters
     ----------
-    levels : shape (levels, n), the coarsest first
+    levels : shape (l, n), the coarsest first
+    max_size : a community of at most this many nodes is not divided, above 0
+
+    Returns
+    -------
+    NDArray
+        Shape (at most l, n), int64; each community is named by its smallest node.
+
+    Raises
+    ------
+    InputError
+        ``max_size`` is not above 0.
 
     Examples
     --------
@@ -135,20 +177,30 @@ def capped(levels: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
 
 
 def extended(adjacency: Csr, labels: NDArray[np.integer], *, max_size: int, seed: int = 0) -> NDArray[np.int64]:
-    """A partition kept as it is, with the nodes that are new in it: what is not new stays where it was.
+    """A partition extended by new nodes; every old node keeps its community.
 
-    One after the other, each new node joins the community to which its edges weigh most (ties: the lower label), among those
-    below twice ``max_size``. The new nodes without such an edge are partitioned among themselves by :func:`leiden`. Time
-    linear in the edges of the new nodes.
+    New nodes are placed one after the other. Each joins the community to which its edges weigh most (ties: the lower label),
+    among communities of fewer than ``2 max_size`` nodes. New nodes without such an edge are partitioned among themselves by
+    :func:`leiden`. Time linear in the edges of the new nodes.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), symmetric; the edges of the new nodes are enough
-    labels : shape (n,), not negative; -1: a new node
+    adjacency : CSR of shape (n, n), symmetric; the edges of the new nodes suffice
+    labels : shape (n,), the community of each old node, 0 or above; -1 for a new node
+    max_size : largest size of a new community, above 0; an old one takes new nodes up to twice this size
+    seed : seed of the random number generator of :func:`leiden`, default 0
 
     Returns
     -------
-    Shape (n,). Labels of old communities are the given ones; those of new communities are above all given ones.
+    NDArray
+        Shape (n,), int64. Old communities keep their labels; the labels of new communities are above all given ones.
+
+    Raises
+    ------
+    InputError
+        ``max_size`` is not above 0.
+    MissingExtraError
+        graspologic-native is not installed and new nodes have to be partitioned.
 
     Examples
     --------
@@ -178,7 +230,22 @@ def extended(adjacency: Csr, labels: NDArray[np.integer], *, max_size: int, seed
 
 
 def at_most(levels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """The first levels and the last, ``count`` in all where there are more; of one level it is the finest.
+    """At most ``count`` levels: the coarsest ``count - 1`` and the finest.
+
+    Parameters
+    ----------
+    levels : shape (l, n), the coarsest first
+    count : largest number of levels, 1 or more; 1 keeps the finest
+
+    Returns
+    -------
+    NDArray
+        Shape (min(l, count), n).
+
+    Raises
+    ------
+    InputError
+        ``count`` is not above 0.
 
     Examples
     --------
@@ -192,21 +259,23 @@ def at_most(levels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 def _checked(adjacency: Csr) -> Csr:
     rows, columns = adjacency.shape
     if rows != columns:
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; (n, n) is needed")
+        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
     check.finite("adjacency", adjacency.data)
     if (adjacency.data < 0).any():
-        raise InputError("the adjacency has negative weights; modularity knows none")
+        raise InputError("the adjacency has negative weights; modularity needs weights of 0 or above")
     matrix = sp.csr_array(adjacency, dtype=np.float64)
     matrix.sum_duplicates()
     if matrix.nnz and abs(matrix - matrix.T).max() > 1e-6 * abs(matrix).max():
-        raise InputError("the adjacency is not symmetric; give the graph in both directions")
+        raise InputError(
+            "the adjacency is not symmetric; add its transpose, so that each edge is there in both directions"
+        )
     return matrix
 
 
 def _partition(matrix: Csr, *, resolution: float, iterations: int, seed: int) -> NDArray[np.int64]:
     size = matrix.shape[0]
     labels = np.arange(size, dtype=np.int64)
-    if not matrix.nnz:  # the library refuses a graph without edges
+    if not matrix.nnz:  # the library rejects a graph without edges
         return labels
     try:
         from graspologic_native import leiden_csr
@@ -242,7 +311,7 @@ def _divide(
 
 
 def _cut(matrix: Csr, max_size: int) -> NDArray[np.int64]:
-    """Parts of nearly equal size, none above ``max_size``: nodes in an order that keeps neighbours close, cut evenly."""
+    """Parts of nearly equal size, at most ``max_size``: nodes in an order that keeps neighbours close, cut evenly."""
     size = matrix.shape[0]
     order = reverse_cuthill_mckee(sp.csr_matrix(matrix), symmetric_mode=True)
     labels = np.empty(size, dtype=np.int64)

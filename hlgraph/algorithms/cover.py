@@ -1,4 +1,4 @@
-"""Communities that hold as many wanted nodes as possible within a budget (ToPG, Algorithm 3)."""
+"""Choice of communities that cover as many wanted nodes as possible within a budget (ToPG, Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ from hlgraph.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class CoverBounds:
-    """What may be chosen; the defaults are the paper's.
+    """Limits of a cover; the defaults are the paper's.
 
     Attributes
     ----------
-    budget : B, so many nodes in all
-    least, most : the size of a community
+    budget : B, largest total number of nodes, default 8,000
+    least : smallest size of a community in nodes, default 10
+    most : largest size of a community in nodes, default 150
+
+    Raises
+    ------
+    InputError
+        A number is below 1, or ``least`` is above ``most``.
     """
 
     budget: int = 8_000
@@ -27,22 +33,22 @@ class CoverBounds:
     most: int = 150
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Check the numbers."""
         for name in ("budget", "least", "most"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.least > self.most:
-            raise InputError(f"least is {self.least} and most {self.most}; the first must not be above the second")
+            raise InputError(f"least is {self.least} and most is {self.most}; least must not be above most")
 
 
 class Cover(NamedTuple):
-    """What was chosen.
+    """The chosen communities.
 
     Attributes
     ----------
-    chosen : indices of communities, in the order of the choice
-    covered : how many of the wanted nodes they hold
-    size : the sum of their sizes, never above the budget
+    chosen : indices of communities, in the order in which they were chosen
+    covered : number of wanted nodes in them
+    size : sum of their sizes in nodes, never above the budget
     """
 
     chosen: tuple[int, ...]
@@ -51,11 +57,16 @@ class Cover(NamedTuple):
 
 
 def communities_of(levels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
-    """The members of every community of every level, coarse levels first, each set of members once.
+    """The members of every community of every level, coarse levels first, each set of members once; O(l n log n).
 
     Parameters
     ----------
-    levels : shape (l, n), as :class:`hlgraph.algorithms.communities.Communities` has them
+    levels : shape (l, n), as in :class:`hlgraph.algorithms.communities.CommunityLevels`
+
+    Returns
+    -------
+    list
+        One ascending array of nodes per community.
 
     Examples
     --------
@@ -75,20 +86,27 @@ def communities_of(levels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
 def greedy_cover(
     communities: Sequence[NDArray[np.integer]], wanted: NDArray[np.integer], *, bounds: CoverBounds | None = None
 ) -> Cover:
-    """Choose the community with the most newly covered wanted nodes for its size, again and again.
+    """Greedy budgeted cover: choose again and again the community with the most newly covered wanted nodes for its size.
 
-    The score of a community c is ``|wanted nodes in c that are not covered| / size(c)``; ties: more of them, then the lower
-    index. A community that does not fit the rest of the budget is passed over. It ends when all that can be covered is. The
-    paper's loop may exceed its budget by the last community; this one never does. Where one community alone covers more than
-    all these, it is chosen instead: so what is covered is at least ``(1 - 1/e) / 2`` of the most that the budget allows,
-    which greed alone does not promise.
+    The score of a community c is ``|uncovered wanted nodes in c| / size(c)``. Ties go to the larger number of such nodes, then
+    to the lower index. A community larger than the remaining budget is skipped. The loop ends when no community covers
+    another wanted node. The paper's loop may exceed its budget by the last community; this one never does.
 
-    Each step takes time linear in the number of wanted nodes that the communities hold.
+    If one community alone covers more wanted nodes than all chosen ones, it is returned instead. The cover is therefore at
+    least ``(1 - 1/e) / 2`` of the best one within the budget, which the greedy choice alone does not guarantee.
+
+    Each step takes O(c t) time for c communities and t wanted nodes.
 
     Parameters
     ----------
-    communities : members of each, which may overlap or lie in one another; those outside the bounds are passed over
-    wanted : nodes, each counted once
+    communities : the members of each; communities may overlap or be nested, and those outside the bounds are skipped
+    wanted : nodes to cover; duplicates count once
+    bounds : budget and sizes; None: the paper's
+
+    Returns
+    -------
+    Cover
+        Empty when no community within the bounds has a wanted node.
 
     References
     ----------

@@ -1,17 +1,17 @@
-"""Nodes that are close to a question and close to each other: search under a bound on the diameter (TopoRAG).
+"""Nodes that are similar to a question and close to each other: search under a diameter bound (TopoRAG).
 
-What the bound is on. TopoRAG's Eq. 1 asks for ``diam(G[S]) <= D`` with the subgraph ``G[S]`` that the chosen nodes
-induce; its Lemmas 1 and 2 are proved with the distance ``d_G`` in the whole graph. The two differ: a path of G may leave
-S, so ``d_G(u, w) <= d_G[S](u, w)``, and S may be within D of itself in G while G[S] is not even connected. What each step
-guarantees:
+Two distances. TopoRAG's Eq. 1 asks for ``diam(G[S]) <= D`` in the subgraph ``G[S]`` induced by the chosen nodes. Its Lemmas 1
+and 2 are proved with the distance ``d_G`` in the whole graph. The two differ: a path of G may leave S, so
+``d_G(u, w) <= d_G[S](u, w)``, and the nodes of S may lie within D of each other in G while G[S] is not even connected. The
+guarantees are:
 
-- Lemma 1 (all of C within D/2 of a center: ``d_G <= D`` between any two) guarantees the bound in G, not in G[S].
-- Lemma 2 (farther than D in G from every chosen node: reject) is right for both, since distances in G[S] are not shorter.
-- Alg. 1 and the check after a replacement guarantee what they measure.
+- Lemma 1 (if all of C is within D/2 of a center, ``d_G <= D`` between any two) guarantees the bound in G, not in G[S].
+- Lemma 2 (reject a node farther than D in G from every chosen node) holds for both: distances in G[S] are never shorter.
+- Algorithm 1 and the check after a replacement guarantee the bound for the distance that they measure.
 
-Here ``Distance.INDUCED`` (the default) enforces Eq. 1 as it is written, by an explicit check of every node that is taken;
-it implies the bound in G. ``Distance.GRAPH`` enforces the bound of the lemmas. Where only a part of a graph is given,
-distances in the part are not shorter than in the whole, so both bounds hold in the whole graph too.
+``Distance.INDUCED`` (the default) enforces Eq. 1 as written, by an explicit check of every chosen node; it implies the bound
+in G. ``Distance.GRAPH`` enforces the bound of the lemmas. If the given graph is part of a larger one, its distances are at
+least those of the larger graph, so both bounds hold there too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ from hlgraph.subgraph import Csr
 
 
 class Distance(StrEnum):
-    """Between chosen nodes: by paths inside the chosen set (Eq. 1), or by any path of the graph (Lemmas 1 and 2)."""
+    """How the distance between chosen nodes is measured.
+
+    ``INDUCED``: along paths inside the chosen set (Eq. 1). ``GRAPH``: along any path of the graph (Lemmas 1 and 2).
+    """
 
     INDUCED = "induced"
     GRAPH = "graph"
@@ -40,16 +43,16 @@ class Distance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiameterBounds:
-    """What is searched for, and how widely.
+    """Size and diameter of the wanted set, and the width of the search.
 
     Attributes
     ----------
-    k : how many nodes (default 20; the paper varies it and names no default)
-    max_diameter : D, in hops (default 2; the paper: 2 to 3)
-    candidates : how many nodes the guided traversal visits (default 200; the paper does not say)
-    centers : R, how many centers prune the candidates (default 1, the paper does not say); 0: no pruning
-    starts : begin anew from so many nodes, the most similar ones, and keep the best set (default 1, as in the paper)
-    distance : what the bound is on
+    k : number of nodes, default 20 (the paper varies it and names no default)
+    max_diameter : D, in hops, default 2 (the paper: 2 to 3)
+    candidates : number of nodes that the guided traversal visits, default 200 (the paper gives none)
+    centers : R, number of centers that prune the candidates, default 1 (the paper gives none); 0: no pruning
+    starts : number of searches, from the most similar nodes; the best set is kept, default 1 (as in the paper)
+    distance : how distances are measured, default ``Distance.INDUCED``
 
     Raises
     ------
@@ -72,17 +75,17 @@ class DiameterBounds:
 
 
 class Selection(NamedTuple):
-    """Nodes within the bound.
+    """A set of nodes within the diameter bound.
 
     Attributes
     ----------
     nodes : shape (at most k,), the most similar first, ties by index
-    diameter : of the nodes, by the distance asked for
-    is_complete : False when fewer than k nodes were found that keep the bound; what there is keeps it too
-    visited : candidates that were looked at
-    pruned : candidates that a center sorted out (Alg. 2)
+    diameter : diameter of the set in hops, in the requested distance
+    is_complete : False when fewer than k nodes within the bound were found; the bound holds in any case
+    visited : number of candidates
+    pruned : candidates outside the radius of a center (Algorithm 2)
     rejected : candidates farther than D from all chosen nodes (Lemma 2)
-    replaced : chosen nodes that made room for a more similar one
+    replaced : chosen nodes that were replaced by more similar ones
     """
 
     nodes: NDArray[np.intp]
@@ -97,21 +100,27 @@ class Selection(NamedTuple):
 def post_filter(
     adjacency: Csr, similarities: NDArray[np.floating], *, candidates: NDArray[np.integer], bounds: DiameterBounds
 ) -> Selection:
-    """Algorithm 1: from the nearest nodes take those that widen the diameter least, as long as it keeps the bound.
+    """Algorithm 1: of the candidates, take again and again the one that widens the diameter least, within the bound.
 
-    ``v* = argmin_v diam(G[S + v])``, ties by similarity, then by index; where ``v*`` breaks the bound every other node
-    does, so the paper's removal of one after another ends the search. O(k^2 c (k + D)) time for c candidates.
+    ``v* = argmin_v diam(G[S + v])``, ties by similarity, then by index. If ``v*`` breaks the bound, every other candidate
+    does too, so the search ends where the paper removes one candidate after another. O(k^2 c (k + D)) time for c candidates.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), symmetric; weights do not count
-    similarities : shape (n,), of each node to the question
-    candidates : nodes that a search gave (the paper's k'), in any order
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
+    similarities : shape (n,), the similarity of each node to the question, finite
+    candidates : nodes that a vector search returned (the paper's k'), in any order
+    bounds : number of nodes, diameter and number of starts
+
+    Returns
+    -------
+    Selection
+        At most ``bounds.k`` nodes; ``visited`` is the number of candidates.
 
     Raises
     ------
     InputError
-        Shapes differ, a similarity is not finite, or a candidate is no node.
+        The shapes differ, a similarity is not finite, or a candidate is not a node of the graph.
 
     References
     ----------
@@ -143,30 +152,37 @@ def in_filter(
     bounds: DiameterBounds,
     rng: np.random.Generator | None = None,
 ) -> Selection:
-    """The bound as a part of the search: traverse, prune by radius, take, replace.
+    """Search with the bound inside: traverse, prune by radius, select, replace.
 
     1. :func:`~hlgraph.algorithms.diameter_candidates.guided_traversal` from the entries gives the candidates.
-    2. :func:`~hlgraph.algorithms.diameter_candidates.prune_by_radius` leaves those near the centers.
-    3. Take the most similar nodes of these that keep the bound, from the first center on, until there are k; go on with
-       the pruned ones where they are too few: the radius is sufficient, not necessary.
-    4. For each candidate that is left, the most similar first: leave it out if it is farther than D from all chosen nodes
-       (Lemma 2); else put it in the place of the least similar node that is no articulation node, if it is more similar
-       and the bound, checked explicitly, still holds. What then fits where there are fewer than k is taken.
+    2. :func:`~hlgraph.algorithms.diameter_candidates.prune_by_radius` keeps those near the centers.
+    3. From the first center on, take the most similar of these that keep the bound, until there are k. If they are too few,
+       continue with the pruned ones: the radius is a sufficient condition, not a necessary one.
+    4. Go through the remaining candidates, the most similar first. Reject a candidate that is farther than D from all chosen
+       nodes (Lemma 2). Otherwise let it replace the least similar chosen node that is not an articulation node, if the
+       candidate is more similar and an explicit check shows that the bound still holds. If there are then fewer than k
+       nodes, take further candidates that fit.
 
-    O(candidates (n + degree)) time for 1, O(centers m D) for 2 with m edges, and O(k^2 c D) for 3 and O(c (k^3 + m) D) at
-    worst for 4.
+    Time for c candidates and m edges: O(c (n + degree)) for 1, O(R m D) for 2, O(k^2 c D) for 3 and at worst
+    O(c (k^3 + m) D) for 4.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), symmetric; weights do not count
-    similarities : shape (n,), of each node to the question
-    entries : where the traversal begins
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
+    similarities : shape (n,), the similarity of each node to the question, finite
+    entries : nodes at which the traversal begins
+    bounds : number of nodes, diameter and width of the search
     rng : draws the centers; None: the most similar nodes are the centers, so equal input gives equal output
+
+    Returns
+    -------
+    Selection
+        At most ``bounds.k`` nodes, with the counts of the search.
 
     Raises
     ------
     InputError
-        Shapes differ, a similarity is not finite, or an entry is no node.
+        The shapes differ, a similarity is not finite, or an entry is not a node of the graph.
 
     References
     ----------
@@ -211,7 +227,7 @@ def _grown(
     bounds: DiameterBounds,
     is_widening_least: bool = False,
 ) -> list[int]:
-    """The set with nodes added until there are k or none fits: the most similar, or those that widen it least."""
+    """The set, extended until it has k nodes or nothing fits: by the most similar, or by those that widen it least."""
     taken = list(members)
     rest = np.array([place for place in allowed if place not in set(taken)], dtype=np.intp)
     while len(taken) < bounds.k and len(rest):
@@ -227,7 +243,7 @@ def _grown(
 def _replaced(
     edges: Csr, scores: NDArray[np.float64], members: list[int], *, pool: NDArray[np.intp], measure: Measure
 ) -> tuple[list[int], int, int]:
-    """One pass of replacements over the pool, the most similar candidates first; how many were rejected and replaced."""
+    """Members after one pass of replacements, the most similar candidates first; numbers of rejections and replacements."""
     taken = list(members)
     rejected = replaced = 0
     following = 0
@@ -235,7 +251,7 @@ def _replaced(
         worst = _least_needed(measure, taken, scores)
         if worst < 0:
             break
-        # The pool is in the order of similarity: what follows the worst that may go is no better than it.
+        # The pool is ordered by similarity: whatever follows the worst replaceable member is no better than it.
         others = [place for place in range(following, taken[worst]) if place not in taken]
         others = [place for place in others if scores[place] > scores[taken[worst]]]
         kept = [*taken[:worst], *taken[worst + 1 :]]
@@ -250,17 +266,17 @@ def _replaced(
 
 
 def _first_that_fits(measure: Measure, members: list[int], candidates: NDArray[np.intp]) -> int:
-    """The first candidate that the members, one of which has gone, take in within the bound; -1 if there is none."""
+    """The first candidate that keeps the bound together with the remaining members; -1 if there is none."""
     if measure.of(members) <= measure.max_diameter:
         fitting = np.flatnonzero(measure.with_each(members, candidates) <= measure.max_diameter)
         return int(candidates[fitting[0]]) if len(fitting) else -1
-    # Without the one that went the way between two others is too long, but a candidate may shorten it again.
+    # Without the removed member the remaining ones break the bound, but a candidate may shorten their paths again.
     each = (int(place) for place in candidates)
     return next((place for place in each if measure.of([*members, place]) <= measure.max_diameter), -1)
 
 
 def _least_needed(measure: Measure, members: list[int], scores: NDArray[np.float64]) -> int:
-    """Where in the set the least similar node stands that is no articulation node of it; -1 for a single node."""
+    """Index in ``members`` of the least similar one that is not an articulation node; -1 for fewer than two members."""
     if len(members) < 2:
         return -1
     is_free = ~articulation_nodes(measure.edges_of(members))
@@ -273,7 +289,7 @@ def _checked(adjacency: Csr, similarities: NDArray[np.floating]) -> tuple[Csr, N
     scores = np.asarray(similarities, dtype=np.float64)
     if scores.shape != (edges.shape[0],):
         raise InputError(
-            f"similarities have the shape {scores.shape}, the graph has {edges.shape[0]} nodes; give one each"
+            f"similarities have the shape {scores.shape}, but the graph has {edges.shape[0]} nodes; give one per node"
         )
     check.finite("similarities", scores)
     return edges, scores
@@ -292,12 +308,12 @@ def _measure(edges: Csr, pool: NDArray[np.intp], bounds: DiameterBounds) -> Meas
 
 
 def _selection(members: list[int], pool: NDArray[np.intp], measure: Measure, bounds: DiameterBounds) -> Selection:
-    places = sorted(members)  # the pool is in the order of similarity
+    places = sorted(members)  # the pool is ordered by similarity
     return Selection(pool[places], measure.of(places), len(places) == bounds.k)
 
 
 def _best(found: list[Selection], scores: NDArray[np.float64], visited: int) -> Selection:
-    """The largest set, then that of the highest sum of similarities, then the one found first."""
+    """The largest set; ties go to the highest sum of similarities, then to the set found first."""
     if not found:
         return Selection(np.empty(0, dtype=np.intp), 0, is_complete=False, visited=visited)
     order = sorted(range(len(found)), key=lambda at: (-len(found[at].nodes), -float(scores[found[at].nodes].sum()), at))

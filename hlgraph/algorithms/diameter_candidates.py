@@ -1,4 +1,4 @@
-"""The nodes that a search under a bound on the diameter looks at: a walk guided by similarity, and pruning by radius."""
+"""Candidates of a search under a diameter bound: traversal guided by similarity, and pruning by radius (TopoRAG)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hlgraph.subgraph import Csr
 
 
 class Pruned(NamedTuple):
-    """The candidates that all centers leave, in the order given, and the centers, in the order in which they were used."""
+    """The candidates within the radius of all centers, in their given order, and the centers in the order of their use."""
 
     nodes: NDArray[np.intp]
     centers: NDArray[np.intp]
@@ -22,21 +22,26 @@ class Pruned(NamedTuple):
 def guided_traversal(
     adjacency: Csr, similarities: NDArray[np.floating], *, entries: NDArray[np.integer], limit: int
 ) -> NDArray[np.intp]:
-    """Nodes in the order of a best-first walk: always on to the most similar node that was seen, ties by index.
+    """Nodes in best-first order: the next node is always the most similar one seen so far, ties by index.
 
     O(limit (n + degree)) time.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), symmetric
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
     similarities : shape (n,), finite
-    entries : the nodes that are seen first
-    limit : visit at most so many
+    entries : nodes at which the traversal begins
+    limit : largest number of visited nodes, 1 or more
+
+    Returns
+    -------
+    NDArray
+        Distinct nodes in the order of their visits, at most ``limit``.
 
     Raises
     ------
     InputError
-        An entry is no node of the graph, or the limit is below 1.
+        The adjacency is not square, an entry is not a node of the graph, or the limit is below 1.
 
     References
     ----------
@@ -70,23 +75,29 @@ def prune_by_radius(
     centers: int,
     rng: np.random.Generator | None = None,
 ) -> Pruned:
-    """Algorithm 2: center after center, remove the candidates farther than D/2 from it, in hops of the whole graph.
+    """Algorithm 2: for each center, remove the candidates farther than D/2 from it, in hops of the whole graph.
 
-    A center is drawn from what the ones before have left; without ``rng`` it is the first of these. All that is left is
-    within D/2 of every center, the centers among them, so within D of each other in the whole graph (Lemma 1). For odd D,
-    D/2 hops are those of D - 1. O(centers m D) time for m edges.
+    Each center is drawn from the candidates that the earlier ones left; without ``rng`` it is the first of them. The
+    remaining candidates, centers included, are within D/2 of every center and so within D of each other in the whole graph
+    (Lemma 1). For odd D the radius is (D - 1) / 2. O(R m D) time for m edges.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), symmetric
-    candidates : shape (c,)
-    max_diameter : D
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
+    candidates : shape (c,), nodes, the preferred centers first
+    max_diameter : D, in hops, 1 or more
     centers : R, 1 or more
+    rng : draws the centers; None: the first remaining candidate is the center
+
+    Returns
+    -------
+    Pruned
+        The remaining candidates and the centers, which are fewer than R when no unused candidate is left.
 
     Raises
     ------
     InputError
-        A candidate is no node of the graph, or a number is below 1.
+        The adjacency is not square, a candidate is not a node of the graph, or a number is below 1.
 
     References
     ----------

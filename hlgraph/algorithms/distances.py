@@ -1,4 +1,4 @@
-"""Distances in hops, by breadth-first search to a bounded depth, many nodes at once."""
+"""Distances in hops, by breadth-first search of bounded depth from many nodes at once."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from hlgraph.algorithms import check
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
-_BLOCK = 64  # start nodes at once: what is held is nodes x block
+_BLOCK = 64  # start nodes per block: memory is nodes x block
 
 
 def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> NDArray[np.int16]:
-    """The distance from each start to every node, as far as ``max_hops``; ``max_hops + 1`` stands for all that is farther.
+    """The distance in hops from each start to every node, up to ``max_hops``.
 
-    Only whether there is an edge counts, not its weight. O(s m h) time for s starts, m edges and h hops; never all pairs.
+    O(s m h) time for s starts, m edges and h hops; never all pairs.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), symmetric
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
     starts : shape (s,), nodes
-    max_hops : 0 or more
+    max_hops : largest distance that is told apart, 0 or more
 
     Returns
     -------
     NDArray
-        Shape (s, n), int16.
+        Shape (s, n), int16; ``max_hops + 1`` stands for every larger distance.
 
     Raises
     ------
     InputError
-        The adjacency is not square, a start is no node of it, or ``max_hops`` is negative.
+        The adjacency is not square, a start is not a node of the graph, or ``max_hops`` is negative.
 
     Examples
     --------
@@ -57,9 +57,25 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
 
 
 def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) -> NDArray[np.int16]:
-    """The distance from every node to the nearest target; parameters, bound and errors as for :func:`hops_from`.
+    """The distance in hops from every node to its nearest target, up to ``max_hops``.
 
-    One search from all targets together: O(m h) time. Without targets every node is farther than ``max_hops``.
+    One search runs from all targets together: O(m h) time for m edges and h hops.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
+    targets : shape (t,), nodes; without targets every node is farther than ``max_hops``
+    max_hops : largest distance that is told apart, 0 or more
+
+    Returns
+    -------
+    NDArray
+        Shape (n,), int16; ``max_hops + 1`` stands for every larger distance.
+
+    Raises
+    ------
+    InputError
+        The adjacency is not square, a target is not a node of the graph, or ``max_hops`` is negative.
 
     Examples
     --------
@@ -80,13 +96,19 @@ def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) 
 
 
 def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16]:
-    """All distances of a small graph given as a dense matrix; ``max_hops + 1`` for all that is farther.
+    """All pairwise distances in hops of a small graph, given as a dense matrix.
 
-    O(s^3 h) time for s nodes and h hops: for the few nodes of a result, not for a graph.
+    O(s^3 h) time for s nodes and h hops: meant for the few nodes of a result, not for a whole graph.
 
     Parameters
     ----------
-    inside : shape (s, s), symmetric: whether there is an edge
+    inside : shape (s, s), symmetric; True where there is an edge
+    max_hops : largest distance that is told apart, 0 or more
+
+    Returns
+    -------
+    NDArray
+        Shape (s, s), int16; ``max_hops + 1`` stands for every larger distance.
 
     Examples
     --------
@@ -108,13 +130,18 @@ def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16
 
 
 def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which nodes of a small graph would, if taken out, leave more connected parts than there are.
+    """The articulation nodes of a small graph: those whose removal increases the number of connected components.
 
-    Depth-first search with the lowest place that each branch reaches back to. O(s^2) time for s nodes.
+    Depth-first search that tracks the lowest discovery number reachable from each branch. O(s^2) time for s nodes.
 
     Parameters
     ----------
-    inside : shape (s, s), symmetric: whether there is an edge
+    inside : shape (s, s), symmetric; True where there is an edge
+
+    Returns
+    -------
+    NDArray
+        Shape (s,), bool.
 
     References
     ----------
@@ -159,21 +186,39 @@ def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def checked_edges(adjacency: Csr) -> Csr:
-    """The edges of a graph, each 1. Raises InputError when the adjacency is not square."""
+    """The adjacency in float32 with positive entries alone, whose sums tell whether there is an edge.
+
+    Raises
+    ------
+    InputError
+        The adjacency is not square.
+    """
     rows, columns = adjacency.shape
     if rows != columns:
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; (n, n) is needed")
+        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
     if adjacency.dtype == np.float32 and (not adjacency.nnz or adjacency.data.min() > 0):
-        return adjacency  # the sign of a sum of weights above 0 is that of a count
+        return adjacency  # a sum of positive weights is positive exactly where a count of edges is
     edges = sp.csr_array(adjacency != 0, dtype=np.float32)
     edges.eliminate_zeros()
     return edges
 
 
 def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArray[np.intp]:
-    """The same nodes as indices. Raises InputError when one is none of a graph of this size."""
+    """The nodes as indices of type intp, checked.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    nodes : of any integer type
+    size : number of nodes of the graph
+
+    Raises
+    ------
+    InputError
+        A node is negative, or not below ``size``.
+    """
     found = np.asarray(nodes, dtype=np.intp)
     is_wrong = (found < 0) | (found >= size)
     if is_wrong.any():
-        raise InputError(f"{name}: {found[is_wrong][0]} is no node of a graph of {size}; give indices from 0")
+        raise InputError(f"{name}: {found[is_wrong][0]} is not a node of a graph of {size} nodes; indices start at 0")
     return found

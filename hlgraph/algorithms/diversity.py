@@ -1,4 +1,4 @@
-"""Near-duplicates among scored texts, by TF-IDF. Ties break by id."""
+"""Removal of near-duplicates among scored texts, by TF-IDF. Ties break by id."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scipy.sparse import csr_array
 from hlgraph.algorithms import check
 
 PAPER_TAU = 0.005
-"""The threshold of HLG: texts with a cosine above 1 - 0.005 say the same."""
-_BLOCK = 256  # rows that are compared with all others at once: bounds the memory
+"""HLG's threshold: texts with a cosine above 1 - 0.005 are near-duplicates."""
+_BLOCK = 256  # rows that are compared with all others at a time, which bounds the memory
 
 
 class Retained(NamedTuple):
-    """What is left of n texts.
+    """The texts that remain of n.
 
     Attributes
     ----------
-    kept : indices of the texts that stay, best first
-    better : for each text the index of the best near-duplicate above it, or -1 for one that stays; shape (n,)
+    kept : indices of the remaining texts, best first
+    better : shape (n,), for each removed text the index of its best near-duplicate; -1 for a remaining one
     """
 
     kept: NDArray[np.intp]
@@ -30,20 +30,20 @@ class Retained(NamedTuple):
 
 
 def tf_idf(texts: Sequence[Sequence[str]]) -> csr_array:
-    r"""Texts as rows of unit length: :math:`tf(t, d) \cdot (1 + \ln\frac{1 + n}{1 + df(t)})`, divided by the norm.
+    r"""TF-IDF vectors of texts: :math:`tf(t, d) \cdot (1 + \ln\frac{1 + n}{1 + df(t)})`, scaled to unit length.
 
-    tf counts a term in a text, df the texts that have it, n the texts. The paper does not say which weighting it takes:
-    this one gives no term the weight 0, so two texts that differ are never equal. O(m log m) in the number of terms.
+    tf is the count of a term in a text, df the number of texts that contain it, n the number of texts. The paper does not
+    name its weighting. This one gives no term the weight 0, so texts with different terms never get equal vectors.
+    O(m log m) time for m terms in all.
 
     Parameters
     ----------
-    texts
-        The terms of each text, repeated as often as they occur; the order does not matter.
+    texts : the terms of each text, repeated as often as they occur; their order does not matter
 
     Returns
     -------
     csr_array
-        float64, one row a text, one column a term in sorted order. A text without terms is a row of zeros.
+        float64, one row per text, one column per term in sorted order. A text without terms is a row of zeros.
 
     Examples
     --------
@@ -77,34 +77,35 @@ def retain(
     tau: float = PAPER_TAU,
     agrees: Callable[[int, int], bool] | None = None,
 ) -> Retained:
-    r"""Keep the best of every group of near-duplicates.
+    r"""Keep the best text of every group of near-duplicates.
 
     .. math:: \text{Retain } S_i \Leftrightarrow \forall S_j: Sim(S_i, S_j) > 1 - \tau \Rightarrow Score(S_i) > Score(S_j)
 
-    Of equal scores the lower id counts as the higher one, as otherwise both would go. A text goes for any better
-    near-duplicate, also for one that goes itself. So the best always stays, no two that stay are near-duplicates,
-    the fate of a text hangs on better ones alone, and filtering the rows that stay again changes nothing.
+    Of texts with equal scores the one with the lower id counts as better; otherwise both would be removed. A text is removed
+    for any better near-duplicate, even for one that is removed itself. Hence the best text always remains, no two remaining
+    texts are near-duplicates, the result for a text depends on better texts alone, and filtering a second time changes
+    nothing.
 
-    O(n m) in n texts and m terms in all at worst; memory O(n).
+    At worst O(n m) time for n texts and m terms in all; O(n) memory.
 
     Parameters
     ----------
-    vectors
-        One row of unit length (or of zeros, which is like nothing) a text, as :func:`tf_idf` makes them; shape (n, terms).
-    scores
-        Higher is better; shape (n,).
-    ids
-        Distinct names of the texts, n of them.
-    tau
-        From 0 (nothing is dropped, as no cosine is above 1) to 1 (whatever shares a term is a duplicate); default 0.005.
-    agrees
-        Asked for pairs above the threshold: only those count for which it is true. It must not hang on the order of
-        the two. Without, all count.
+    vectors : shape (n, terms), rows of unit length, as from :func:`tf_idf`; a row of zeros is similar to no other
+    scores : shape (n,), higher is better
+    ids : n distinct ids of the texts
+    tau : from 0 (nothing is removed, since no cosine is above 1) to 1 (texts that share a term are duplicates), default 0.005
+    agrees : symmetric predicate on the indices of two texts above the threshold; only pairs for which it is True count.
+        None (default): all of them count
+
+    Returns
+    -------
+    Retained
+        The remaining texts, and for each removed one the text that caused it.
 
     Raises
     ------
     InputError
-        tau is not from 0 to 1, a score is not a number, or the lengths differ.
+        ``tau`` is not from 0 to 1, a score is NaN, or the lengths differ.
 
     Examples
     --------

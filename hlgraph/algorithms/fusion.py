@@ -1,4 +1,4 @@
-"""One ranking out of several. Ties break by id."""
+"""Fusion of several rankings into one. Ties break by id."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ from hlgraph.errors import InputError
 def reciprocal_rank(
     rankings: Sequence[Sequence[str]], k: float = 60, *, weights: Sequence[float] | None = None
 ) -> list[tuple[str, float]]:
-    r"""Fuse rankings by their ranks alone: :math:`\sum_i w_i / (k + r_i)`, :math:`r_i` the rank in ranking i from 1.
+    r"""Fuse rankings by their ranks alone: :math:`\sum_i w_i / (k + r_i)`, where :math:`r_i` is the rank in ranking i, from 1.
 
-    O(n log n) in the number of ranked ids.
+    O(n log n) time for n ranked ids.
 
     Parameters
     ----------
-    rankings
-        Ids, best first; where one ranking holds an id twice, its first place counts.
-    k
-        How little the first ranks stand out.
-    weights
-        One weight a ranking, 0 or more; without, all are 1.
+    rankings : ids, best first; if a ranking contains an id twice, the first place counts
+    k : damps the advantage of the first ranks, above 0, default 60
+    weights : one weight per ranking, 0 or more; None: all are 1
 
     Returns
     -------
@@ -34,7 +31,7 @@ def reciprocal_rank(
     Raises
     ------
     InputError
-        k is not positive, a weight is negative, or the lengths differ.
+        ``k`` is not above 0, a weight is negative, or the lengths differ.
 
     Examples
     --------
@@ -57,16 +54,14 @@ def reciprocal_rank(
 def weighted_sum(
     score_lists: Sequence[Mapping[str, float]], weights: Sequence[float] | None = None
 ) -> list[tuple[str, float]]:
-    """Fuse scores: the weighted sum of each list's scores, moved to 0..1 by its own lowest and highest.
+    """Fuse scores: the weighted sum of the scores of each list, scaled to 0..1 by the list's minimum and maximum.
 
-    An id that a list does not hold has 0 there; a list whose scores are all equal gives 1 to each. O(n log n).
+    An id that a list lacks scores 0 there. A list with equal scores gives 1 to each of its ids. O(n log n) time for n scores.
 
     Parameters
     ----------
-    score_lists
-        Scores by id, higher is better; finite.
-    weights
-        One weight a list, 0 or more; without, all are 1.
+    score_lists : finite scores by id, higher is better
+    weights : one weight per list, 0 or more; None: all are 1
 
     Returns
     -------
@@ -87,7 +82,7 @@ def weighted_sum(
     for scores, weight in zip(score_lists, _weights(len(score_lists), weights), strict=True):
         for item, score in scores.items():
             if not math.isfinite(score):
-                raise InputError(f"the score of {item!r} is {score}; fusing needs finite scores")
+                raise InputError(f"the score of {item!r} is {score}; fusion needs finite scores")
         low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
         for item, score in scores.items():
             parts[item].append(weight * ((score - low) / (high - low) if high > low else 1.0))
@@ -98,13 +93,13 @@ def _weights(count: int, weights: Sequence[float] | None) -> Iterable[float]:
     if weights is None:
         return [1.0] * count
     if len(weights) != count:
-        raise InputError(f"{len(weights)} weights for {count} lists; give one a list")
+        raise InputError(f"there are {len(weights)} weights for {count} lists; give one per list")
     for weight in weights:
         check.not_negative("a weight", weight)
     return weights
 
 
 def _best_first(parts: Mapping[str, Sequence[float]]) -> list[tuple[str, float]]:
-    # fsum: the same parts in another order are the same sum to the last bit, else a tie would break by rounding.
+    # fsum gives the same sum to the last bit in any order of the parts; otherwise rounding would break a tie.
     fused = [(item, math.fsum(values)) for item, values in parts.items()]
     return sorted(fused, key=lambda entry: (-entry[1], entry[0]))

@@ -1,4 +1,4 @@
-"""Entities that are one: groups of them, decisions that contradict each other, and a graph in which a group shares its edges."""
+"""Merged entities: groups of equal ids, conflicts between decisions, and a graph in which a group shares its edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ Pair = tuple[str, str]
 
 
 class Groups:
-    """What is one by some pairs: disjoint sets of ids, joined pair by pair (union by size, path halving).
+    """Disjoint sets of ids, joined pair by pair (union by size, path halving).
+
+    Parameters
+    ----------
+    pairs : ids to join, in this order
 
     Examples
     --------
@@ -31,7 +35,7 @@ class Groups:
             self.join(a, b)
 
     def root(self, name: str) -> str:
-        """The member that stands for the group of a name; the name itself where it is in none."""
+        """The representative of the group of a name; the name itself if it is in no group."""
         above = self._above
         while above.get(name, name) != name:
             above[name] = above.get(above[name], above[name])
@@ -39,11 +43,23 @@ class Groups:
         return name
 
     def is_one(self, a: str, b: str) -> bool:
-        """Whether both are in one group."""
+        """Whether two names are in the same group.
+
+        Parameters
+        ----------
+        a : an id
+        b : an id
+        """
         return self.root(a) == self.root(b)
 
     def join(self, a: str, b: str) -> None:
-        """Make one group of theirs."""
+        """Unite the groups of two names.
+
+        Parameters
+        ----------
+        a : an id, in a group or not
+        b : an id, in a group or not
+        """
         one, other = self.root(a), self.root(b)
         if one == other:
             return
@@ -54,23 +70,36 @@ class Groups:
         self._held.setdefault(one, [one]).extend(self._held.pop(other, [other]))
 
     def members(self, name: str) -> tuple[str, ...]:
-        """The group of a name, ascending; the name alone where it is in none."""
+        """The group of a name, ascending; the name alone if it is in no group."""
         return tuple(sorted(self._held.get(self.root(name), [name])))
 
     def all(self) -> tuple[tuple[str, ...], ...]:
-        """All groups of two and more, each ascending, by their first member."""
+        """All groups of two or more, each ascending, ordered by their first member."""
         return tuple(sorted(tuple(sorted(some)) for some in self._held.values()))
 
 
 class Conflict(NamedTuple):
-    """A pair that would join two that are kept apart: the pair, and the two."""
+    """A pair that cannot be joined because it would unite two ids that must stay apart.
+
+    Attributes
+    ----------
+    pair : the refused pair
+    apart : the two ids that it would unite
+    """
 
     pair: Pair
     apart: Pair
 
 
 class Settled(NamedTuple):
-    """Pairs that can be joined, in the order in which they came; pairs that are one already; and the conflicts."""
+    """The result of :func:`settle`, each part in the order of the given pairs.
+
+    Attributes
+    ----------
+    joined : pairs that can be joined
+    known : pairs whose ids are in one group already
+    conflicts : pairs that were refused
+    """
 
     joined: tuple[Pair, ...]
     known: tuple[Pair, ...]
@@ -78,20 +107,26 @@ class Settled(NamedTuple):
 
 
 def settle(pairs: Sequence[Pair], *, same: Iterable[Pair] = (), apart: Iterable[Pair] = ()) -> Settled:
-    """Which of some pairs can be joined, one after the other, so that no two that are kept apart become one.
+    """Join pairs one after the other, and refuse each pair that would unite ids which must stay apart.
 
-    A pair that is refused is in ``conflicts`` with the first of ``apart``, in its order, that it would join. What is joined
-    never makes a circle: a pair that is one already, by what was joined before, is in ``known``.
+    A refused pair is in ``conflicts``, with the first pair of ``apart`` that it would unite. The joined pairs contain no
+    cycle: a pair that earlier pairs have united already is in ``known``.
 
     Parameters
     ----------
-    pairs : the surest first
-    same : what is one already
-    apart : what must not become one
+    pairs : ids to join, the most certain first
+    same : pairs that are united already
+    apart : pairs that must not be united
+
+    Returns
+    -------
+    Settled
+        Each of ``pairs`` in exactly one of its parts.
 
     Notes
     -----
-    O((n + m) a(n)) for n pairs and m that are kept apart, times the pairs apart of the two groups that a pair joins.
+    O((n + m) a(n)) time for n pairs and m pairs in ``apart`` (a: the inverse Ackermann function), times the number of
+    ``apart`` pairs of the two groups that a pair joins.
 
     Examples
     --------
@@ -131,18 +166,24 @@ _SUMMED = (Relationship.RELATES, Relationship.CO_OCCURS)
 
 
 def share_edges(graph: Subgraph, groups: Mapping[str, Sequence[str]]) -> Subgraph:
-    """The same nodes, where the entities of a group have the edges of all of its members: they behave as one node.
+    """The same nodes, with the edges of each entity shared by its whole group, so that the group acts as one node.
 
-    What a statement mentions, it mentions under every name. Weights of RELATES and CO_OCCURS add up; of SYNONYM the largest
-    counts; others are 1. Between members of a group there is nothing but SAME_AS.
+    A statement that mentions one member mentions all of them. Weights of RELATES and CO_OCCURS are summed, of SYNONYM the
+    largest counts, all others are 1. Between members of a group only SAME_AS edges remain.
 
     Parameters
     ----------
-    groups : of each entity that is one with others, all of them; those that are not in the graph do not count
+    graph : the subgraph whose entities share edges
+    groups : for each merged entity the ids of its whole group; ids outside the graph are ignored
+
+    Returns
+    -------
+    Subgraph
+        The given one if it contains no two members of a group.
 
     Notes
     -----
-    O(edges of the graph), and of each group its size times its edges.
+    Time: O(edges of the graph), plus for each group its size times its edges.
     """
     names = graph.ids[graph.nodes(Kind.ENTITY)].tolist()
     place = dict(zip(names, graph.nodes(Kind.ENTITY).tolist(), strict=True))
@@ -166,7 +207,7 @@ def _shared(relationship: Relationship, matrix: Csr, both: Csr, *, inside: Csr) 
     if relationship is Relationship.SAME_AS:
         return matrix
     if relationship is Relationship.SYNONYM:
-        # As it is symmetric in meaning, the direction of an edge does not matter; the largest of several counts.
+        # SYNONYM is symmetric, so the direction of an edge does not matter; of several edges the largest counts.
         found = _largest(matrix, both)
     else:
         found = sp.csr_array(both @ matrix @ both)

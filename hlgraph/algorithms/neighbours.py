@@ -1,4 +1,4 @@
-"""The graph of what is alike: every row joined to its nearest rows, all pairs for few rows, cells of close rows for many."""
+"""Similarity graph: every row is joined to its nearest rows, exactly for few rows, by cells of close rows for many."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
 EXACT = 10_000
-"""Up to so many rows all pairs are looked at."""
-_BLOCK = 512
-_PROBES = 24
-_SAMPLE = 64
-_ROUNDS = 4
+"""Largest number of rows for which all pairs are compared."""
+_BLOCK = 512  # rows that are compared at a time
+_PROBES = 24  # cells that a row is compared with
+_SAMPLE = 64  # rows per cell on which k-means runs
+_ROUNDS = 4  # iterations of k-means
 
 
 class _Found(NamedTuple):
-    """Pairs: a row, one of its nearest rows, and their cosine."""
+    """Pairs of a row and one of its nearest rows, with their cosine."""
 
     rows: NDArray[np.intp]
     near: NDArray[np.intp]
@@ -37,23 +37,31 @@ def similarity_graph(
     rng: np.random.Generator | None = None,
     exact: int = EXACT,
 ) -> Csr:
-    """Edges between each row and its ``k`` nearest rows at or above a cosine: ``w_ij = s_ij`` where ``s_ij >= tau``.
+    """The graph that joins each row to its ``k`` nearest rows: ``w_ij = s_ij`` where the cosine ``s_ij`` is at least tau.
 
-    Two rows are joined when either is among the nearest of the other. Up to ``exact`` rows the nearest are exact, in
-    O(n^2 d) time and bounded memory. Beyond that rows are put into about sqrt(n) cells of close rows, and each row looks at
-    the 24 nearest cells: O(n sqrt(n) d), most of the nearest, nearly all where groups are tight.
+    Two rows are joined if either is among the nearest of the other. Up to ``exact`` rows the nearest rows are exact, in
+    O(n^2 d) time and bounded memory. Beyond that the rows are divided into about sqrt(n) cells of close rows, and each row is
+    compared with the rows of 24 near cells, in O(n sqrt(n) d) time. This finds most of the nearest rows, and nearly all where
+    groups are tight.
 
     Parameters
     ----------
     rows : unit rows of shape (n, d)
-    only : join these rows only (to any row); None: all
-    rng : draws the cells; needed beyond ``exact`` rows
+    k : number of nearest rows, above 0, default 10
+    threshold : tau, the lowest cosine of an edge, above 0, default 0.5
+    only : indices of rows to join (to any row); None: all rows
+    rng : draws the cells; required beyond ``exact`` rows
+    exact : largest number of rows for which all pairs are compared, default 10,000
 
     Returns
     -------
-    CSR of shape (n, n), float32, symmetric, no loops.
+    Csr
+        Shape (n, n), float32, symmetric, without loops.
 
-    Raises InputError for a ``k`` or threshold out of its bounds, and where ``rng`` is needed and missing.
+    Raises
+    ------
+    InputError
+        ``k`` or ``threshold`` is not above 0, or ``rng`` is required and missing.
 
     Examples
     --------
@@ -71,7 +79,7 @@ def similarity_graph(
         found = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
     else:
         if rng is None:
-            raise InputError(f"{len(rows)} rows are more than the {exact} of which all pairs are looked at; give rng")
+            raise InputError(f"{len(rows)} rows are more than the {exact} whose pairs are all compared; pass rng")
         found = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng)
     shape = (len(rows), len(rows))
     half = sp.csr_array((found.cosines, (found.rows, found.near)), shape=shape, dtype=np.float32)
@@ -83,7 +91,7 @@ def similarity_graph(
 def _nearest(
     rows: NDArray[np.float32], wanted: NDArray[np.intp], among: NDArray[np.intp], *, k: int, threshold: float
 ) -> _Found:
-    """The ``k`` nearest of ``among`` of each row; equal cosines by the lower row."""
+    """The ``k`` nearest rows of ``among`` for each row; ties go to the lower row."""
     parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
     base = rows[among]
     for start in range(0, len(wanted), _BLOCK):
@@ -91,7 +99,7 @@ def _nearest(
         cosines = rows[block] @ base.T
         cosines[block[:, None] == among[None, :]] = -np.inf
         if cosines.shape[1] > k:
-            # All above the k-th highest, and those equal to it: which of the equal ones stay is decided below.
+            # All at or above the k-th highest stay; which of the equal ones are kept is decided below.
             least = np.partition(cosines, -k, axis=1)[:, -k][:, None]
             cosines[cosines < least] = -np.inf
         row, column = np.nonzero(cosines >= threshold)
@@ -107,7 +115,7 @@ def _nearest(
 def _by_cells(
     rows: NDArray[np.float32], wanted: NDArray[np.intp], *, k: int, threshold: float, rng: np.random.Generator
 ) -> _Found:
-    """The nearest among the rows of the nearest cells; a cell is the rows closest to one centre."""
+    """The nearest rows among those of the nearest cells; a cell consists of the rows closest to one centre."""
     count = max(2, round(len(rows) ** 0.5))
     centres = _centres(rows, count, rng)
     cell = _closest(rows, centres, 1)[:, 0]
@@ -115,7 +123,7 @@ def _by_cells(
     starts = np.searchsorted(cell[order], np.arange(count + 1))
     reach = _closest(rows[wanted], centres, min(_PROBES, count))
     parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
-    # Rows of one cell look at the cells that most of them would: together, in one product.
+    # All rows of a cell are compared, in one product, with the cells that most of them have among their nearest.
     own = cell[wanted]
     for name in np.unique(own):
         inside = np.flatnonzero(own == name)
@@ -129,7 +137,7 @@ def _by_cells(
 
 
 def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Centres of cells: a few rounds of k-means on the sphere, over a sample of the rows."""
+    """Centres of cells, from a few iterations of spherical k-means on a sample of the rows."""
     sample = rows[np.sort(rng.choice(len(rows), size=min(len(rows), count * _SAMPLE), replace=False))]
     centres = sample[np.sort(rng.choice(len(sample), size=count, replace=False))].copy()
     for _ in range(_ROUNDS):

@@ -1,4 +1,4 @@
-"""Scores of paths from the embeddings of their nodes."""
+"""Scores of paths, from the embeddings of their nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.beam import Candidates
 
-_ROWS = 4_096  # so many paths at once, for memory
+_ROWS = 4_096  # paths per block, which bounds the memory
 
 
 def attention_scores(
@@ -16,20 +16,20 @@ def attention_scores(
     """Cosine between a question and the attention-weighted embedding of each path.
 
     ``e(P) = sum_i a_i e_i`` with ``a_i = exp(cos(q, e_i)) / sum_j exp(cos(q, e_j))``, and the score is ``cos(q, e(P))``. The
-    sum below the weights is the same for all nodes of a path and leaves the cosine as it is, so it is not computed. The
-    order of the nodes does not matter. What is common to the children of one path is computed once: O(b n d + m) for m
-    children, n distinct last nodes and b parents.
+    denominator is the same for all nodes of a path and does not change the cosine, so it is not computed. The order of the
+    nodes does not matter. What the children of one path share is computed once; O(m d + b l d) time for m children and b
+    parents of length l.
 
     Parameters
     ----------
     candidates : m paths
-    vectors : shape (n, d): the embedding of a node in the row of its number, of any length
-    question : shape (d,)
+    vectors : shape (n, d), the embedding of each node in the row of its number, of any length
+    question : shape (d,), the embedding of the question, of any length
 
     Returns
     -------
     NDArray
-        Shape (m,), from -1 to 1; 0 where the path or the question has the length 0.
+        Shape (m,), float64, from -1 to 1; 0 where the embedding of the path or the question is zero.
 
     References
     ----------
@@ -47,7 +47,20 @@ def attention_scores(
 def mean_scores(
     candidates: Candidates, *, vectors: NDArray[np.float32], question: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Cosine between a question and the mean of the embeddings of each path; otherwise as :func:`attention_scores`.
+    """Cosine between a question and the mean embedding of each path.
+
+    ``e(P)`` is the mean of the ``e_i``, and the score is ``cos(q, e(P))``; time as for :func:`attention_scores`.
+
+    Parameters
+    ----------
+    candidates : m paths
+    vectors : shape (n, d), the embedding of each node in the row of its number, of any length
+    question : shape (d,), the embedding of the question, of any length
+
+    Returns
+    -------
+    NDArray
+        Shape (m,), float64, from -1 to 1; 0 where the embedding of the path or the question is zero.
 
     References
     ----------
@@ -70,8 +83,8 @@ def _scores(
         return np.empty(0)
     matrix = vectors[used]
     asked = question / (np.linalg.norm(question) or np.float32(1.0))
-    # Products row by row: a product of matrices would wake the threads of BLAS, which costs more than it saves here, and
-    # many times as much on a busy machine.
+    # Row-wise products: a matrix product would start the BLAS threads, which costs more than it saves here, and many times
+    # more on a busy machine.
     dots = np.vecdot(matrix, asked).astype(np.float64)
     squares = np.vecdot(matrix, matrix).astype(np.float64)
     lengths = np.sqrt(squares)

@@ -1,4 +1,9 @@
-"""Personalised PageRank by power iteration on a sparse adjacency."""
+"""Personalised PageRank of all nodes, over a sparse adjacency or over a prepared walk.
+
+:func:`exact_pagerank` is what retrieval uses: :func:`prepare` makes a :class:`Walk` of a graph once, and every ranking
+reuses it. :func:`personalised_pagerank` is plain power iteration on an adjacency: simple, slower, without preparation.
+For approximate scores around the seeds alone see :mod:`hlgraph.algorithms.push`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +20,156 @@ from hlgraph.algorithms.projection import Twins, find_twins
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
+Precision = Literal["single", "double"]
+_BLOCK = 8_192  # elements that one step of a dot product multiplies
+_DENSE = 128
+"""Graphs of at most this many classes are solved directly: one factorisation is faster than the calls of an iteration."""
+_SINGLE_ERROR = 1e-7
+"""Error that rounding to float32 adds, before the factor 1 / (1 - damping)."""
+_DTYPES: Mapping[Precision, type[np.float32] | type[np.float64]] = {"single": np.float32, "double": np.float64}
+
 
 class Ranking(NamedTuple):
-    """Scores of nodes that sum to 1; ``has_converged`` is False when the iterations ran out first."""
+    """Scores of all nodes, which sum to 1.
+
+    Attributes
+    ----------
+    scores : shape (n,)
+    iterations : number of iterations that ran
+    has_converged : False when ``max_iterations`` was reached before the tolerance
+    """
 
     scores: NDArray[np.float64]
     iterations: int
     has_converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A graph prepared for many rankings; :func:`prepare` makes it and nothing changes it.
+
+    The walk runs over classes of twins, which are nodes with the same neighbours. Entities that only one statement mentions
+    are twins; they are about a third of the nodes of a graph of entities and chunks. In a directed graph every node is its
+    own class.
+
+    Attributes
+    ----------
+    steps : CSR of shape (c, c). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``, classes with the most neighbours first.
+        Directed: ``A[i, j] / degree[i]``
+    degrees : shape (c,), float64, the sum of the weights of a class's edges (directed: of its outgoing edges)
+    roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
+    twins : the classes
+    is_directed : whether the walk follows edges from row to column only
+    """
+
+    steps: Csr
+    degrees: NDArray[np.float64]
+    roots: NDArray[np.floating]
+    twins: Twins
+    is_directed: bool
+
+    def __len__(self) -> int:
+        return len(self.twins.of)
+
+    def spread(
+        self, scores: NDArray[np.float64], seeds: NDArray[np.integer], *, own: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Scores of nodes from the scores of their classes, in time linear in the number of nodes.
+
+        Twins share the score of their class equally, except for the restart mass that each one receives as a seed. The
+        deviations from the mean sum to 0 in a class, so they never leave it. The walk inside the class damps them to
+        ``1 / (1 + d w / degree)`` of their size, where ``w`` is the weight between two twins.
+
+        Parameters
+        ----------
+        scores : shape (c,), of the classes
+        seeds : shape (m,), indices of nodes
+        own : shape (m,), the mass that each seed receives beyond its twins, from :func:`own_shares`
+
+        Returns
+        -------
+        NDArray
+            Shape (n,), not negative.
+        """
+        held = np.bincount(self.twins.of[seeds], own, minlength=len(scores))
+        found: NDArray[np.float64] = ((scores - held) / self.twins.sizes)[self.twins.of]
+        np.add.at(found, seeds, own)
+        return np.maximum(found, 0, out=found)
+
+    def is_precise_enough(self, tolerance: float, damping: float) -> bool:
+        """Whether scores in the precision of this walk can be exact to ``tolerance``.
+
+        Parameters
+        ----------
+        tolerance : largest sum of absolute errors, above 0
+        damping : probability to go on, from 0 to below 1
+        """
+        return self.steps.dtype == np.float64 or precision_for(tolerance, damping) == "single"
+
+
+def precision_for(tolerance: float, damping: float) -> Precision:
+    """The lowest precision in which scores can be exact to ``tolerance``.
+
+    Parameters
+    ----------
+    tolerance : largest sum of absolute errors, above 0
+    damping : probability to go on, from 0 to below 1
+
+    Examples
+    --------
+    >>> precision_for(1e-6, 0.85), precision_for(1e-9, 0.85)
+    ('single', 'double')
+    """
+    return "single" if tolerance * (1 - damping) >= _SINGLE_ERROR else "double"
+
+
+def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision = "single") -> Walk:
+    """A graph prepared for many rankings, in time linear in its edges; duplicate entries are summed.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), weights not negative; row to column is the direction of the walk
+    is_directed : False (default): the adjacency is symmetric, and twins are merged
+    precision : ``single`` (default: float32, half the memory) suits tolerances down to about 1e-6; ``double`` suits any
+
+    Raises
+    ------
+    InputError
+        The adjacency is not square, has a negative or non-finite weight, or is not symmetric although the graph is undirected.
+    """
+    if adjacency.shape[0] != adjacency.shape[1]:
+        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
+    check.finite("adjacency", adjacency.data)
+    if (adjacency.data < 0).any():
+        raise InputError("the adjacency has negative weights; a walk cannot follow them")
+    held = sp.csr_array(adjacency, dtype=np.float64, copy=True)
+    held.sum_duplicates()
+    held.eliminate_zeros()
+    if not is_directed and held.nnz and abs(held - held.T).max() > 1e-6 * held.data.max():
+        raise InputError("the adjacency is not symmetric; add its transpose, or pass is_directed=True")
+    twins = _singletons(held.shape[0]) if is_directed else find_twins(held)
+    if not is_directed:
+        # Rows of equal length are adjacent: a product takes half the time, because the processor predicts where they end.
+        held = twins.merged(held)
+        order = np.argsort(-np.diff(held.indptr), kind="stable")
+        twins, held = twins.ordered(order), sp.csr_array(held[order][:, order])
+        held.sort_indices()
+    degrees = np.asarray(held.sum(axis=1), dtype=np.float64).ravel()
+    rows = np.repeat(np.arange(len(degrees)), np.diff(held.indptr))
+    roots = np.ones(len(degrees)) if is_directed else np.sqrt(degrees)
+    shares = held.data / (degrees[rows] if is_directed else roots[rows] * roots[held.indices])
+    dtype = _DTYPES[precision]
+    index = np.int32 if held.nnz < np.iinfo(np.int32).max else np.int64  # int32 halves the memory traffic
+    steps = sp.csr_array(
+        (shares.astype(dtype), held.indices.astype(index), held.indptr.astype(index)), shape=held.shape
+    )
+    return Walk(steps, degrees, roots.astype(dtype), twins, is_directed)
+
+
+def _singletons(size: int) -> Twins:
+    """Classes of one node each."""
+    nodes = np.arange(size)
+    return Twins(nodes, np.ones(size), np.zeros(size), nodes, np.arange(size + 1))
 
 
 def personalised_pagerank(
@@ -32,17 +180,24 @@ def personalised_pagerank(
     tolerance: float = 1e-8,
     max_iterations: int = 100,
 ) -> Ranking:
-    """The stationary distribution of a walk that follows edges by weight and goes back to the seeds.
+    """Personalised PageRank by power iteration: the stationary distribution of a walk that restarts at the seeds.
 
-    ``p = (1 - d) s + d (W' p + m s)``: ``s`` the seed weights over their sum, ``W`` the adjacency with rows that sum to 1,
-    ``m`` the mass on nodes without edges, which goes back to the seeds too. Iterated from ``p = s`` until the sum of
-    absolute changes is at most ``tolerance``. Each iteration takes time linear in the number of edges.
+    ``p = (1 - d) s + d (W' p + m s)``: ``s`` is the seed weights over their sum, ``W`` the adjacency with rows that sum to 1,
+    ``m`` the mass on nodes without edges, which also goes back to the seeds. The iteration starts from ``p = s`` and stops
+    when the sum of absolute changes is at most ``tolerance``. Each iteration takes time linear in the number of edges.
 
     Parameters
     ----------
     adjacency : CSR of shape (n, n), weights not negative; row to column is the direction of the walk
     seed_weights : shape (n,), not negative, not all zero
-    damping : the probability to go on, from 0 to below 1
+    damping : probability to go on, from 0 to below 1, default 0.85
+    tolerance : largest sum of absolute changes in the last iteration, above 0, default 1e-8
+    max_iterations : default 100
+
+    Returns
+    -------
+    Ranking
+        ``has_converged`` is False when ``max_iterations`` was reached first.
 
     Raises
     ------
@@ -66,7 +221,7 @@ def personalised_pagerank(
     sums = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
     is_dangling = sums == 0
     weights = np.repeat(1 / np.where(is_dangling, 1, sums), np.diff(adjacency.indptr)) * adjacency.data
-    # Rows of the one are columns of the other: nothing is moved.
+    # The CSR arrays of a matrix, read as CSC, are its transpose: nothing is copied.
     backwards = sp.csc_array((weights, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
     scores = seeds
     for iteration in range(1, max_iterations + 1):
@@ -83,7 +238,8 @@ def _check(adjacency: Csr, seed_weights: NDArray[np.floating], damping: float) -
     rows, columns = adjacency.shape
     if rows != columns or seed_weights.shape != (rows,):
         raise InputError(
-            f"the adjacency has the shape {adjacency.shape} and seed_weights {seed_weights.shape}; (n, n) and (n,) are needed"
+            f"the adjacency has the shape {adjacency.shape} and seed_weights {seed_weights.shape}; "
+            "they must be (n, n) and (n,)"
         )
     check.finite("seed_weights", seed_weights)
     check.finite("adjacency", adjacency.data)
@@ -95,117 +251,6 @@ def _check(adjacency: Csr, seed_weights: NDArray[np.floating], damping: float) -
         raise InputError(f"damping is {damping}; it must be from 0 to below 1")
 
 
-Precision = Literal["single", "double"]
-_BLOCK = 8_192  # numbers of a product of vectors at once
-_DENSE = 128
-"""Graphs of so many nodes are solved directly: one factorisation takes less time than the calls of the iterations."""
-_SINGLE_ERROR = 1e-7
-"""What rounding to float32 adds to the error, before it is multiplied by 1 / (1 - damping)."""
-_DTYPES: Mapping[Precision, type[np.float32] | type[np.float64]] = {"single": np.float32, "double": np.float64}
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A graph with what every ranking on it needs; made by :func:`prepare`, never changed.
-
-    The walk goes over classes of twins, nodes with the same neighbours: names that one statement alone mentions are such,
-    some third of the nodes of a graph of entities and chunks. Directed: every node is a class.
-
-    Attributes
-    ----------
-    steps : CSR of shape (c, c). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``, classes with the most neighbours first.
-        Directed: ``A[i, j] / degree[i]``
-    degrees : shape (c,), float64, the sum of the weights of a class's edges (directed: of those that leave it)
-    roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
-    twins : the classes
-    is_directed : whether edges lead one way only
-    """
-
-    steps: Csr
-    degrees: NDArray[np.float64]
-    roots: NDArray[np.floating]
-    twins: Twins
-    is_directed: bool
-
-    def __len__(self) -> int:
-        return len(self.twins.of)
-
-    def spread(
-        self, scores: NDArray[np.float64], seeds: NDArray[np.integer], *, own: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """From the scores of classes to those of nodes; ``own`` is what each seed gets from nowhere else.
-
-        Twins share the score of their class but for what they were given themselves. That difference sums to 0 in a class,
-        so it never leaves it: of it stays ``1 / (1 + d w / degree)``, where ``w`` is the weight between two twins.
-        """
-        held = np.bincount(self.twins.of[seeds], own, minlength=len(scores))
-        found: NDArray[np.float64] = ((scores - held) / self.twins.sizes)[self.twins.of]
-        np.add.at(found, seeds, own)
-        return np.maximum(found, 0, out=found)
-
-    def bears(self, tolerance: float, damping: float) -> bool:
-        """Whether the precision is fine enough for scores that are exact to ``tolerance``."""
-        return self.steps.dtype == np.float64 or precision_for(tolerance, damping) == "single"
-
-
-def precision_for(tolerance: float, damping: float) -> Precision:
-    """The precision that scores need which are to be exact to ``tolerance``.
-
-    Examples
-    --------
-    >>> precision_for(1e-6, 0.85), precision_for(1e-9, 0.85)
-    ('single', 'double')
-    """
-    return "single" if tolerance * (1 - damping) >= _SINGLE_ERROR else "double"
-
-
-def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision = "single") -> Walk:
-    """A graph made ready for many rankings, in time linear in its edges; parallel entries are added up.
-
-    Parameters
-    ----------
-    adjacency : CSR of shape (n, n), weights not negative; row to column is the direction of the walk
-    precision : ``single`` (float32, half the memory) is good for errors down to about 1e-6; ``double`` for any
-
-    Raises
-    ------
-    InputError
-        The shape or a weight is out of its bounds, or the matrix is not symmetric although the graph is undirected.
-    """
-    if adjacency.shape[0] != adjacency.shape[1]:
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; (n, n) is needed")
-    check.finite("adjacency", adjacency.data)
-    if (adjacency.data < 0).any():
-        raise InputError("the adjacency has negative weights; a walk cannot follow them")
-    held = sp.csr_array(adjacency, dtype=np.float64, copy=True)
-    held.sum_duplicates()
-    held.eliminate_zeros()
-    if not is_directed and held.nnz and abs(held - held.T).max() > 1e-6 * held.data.max():
-        raise InputError("the adjacency is not symmetric; add its transpose, or set is_directed")
-    twins = _each_alone(held.shape[0]) if is_directed else find_twins(held)
-    if not is_directed:
-        # Rows of one length follow one another: a product takes half the time, since the processor foresees where they end.
-        held = twins.merged(held)
-        order = np.argsort(-np.diff(held.indptr), kind="stable")
-        twins, held = twins.ordered(order), sp.csr_array(held[order][:, order])
-        held.sort_indices()
-    degrees = np.asarray(held.sum(axis=1), dtype=np.float64).ravel()
-    rows = np.repeat(np.arange(len(degrees)), np.diff(held.indptr))
-    roots = np.ones(len(degrees)) if is_directed else np.sqrt(degrees)
-    shares = held.data / (degrees[rows] if is_directed else roots[rows] * roots[held.indices])
-    dtype = _DTYPES[precision]
-    index = np.int32 if held.nnz < np.iinfo(np.int32).max else np.int64  # half the memory to go through
-    steps = sp.csr_array(
-        (shares.astype(dtype), held.indices.astype(index), held.indptr.astype(index)), shape=held.shape
-    )
-    return Walk(steps, degrees, roots.astype(dtype), twins, is_directed)
-
-
-def _each_alone(size: int) -> Twins:
-    nodes = np.arange(size)
-    return Twins(nodes, np.ones(size), np.zeros(size), nodes, np.arange(size + 1))
-
-
 def exact_pagerank(
     walk: Walk,
     seeds: NDArray[np.integer],
@@ -215,28 +260,34 @@ def exact_pagerank(
     tolerance: float = 1e-6,
     max_iterations: int = 10_000,
 ) -> Ranking:
-    """Personalised PageRank of all nodes; the sum of absolute errors is at most ``tolerance``.
+    """Personalised PageRank of all nodes, with a sum of absolute errors of at most ``tolerance``.
 
     Undirected: with ``S = D^-1/2 A D^-1/2`` the system ``(I - d S) y = (1 - d) D^-1/2 s`` is symmetric and positive
-    definite, and ``p = D^1/2 y``: conjugate gradients, ``O(sqrt(1 / (1 - d)))`` products with the matrix for each digit.
-    Directed: ``p = (1 - d) s + d W' p`` iterated, ``O(1 / (1 - d))`` products for each digit. A product takes time linear in
-    the edges. Up to 128 nodes: solved directly. The residual ``r`` tells when to stop: the error is at most
-    ``|r| / (1 - d)``, and without isolated seeds ``tolerance (1 - d)`` is what it is compared with.
+    definite, and ``p = D^1/2 y``. Conjugate gradients solve it in ``O(sqrt(1 / (1 - d)))`` matrix products per digit.
+    Directed: power iteration of ``p = (1 - d) s + d W' p``, in ``O(1 / (1 - d))`` products per digit. A product takes time
+    linear in the number of edges. Graphs of up to 128 classes are solved directly.
+
+    The stopping rule is a bound on the error by the residual ``r``: the error is at most ``|r| / (1 - d)``, so without
+    isolated seeds ``|r|`` is compared with ``tolerance (1 - d)``.
 
     Parameters
     ----------
-    seeds : shape (m,), indices of nodes; one may occur more than once
-    weights : shape (m,), not negative, not all 0
+    walk : the prepared graph of n nodes, from :func:`prepare`
+    seeds : shape (m,), indices of nodes; a node may occur more than once
+    weights : shape (m,), not negative, not all zero
+    damping : probability to go on, from 0 to below 1, default 0.85
+    tolerance : largest sum of absolute errors, above 0, default 1e-6
+    max_iterations : default 10,000
 
     Returns
     -------
     Ranking
-        Scores of shape (n,); ``has_converged`` is False when the iterations ran out first.
+        Scores of shape (n,); ``has_converged`` is False when ``max_iterations`` was reached first.
 
     Raises
     ------
     InputError
-        A seed, a weight or a parameter is out of its bounds, or the precision of the walk does not bear the tolerance.
+        A seed, a weight or a parameter is out of its bounds, or the walk is not precise enough for the tolerance.
 
     References
     ----------
@@ -250,9 +301,10 @@ def exact_pagerank(
     """
     shares = seed_shares(walk, seeds, weights=weights, damping=damping)
     check.positive("tolerance", tolerance)
-    if not walk.bears(tolerance, damping):
+    if not walk.is_precise_enough(tolerance, damping):
         raise InputError(
-            f"tolerance {tolerance} at damping {damping} is finer than single precision; prepare the walk with double"
+            f"tolerance {tolerance} at damping {damping} is finer than single precision; "
+            'prepare the walk with precision="double"'
         )
     restart = np.bincount(walk.twins.of[seeds], shares, minlength=len(walk.degrees)).astype(np.float64)
     if len(walk.degrees) <= _DENSE:
@@ -275,7 +327,7 @@ def _solve(walk: Walk, restart: NDArray[np.float64], damping: float) -> NDArray[
 
 
 def _iterate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal: float, most: int) -> Ranking:
-    # Mass that ends at nodes without edges makes the sum smaller, by a factor of 1 - d at most: the error grows by as much.
+    # Mass that is lost at nodes without edges shrinks the sum, at most to 1 - d. Normalising enlarges the error by as much.
     back = sp.csr_array(walk.steps.astype(np.float64).T.tocsr())
     goal *= (1 - damping) ** 2 / damping if damping else 1
     scores = (1 - damping) * restart
@@ -292,7 +344,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
     roots = walk.roots
     is_alone = roots == 0
     alone = float(restart[is_alone].sum())
-    # Isolated seeds are known, and the sum of all scores with them; their rows of the matrix are empty.
+    # Isolated seeds have empty rows: their scores are known beforehand, and so is the sum of all scores.
     goal *= (1 - damping) * (1 - damping * alone)
     number = roots.dtype.type
     scaled = np.divide(restart, roots, out=np.zeros(len(roots)), where=~is_alone)
@@ -315,14 +367,77 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
         along *= following / size if size else number(0)
         along += rest
         size = following
-    # A score is above 0 wherever a seed reaches; rounding may have it a little below.
+    # Exact scores are never negative; rounding may push one slightly below 0.
     scores = np.maximum(found * roots, 0).astype(np.float64)
     scores[is_alone] = (1 - damping) * restart[is_alone]
     return Ranking(scores, iteration, has_converged)
 
 
+def seed_shares(
+    walk: Walk, seeds: NDArray[np.integer], *, weights: NDArray[np.floating], damping: float
+) -> NDArray[np.float64]:
+    """The seed weights over their sum, after a check of all arguments.
+
+    Parameters
+    ----------
+    walk : the prepared graph
+    seeds : shape (m,), indices of nodes
+    weights : shape (m,), not negative, not all zero
+    damping : probability to go on, from 0 to below 1
+
+    Returns
+    -------
+    NDArray
+        Shape (m,), float64, sums to 1.
+
+    Raises
+    ------
+    InputError
+        The lengths differ, or a seed, a weight or the damping is out of its bounds.
+    """
+    check.same_length(seeds=seeds, weights=weights)
+    check.finite("weights", weights)
+    if len(seeds) and (seeds.min() < 0 or seeds.max() >= len(walk)):
+        raise InputError(f"seeds has an index outside the {len(walk)} nodes of the graph; indices start at 0")
+    if (weights < 0).any() or not weights.sum() > 0:
+        raise InputError("weights must not be negative, and at least one must be above 0")
+    if not 0 <= damping < 1:
+        raise InputError(f"damping is {damping}; it must be from 0 to below 1")
+    found: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
+    return found
+
+
+def own_shares(
+    walk: Walk, seeds: NDArray[np.integer], *, shares: NDArray[np.float64], damping: float
+) -> NDArray[np.float64]:
+    """The mass that each seed receives beyond its twins; see :meth:`Walk.spread`.
+
+    Parameters
+    ----------
+    walk : the prepared graph
+    seeds : shape (m,), indices of nodes
+    shares : shape (m,), the seed weights over their sum, from :func:`seed_shares`
+    damping : probability to go on, from 0 to below 1
+
+    Returns
+    -------
+    NDArray
+        Shape (m,), float64.
+    """
+    own: NDArray[np.float64] = (1 - damping) * shares / (1 + damping * walk.twins.loops[walk.twins.of[seeds]])
+    return own
+
+
 def dot(one: NDArray[np.floating], other: NDArray[np.floating]) -> np.floating:
-    """The product of two vectors, by one thread: BLAS wakes its threads for 10,000 numbers, and they spin long afterwards.
+    """The dot product of two vectors on one thread.
+
+    From about 10,000 elements on BLAS starts its thread pool, whose threads keep spinning long after the product is done.
+    Products of blocks of 8,192 elements stay below that.
+
+    Parameters
+    ----------
+    one : shape (n,)
+    other : shape (n,)
 
     Examples
     --------
@@ -333,27 +448,3 @@ def dot(one: NDArray[np.floating], other: NDArray[np.floating]) -> np.floating:
     parts = np.vecdot(one[:whole].reshape(-1, _BLOCK), other[:whole].reshape(-1, _BLOCK))
     total: np.floating = parts.sum() + one[whole:] @ other[whole:]
     return total
-
-
-def own_shares(
-    walk: Walk, seeds: NDArray[np.integer], *, shares: NDArray[np.float64], damping: float
-) -> NDArray[np.float64]:
-    """What each seed gets from nowhere else; see :meth:`Walk.spread`."""
-    own: NDArray[np.float64] = (1 - damping) * shares / (1 + damping * walk.twins.loops[walk.twins.of[seeds]])
-    return own
-
-
-def seed_shares(
-    walk: Walk, seeds: NDArray[np.integer], *, weights: NDArray[np.floating], damping: float
-) -> NDArray[np.float64]:
-    """The weights over their sum, checked."""
-    check.same_length(seeds=seeds, weights=weights)
-    check.finite("weights", weights)
-    if len(seeds) and (seeds.min() < 0 or seeds.max() >= len(walk)):
-        raise InputError(f"seeds has an index outside the {len(walk)} nodes of the graph; give indices from 0")
-    if (weights < 0).any() or not weights.sum() > 0:
-        raise InputError("weights must not be negative, and at least one must be above 0")
-    if not 0 <= damping < 1:
-        raise InputError(f"damping is {damping}; it must be from 0 to below 1")
-    found: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
-    return found

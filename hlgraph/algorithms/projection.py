@@ -1,4 +1,8 @@
-"""The graphs that the papers walk on, each made from the one graph of hlgraph."""
+"""The graphs that the papers walk on, projected from a subgraph of hlgraph, and their classes of twin nodes.
+
+:func:`project` makes the adjacency of one :class:`ProjectionShape`. :func:`find_twins` finds its nodes with equal
+neighbours, which a walk treats as one node (:mod:`hlgraph.algorithms.ppr`).
+"""
 
 from __future__ import annotations
 
@@ -14,119 +18,22 @@ from scipy.sparse import csgraph
 from hlgraph.records import Kind, Relationship
 from hlgraph.subgraph import Csr, Subgraph, block
 
-
-class Twins(NamedTuple):
-    """Classes of nodes with equal weights to all other nodes, and to each other; most classes are of one node.
-
-    Attributes
-    ----------
-    of : shape (n,), the class of each node
-    sizes : shape (c,), how many nodes a class has
-    loops : shape (c,), the weight between two nodes of a class over the degree of one; 0 where nothing joins them
-    members : shape (n,), the nodes ordered by class, ascending in each
-    starts : shape (c + 1,), where each class begins in ``members``
-    """
-
-    of: NDArray[np.intp]
-    sizes: NDArray[np.float64]
-    loops: NDArray[np.float64]
-    members: NDArray[np.intp]
-    starts: NDArray[np.intp]
-
-    def merged(self, adjacency: Csr) -> Csr:
-        """The graph of the classes: the weights between all nodes of two classes, and inside a class as a loop."""
-        rows = np.repeat(self.of, np.diff(adjacency.indptr))
-        made = sp.coo_array((adjacency.data, (rows, self.of[adjacency.indices])), shape=(len(self.sizes),) * 2)
-        return sp.csr_array(made.tocsr())
-
-    def ordered(self, order: NDArray[np.intp]) -> Twins:
-        """The same classes in another order: ``order[i]`` is the class that comes to stand at ``i``."""
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        of = place[self.of]
-        starts = np.concatenate([[0], np.cumsum(self.sizes[order])]).astype(np.intp)
-        members = np.argsort(of, kind="stable").astype(np.intp)
-        return Twins(of, self.sizes[order], self.loops[order], members, starts)
-
-    def nodes(self, classes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """All nodes of some classes, in time linear in their number."""
-        count = self.starts[classes + 1] - self.starts[classes]
-        ends = np.cumsum(count)
-        total = int(ends[-1]) if len(ends) else 0
-        found: NDArray[np.intp] = self.members[np.arange(total) + np.repeat(self.starts[classes] - ends + count, count)]
-        return found
-
-
-def find_twins(adjacency: Csr) -> Twins:
-    """The classes of twins, in time linear in the edges; nodes without edges stay by themselves.
-
-    Rows are compared by sums of 64-bit hashes of their entries: two different rows are taken for equal with a chance of
-    about the number of edges over 2^64.
-
-    Parameters
-    ----------
-    adjacency : CSR of shape (n, n), symmetric, no duplicates, float64
-
-    Examples
-    --------
-    A star: its ends are twins. Merged, they weigh as much.
-
-    >>> star = sp.csr_array(np.array([[0, 1.0, 1.0], [1.0, 0, 0], [1.0, 0, 0]]))
-    >>> find_twins(star).of
-    array([0, 1, 1])
-    >>> find_twins(star).merged(star).toarray()
-    array([[0., 2.],
-           [2., 0.]])
-    """
-    size = adjacency.shape[0]
-    rows = np.repeat(np.arange(size), np.diff(adjacency.indptr))
-    columns = adjacency.indices
-    weights = _mixed(adjacency.data.view(np.uint64))
-    there, back = _mixed(weights ^ columns.astype(np.uint64)), _mixed(weights ^ rows.astype(np.uint64))
-    has_edges = np.diff(adjacency.indptr) > 0
-    sums = np.zeros(size, dtype=np.uint64)
-    if has_edges.any():
-        sums[has_edges] = np.add.reduceat(there, adjacency.indptr[:-1][has_edges])
-    # Joined twins: without each other, their rows are equal. Others: their rows are.
-    is_joined = (rows != columns) & (sums[rows] - there == sums[columns] - back)
-    order = np.flatnonzero(has_edges)[np.argsort(sums[has_edges], kind="stable")]
-    is_equal = sums[order[1:]] == sums[order[:-1]]
-    a = np.concatenate([rows[is_joined], order[1:][is_equal]])
-    b = np.concatenate([columns[is_joined], order[:-1][is_equal]])
-    links = sp.csr_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(size, size))
-    count, of = csgraph.connected_components(links, directed=False)
-    of = of.astype(np.intp)
-    loops = np.zeros(count)
-    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
-    loops[of[rows[is_joined]]] = adjacency.data[is_joined] / degrees[rows[is_joined]]
-    sizes = np.bincount(of, minlength=count)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    return Twins(of, sizes.astype(np.float64), loops, np.argsort(of, kind="stable").astype(np.intp), starts)
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of each number: the finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
-    found = values + np.uint64(0x9E3779B97F4A7C15)
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = found ^ (found >> np.uint64(31))
-    return mixed
-
-
 _PER_STATEMENT = 2.0
-"""What a statement adds to the weight of each pair of its entities."""
+"""Weight that a statement adds to each pair of its entities."""
 
 
 class ProjectionShape(StrEnum):
-    """Which graph: nodes and edges of a paper.
+    """The graph of a paper: its kinds of nodes, its edges and their weights.
 
-    ``entity_passage`` (PropRAG A.1): entities and chunks; the entities of a statement are a clique, each pair weighs 2 for
-    each statement that it shares; a chunk and an entity of one of its statements weigh 1; synonyms weigh their cosine. (The
-    paper gives no weights. Its authors insert an edge of a pair in both directions, which counts twice undirected.)
-    ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks, each edge 1.
-    ``entity_entity`` (TopoRAG 3.4): entities joined by facts and by common chunks, weight the number of both.
+    ``entity_passage`` (PropRAG A.1): entities and chunks. The entities of a statement form a clique; a pair weighs 2 per
+    shared statement. A chunk and an entity of one of its statements are joined by 1. Synonyms weigh their cosine. (The paper
+    gives no weights. Its authors' code inserts the edge of a pair in both directions, which counts twice undirected.)
 
-    In each of them two entities that were merged (SAME_AS) are joined by 1 more, which no paper has.
+    ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks; each edge weighs 1.
+
+    ``entity_entity`` (TopoRAG 3.4): entities joined by facts and by common chunks; the weight is the number of both.
+
+    In every shape the weight between two merged entities (SAME_AS) is 1 higher, which no paper has.
     """
 
     ENTITY_PASSAGE = "entity_passage"
@@ -135,7 +42,7 @@ class ProjectionShape(StrEnum):
 
 
 class Ingredients(NamedTuple):
-    """What a shape is made from."""
+    """The relationships and kinds of nodes that a subgraph needs for a shape."""
 
     relationships: frozenset[Relationship]
     kinds: frozenset[Kind]
@@ -154,13 +61,11 @@ INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
         frozenset({Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SAME_AS}), frozenset({Kind.ENTITY})
     ),
 }
-
-
 NODE_KINDS: Mapping[ProjectionShape, frozenset[Kind]] = {
     **{shape: ingredients.kinds for shape, ingredients in INGREDIENTS.items()},
     ProjectionShape.ENTITY_PASSAGE: frozenset({Kind.CHUNK, Kind.ENTITY}),
 }
-"""The kinds of the nodes of a shape."""
+"""The kinds of nodes that a shape contains."""
 
 
 class Projected(NamedTuple):
@@ -168,7 +73,7 @@ class Projected(NamedTuple):
 
     Attributes
     ----------
-    nodes : shape (m,), ascending: which nodes of the subgraph these are
+    nodes : shape (m,), ascending, the indices of its nodes in the subgraph
     adjacency : CSR of shape (m, m), float32, symmetric, no self loops
     """
 
@@ -177,12 +82,14 @@ class Projected(NamedTuple):
 
 
 class Incidence(NamedTuple):
-    """Which statement mentions what and where it stands: 0 or 1, rows and columns in the order of ``graph.nodes``.
+    """Which entities each statement mentions and which chunks contain it, as matrices of 0 and 1.
+
+    Rows and columns are in the order of ``graph.nodes(kind)``.
 
     Attributes
     ----------
-    mentions : CSR (s, e): statements by entities
-    in_chunk : CSR (s, c): statements by chunks
+    mentions : CSR of shape (s, e), statements by entities
+    in_chunk : CSR of shape (s, c), statements by chunks
     """
 
     mentions: Csr
@@ -190,9 +97,18 @@ class Incidence(NamedTuple):
 
 
 def project(graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None = None) -> Projected:
-    """The graph of a shape, from a subgraph that holds its ingredients. Linear in the size of the result.
+    """The graph of a shape, projected from a subgraph; time linear in the size of the result.
 
-    ``given``: the incidence of the subgraph, where the caller has it.
+    Parameters
+    ----------
+    graph : a subgraph with the relationships and kinds of ``INGREDIENTS[shape]``
+    shape : which graph to make
+    given : the incidence of the subgraph, if the caller has it; None: it is computed where the shape needs it
+
+    Returns
+    -------
+    Projected
+        Its nodes are those of ``NODE_KINDS[shape]``.
 
     References
     ----------
@@ -206,7 +122,7 @@ def project(graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None 
 
 
 def incidence(graph: Subgraph) -> Incidence:
-    """Statements with their entities and with their chunks."""
+    """The incidence of a subgraph: its statements by entities and by chunks; linear in those edges."""
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     mentions = _made_binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
     in_chunk = _made_binary(block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks))
@@ -214,7 +130,18 @@ def incidence(graph: Subgraph) -> Incidence:
 
 
 def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
-    """1 between two entities that were merged, both ways; shape (m, m) for m entities. Empty where no merge was pulled."""
+    """Edges of weight 1 between merged entities, in both directions.
+
+    Parameters
+    ----------
+    graph : the subgraph; without SAME_AS relationships the result is empty
+    entities : shape (m,), indices of nodes
+
+    Returns
+    -------
+    Csr
+        Shape (m, m), float32, in the order of ``entities``.
+    """
     if Relationship.SAME_AS not in graph.edges:
         return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
     pairs = block(graph.edges[Relationship.SAME_AS], entities, columns=entities)
@@ -222,7 +149,7 @@ def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
 
 
 def _made_binary(matrix: Csr) -> Csr:
-    """The same matrix, changed: every entry that is not 0 is 1."""
+    """The same matrix, changed in place: every non-zero entry becomes 1."""
     matrix.sum_duplicates()
     if not matrix.data.all():
         matrix.eliminate_zeros()
@@ -252,7 +179,7 @@ def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
     rows, columns, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     keep = (rows != columns) & (weights != 0)
     size = (len(nodes), len(nodes))
-    # All in one matrix at once: sums and blocks of matrices cost a walk over all of them each.
+    # One matrix is built from all parts: each sum or block of matrices would be another pass over all entries.
     found = sp.csr_array((weights[keep], (rows[keep], columns[keep])), shape=size, dtype=np.float32)
     return Projected(nodes, found)
 
@@ -291,3 +218,101 @@ def _ordered(parts: list[NDArray[np.intp]], adjacency: Csr) -> Projected:
     found = sp.csr_array(sp.csr_array(adjacency, dtype=np.float32)[order][:, order])
     found.sort_indices()
     return Projected(nodes[order], found)
+
+
+class Twins(NamedTuple):
+    """Classes of twins: nodes with equal weights to all other nodes and to each other. Most classes have one node.
+
+    Attributes
+    ----------
+    of : shape (n,), the class of each node
+    sizes : shape (c,), the number of nodes of each class
+    loops : shape (c,), the weight between two nodes of a class over the degree of one; 0 without an edge between them
+    members : shape (n,), the nodes ordered by class, ascending in each
+    starts : shape (c + 1,), where each class begins in ``members``
+    """
+
+    of: NDArray[np.intp]
+    sizes: NDArray[np.float64]
+    loops: NDArray[np.float64]
+    members: NDArray[np.intp]
+    starts: NDArray[np.intp]
+
+    def merged(self, adjacency: Csr) -> Csr:
+        """The graph of the classes, CSR of shape (c, c); weights between two classes are summed, those inside form a loop."""
+        rows = np.repeat(self.of, np.diff(adjacency.indptr))
+        made = sp.coo_array((adjacency.data, (rows, self.of[adjacency.indices])), shape=(len(self.sizes),) * 2)
+        return sp.csr_array(made.tocsr())
+
+    def ordered(self, order: NDArray[np.intp]) -> Twins:
+        """The same classes renumbered: class ``order[i]`` becomes class ``i``."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        of = place[self.of]
+        starts = np.concatenate([[0], np.cumsum(self.sizes[order])]).astype(np.intp)
+        members = np.argsort(of, kind="stable").astype(np.intp)
+        return Twins(of, self.sizes[order], self.loops[order], members, starts)
+
+    def nodes(self, classes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """All nodes of the given classes, in time linear in the number of nodes returned."""
+        count = self.starts[classes + 1] - self.starts[classes]
+        ends = np.cumsum(count)
+        total = int(ends[-1]) if len(ends) else 0
+        found: NDArray[np.intp] = self.members[np.arange(total) + np.repeat(self.starts[classes] - ends + count, count)]
+        return found
+
+
+def find_twins(adjacency: Csr) -> Twins:
+    """The classes of twins of a graph, in time linear in its edges; each node without edges is its own class.
+
+    Rows are compared by sums of 64-bit hashes of their entries. The probability that two different rows are taken for equal
+    is about the number of edges over 2^64.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric, float64, without duplicate entries
+
+    Examples
+    --------
+    The leaves of a star are twins. Merging them keeps their total weight.
+
+    >>> star = sp.csr_array(np.array([[0, 1.0, 1.0], [1.0, 0, 0], [1.0, 0, 0]]))
+    >>> find_twins(star).of
+    array([0, 1, 1])
+    >>> find_twins(star).merged(star).toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    size = adjacency.shape[0]
+    rows = np.repeat(np.arange(size), np.diff(adjacency.indptr))
+    columns = adjacency.indices
+    weights = _mixed(adjacency.data.view(np.uint64))
+    there, back = _mixed(weights ^ columns.astype(np.uint64)), _mixed(weights ^ rows.astype(np.uint64))
+    has_edges = np.diff(adjacency.indptr) > 0
+    sums = np.zeros(size, dtype=np.uint64)
+    if has_edges.any():
+        sums[has_edges] = np.add.reduceat(there, adjacency.indptr[:-1][has_edges])
+    # The rows of adjacent twins are equal without the edge between them; the rows of other twins are equal.
+    is_joined = (rows != columns) & (sums[rows] - there == sums[columns] - back)
+    order = np.flatnonzero(has_edges)[np.argsort(sums[has_edges], kind="stable")]
+    is_equal = sums[order[1:]] == sums[order[:-1]]
+    a = np.concatenate([rows[is_joined], order[1:][is_equal]])
+    b = np.concatenate([columns[is_joined], order[:-1][is_equal]])
+    links = sp.csr_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(size, size))
+    count, of = csgraph.connected_components(links, directed=False)
+    of = of.astype(np.intp)
+    loops = np.zeros(count)
+    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+    loops[of[rows[is_joined]]] = adjacency.data[is_joined] / degrees[rows[is_joined]]
+    sizes = np.bincount(of, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    return Twins(of, sizes.astype(np.float64), loops, np.argsort(of, kind="stable").astype(np.intp), starts)
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A hash of each number: the finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
+    found = values + np.uint64(0x9E3779B97F4A7C15)
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = found ^ (found >> np.uint64(31))
+    return mixed

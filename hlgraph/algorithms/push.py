@@ -1,4 +1,4 @@
-"""Approximate personalised PageRank around the seeds, in time that does not grow with the graph."""
+"""Approximate personalised PageRank around the seeds, in time independent of the size of the graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ from hlgraph.errors import InputError
 
 @dataclass(slots=True)
 class Space:
-    """Work space of :func:`local_pagerank` for one graph, so that no ranking clears arrays of its size; one call at a time."""
+    """Work space of :func:`local_pagerank`: arrays of size n, allocated once per walk. It serves one call at a time.
+
+    Attributes
+    ----------
+    walk : the prepared graph
+    rest : shape (n,), mass of each class that is not yet distributed; all 0 between calls
+    given : shape (n,), scores during a call; all 0 between calls
+    place : shape (n,), scratch of :meth:`distinct`
+    starts : shape (c,), where the edges of each class begin
+    counts : shape (c,), the number of edges of each class
+    """
 
     walk: Walk
     rest: NDArray[np.float64] = field(init=False)
@@ -25,10 +35,7 @@ class Space:
     counts: NDArray[np.intp] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Arrays as long as there are nodes; the first two are all 0 between calls.
-
-        The last two say where the edges of each class begin and how many there are.
-        """
+        """Allocate the arrays, in time linear in the number of nodes."""
         self.starts = self.walk.steps.indptr[:-1].astype(np.intp)
         self.counts = np.diff(self.walk.steps.indptr).astype(np.intp)
         self.rest = np.zeros(len(self.walk))
@@ -36,7 +43,7 @@ class Space:
         self.place = np.zeros(len(self.walk), dtype=np.intp)
 
     def distinct(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Each node once, in time linear in ``nodes``."""
+        """Each of these nodes once, in time linear in ``nodes``."""
         order = np.arange(len(nodes))
         self.place[nodes] = order
         found: NDArray[np.intp] = nodes[self.place[nodes] == order]
@@ -44,13 +51,13 @@ class Space:
 
 
 class Local(NamedTuple):
-    """Scores of the nodes that were looked at; those of all others are 0.
+    """Scores of the visited nodes; all other nodes score 0.
 
     Attributes
     ----------
     nodes : shape (m,), ascending
     scores : shape (m,), each at most the exact score
-    left : how much is missing in all: the exact scores sum to 1, these to ``1 - left``
+    left : total missing mass: the exact scores sum to 1, these to ``1 - left``
     """
 
     nodes: NDArray[np.intp]
@@ -67,30 +74,39 @@ def local_pagerank(
     epsilon: float = 1e-5,
     space: Space | None = None,
 ) -> Local:
-    """Approximate personalised PageRank around the seeds, in time that does not grow with the graph.
+    """Approximate personalised PageRank around the seeds, in time independent of the size of the graph.
 
-    Every node holds what it has given to its own score and a rest. A node whose rest is above ``epsilon`` times its degree
-    keeps the share ``1 - d`` of it and hands the share ``d`` on along its edges; all such nodes do so at once, until none is
-    left. At most ``1 / (epsilon (1 - d))`` of degree is handed on in all.
+    Every node has a score and a rest, the mass that it has not distributed yet. A node whose rest is above ``epsilon`` times
+    its degree adds the share ``1 - d`` of the rest to its score and pushes the share ``d`` along its edges. All such nodes
+    push at once, until none is left. The degrees of all pushes sum to at most ``1 / (epsilon (1 - d))``, which bounds the
+    time.
 
     Error bound, undirected: ``0 <= exact - score <= epsilon * degree`` for every node. Directed: ``0 <= exact - score``, and
     the differences sum to ``left``.
 
     Parameters
     ----------
-    seeds : shape (m,), indices of nodes; one may occur more than once
-    weights : shape (m,), not negative, not all 0
-    epsilon : above 0, in the reciprocal unit of the edge weights
-    space : work space to use again; None: made anew, in time linear in the number of nodes
+    walk : the prepared graph of n nodes, from :func:`hlgraph.algorithms.ppr.prepare`
+    seeds : shape (m,), indices of nodes; a node may occur more than once
+    weights : shape (m,), not negative, not all zero
+    damping : probability to go on, from 0 to below 1, default 0.85
+    epsilon : largest error per unit of degree, above 0, in the reciprocal unit of the edge weights, default 1e-5
+    space : work space of this walk for reuse; None: a new one, in time linear in the number of nodes
+
+    Returns
+    -------
+    Local
+        Scores of the visited nodes.
 
     Raises
     ------
     InputError
-        A seed, a weight or a parameter is out of its bounds.
+        A seed, a weight or a parameter is out of its bounds, or the work space belongs to another walk.
 
     References
     ----------
-    Andersen, Chung and Lang, Local Graph Partitioning using PageRank Vectors, 2006, with weights and many nodes at once.
+    Andersen, Chung and Lang, Local Graph Partitioning using PageRank Vectors, 2006; here with edge weights, and with many
+    nodes per step.
 
     Examples
     --------
@@ -104,7 +120,7 @@ def local_pagerank(
     check.positive("epsilon", epsilon)
     space = space or Space(walk)
     if space.walk is not walk:
-        raise InputError("the work space is that of another graph; make one for this walk")
+        raise InputError("the work space belongs to another walk; pass Space(walk) of this one")
     classes = walk.twins.of[seeds]
     alone = float(shares[walk.degrees[classes] == 0].sum())
     found = _push(walk, classes, shares, damping, (epsilon * (1 - damping * alone), space))
@@ -112,11 +128,11 @@ def local_pagerank(
 
 
 def _spread(walk: Walk, found: _Pushed, space: Space, own: tuple[NDArray[np.intp], NDArray[np.float64]]) -> Local:
-    """From classes to nodes, as :meth:`Walk.spread` does for all, in time linear in the nodes of these classes."""
+    """Scores of nodes from those of classes, as :meth:`Walk.spread`, in time linear in the nodes of these classes."""
     seeds, given = own
     twins, of = walk.twins, walk.twins.of
     nodes = twins.nodes(found.classes)
-    held = space.given  # of the classes first, then of the nodes
+    held = space.given  # indexed by class first, by node afterwards
     held[found.classes] = found.scores
     np.subtract.at(held, of[seeds], given)
     scores = held[of[nodes]] / twins.sizes[of[nodes]]
@@ -130,7 +146,7 @@ def _spread(walk: Walk, found: _Pushed, space: Space, own: tuple[NDArray[np.intp
 
 
 class _Pushed(NamedTuple):
-    """Classes that were looked at, their scores, what is missing, and the sum of scores and missing."""
+    """Visited classes, their scores, the missing mass, and the sum of all scores and the missing mass."""
 
     classes: NDArray[np.intp]
     scores: NDArray[np.float64]
@@ -145,7 +161,7 @@ def _push(
     damping: float,
     bounds: tuple[float, Space],
 ) -> _Pushed:
-    # Undirected, rest and score are held over the root of the degree: so the symmetric matrix serves here too.
+    # Undirected: rest and score are kept divided by the root of the degree, so that the symmetric matrix can be used.
     epsilon, space = bounds
     rest, given = space.rest, space.given
     steps, roots = walk.steps, walk.roots
@@ -162,7 +178,7 @@ def _push(
         kept.append((1 - damping) * held)
         held *= damping
         count = space.counts[frontier]
-        if len(touched) == 1 or walk.is_directed:  # undirected, nothing leads to a node without edges
+        if len(touched) == 1 or walk.is_directed:  # undirected: no edge leads to a node without edges
             ended += float(held[count == 0].sum())
         ends = np.cumsum(count)
         at = np.arange(ends[-1])
@@ -175,11 +191,11 @@ def _push(
     np.add.at(given, np.concatenate(gave), np.concatenate(kept))
     nodes = space.distinct(np.concatenate(touched))
     scale = _above_zero(roots[nodes]).astype(np.float64)
-    # Of what was not handed on, a node would keep its share in any case; so that share is no longer missing.
+    # Of the rest that was not pushed, a node keeps the share 1 - d in any case, so that share is not missing.
     scores = (given[nodes] + (1 - damping) * rest[nodes]) * scale
     left = damping * float(dot(rest[nodes], scale))
     rest[nodes] = given[nodes] = 0
-    # What a rest at a node without edges would end is missing in `ended`: the scores stay below the exact ones.
+    # `ended` leaves out the rests at nodes without edges, so the scores stay below the exact ones.
     return _Pushed(nodes, scores, left, 1 - ended)
 
 

@@ -1,4 +1,4 @@
-"""The walk that follows a question: from statement to statement, by what they share and by what they say (ToPG)."""
+"""Query-aware personalised PageRank: a walk over statements that share entities or chunks, drawn to the question (ToPG)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ _LEAST_TEMPERATURE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class QueryWalk:
-    """How a walk goes on; the defaults are the paper's.
+    """Parameters of the transition; the defaults are the paper's.
 
     Attributes
     ----------
-    structure_weight : lambda, from 0 (only what statements say counts) to 1 (only what they share counts)
-    damping : the probability to go on, from 0 to below 1
-    temperature : tau; the lower, the more the closest statement attracts; at least 0.01
-    threshold : theta; statements with a cosine below it attract nothing by what they say
+    structure_weight : lambda, from 0 (only similarity to the question counts) to 1 (only shared entities and chunks count),
+        default 0.5
+    damping : probability to go on, from 0 to below 1, default 0.85
+    temperature : tau, at least 0.01, default 0.1; the lower, the more the most similar statement attracts
+    threshold : theta, a cosine from -1 to 1, default 0.4; statements below it do not attract the walk
+
+    Raises
+    ------
+    InputError
+        A parameter is out of its bounds.
     """
 
     structure_weight: float = 0.5
@@ -47,14 +53,15 @@ class QueryWalk:
 
 @dataclass(frozen=True, slots=True)
 class Bipartite:
-    """Statements and what joins them, made ready for many walks by :func:`bipartite`; never changed.
+    """A bipartite graph of statements, prepared for many walks; :func:`bipartite` makes it and nothing changes it.
 
     Attributes
     ----------
-    shared : CSR of shape (n, m), 0 or 1: statements by the entities and chunks that at least two of them have
-    down, up : the transpose of ``shared``, and ``shared`` with columns that sum to 1
-    outward : shape (n,), what a statement's score is times, so that it is handed on in whole; 0 for one that shares nothing
-    back : shape (n,), the share of a statement that would come back to itself over what it shares
+    shared : CSR of shape (n, m), 0 or 1, statements by the entities and chunks that at least two of them have
+    down : CSR of shape (m, n), the transpose of ``shared``
+    up : CSR of shape (n, m), ``shared`` with columns that sum to 1
+    outward : shape (n,), factor of a statement's score that makes its row of the transition sum to 1; 0 if it shares nothing
+    back : shape (n,), the part of a statement's mass that would return to itself, which is cancelled
     """
 
     shared: Csr
@@ -68,7 +75,14 @@ class Bipartite:
 
 
 class QueryRanking(NamedTuple):
-    """Scores of shape (w, n), each row sums to 1; ``has_converged`` is False when the iterations ran out first."""
+    """Scores of all statements for each walker.
+
+    Attributes
+    ----------
+    scores : shape (w, n), each row sums to 1
+    iterations : number of iterations that ran
+    has_converged : False when ``max_iterations`` was reached before the tolerance
+    """
 
     scores: NDArray[np.float64]
     iterations: int
@@ -76,11 +90,11 @@ class QueryRanking(NamedTuple):
 
 
 def bipartite(across: Csr) -> Bipartite:
-    """Statements by what joins them, made ready; linear in the entries.
+    """The prepared bipartite graph of statements; time linear in the number of entries.
 
     Parameters
     ----------
-    across : CSR of shape (n, m), statements by entities and chunks; entries that are not 0 are edges, all alike
+    across : CSR of shape (n, m), statements by entities and chunks; every non-zero entry is an edge of weight 1
 
     References
     ----------
@@ -94,7 +108,7 @@ def bipartite(across: Csr) -> Bipartite:
     rows = np.repeat(np.arange(count), np.diff(held.indptr))
     degrees = np.diff(held.indptr).astype(np.float64)
     having = np.bincount(held.indices, minlength=held.shape[1])
-    # Of what goes to an entity or chunk that only one statement has, all would come back to it: it joins nothing.
+    # An entity or chunk of only one statement joins nothing: all mass that goes there would return to this statement.
     is_shared = having > 1
     kept = is_shared[held.indices]
     inner, joints = rows[kept], (np.cumsum(is_shared) - 1)[held.indices[kept]]
@@ -121,26 +135,35 @@ def query_pagerank(
 ) -> QueryRanking:
     """Personalised PageRank over the query-aware transition ``M = lambda Ts + (1 - lambda) Tn``, for w walkers at once.
 
-    ``Ts = D^-1 A H^-1 A'`` with ``A`` the statements by entities and chunks, ``D`` and ``H`` its row and column sums; its
-    diagonal is cancelled and its rows sum to 1 again. ``Tn(i, j) = c_j [Ts(i, j) > 0] / sum_k c_k [Ts(i, k) > 0]`` with
-    ``c_j = exp(cosine_j / tau)`` where the cosine is at least theta, else 0. Then ``p = (1 - d) s + d (M' p + m s)``, ``m``
-    the mass that M does not hand on: that of statements which share nothing, and the share ``1 - lambda`` of those without a
-    neighbour at or above theta, for which Eq. 7 divides 0 by 0. So a walk that meets nothing like the question goes back.
+    ``Ts = D^-1 A H^-1 A'``, where ``A`` is statements by entities and chunks, and ``D`` and ``H`` are its row and column
+    sums; the diagonal is cancelled and the rows are scaled to sum to 1 again.
+    ``Tn(i, j) = c_j [Ts(i, j) > 0] / sum_k c_k [Ts(i, k) > 0]`` with ``c_j = exp(cosine_j / tau)`` where the cosine is at
+    least theta, else 0. The scores solve ``p = (1 - d) s + d (M' p + m s)``. ``m`` is the mass that M does not pass on: that
+    of statements that share nothing, and the part ``1 - lambda`` of those without a neighbour at or above theta, for which
+    Eq. 7 divides 0 by 0. A walk that meets nothing similar to the question therefore returns to its seeds.
 
     No n x n matrix is made. ``Ts`` is applied as its factors, in time linear in the edges of A. ``Tn`` has entries only in
-    the columns of the t statements at or above theta, so its pattern is that of A times the transposed rows of these alone:
-    at most n t entries, exactly the non-zero ones of Eq. 7. Each iteration takes time linear in both.
+    the columns of the t statements at or above theta. Its pattern is A times the transposed rows of these statements: at
+    most n t entries, exactly the non-zero ones of Eq. 7. Each iteration takes time linear in both.
 
     Parameters
     ----------
+    graph : n statements, from :func:`bipartite`
     cosines : shape (w, n), of each statement to the question of each walker
-    seed_weights : shape (w, n), not negative, each row with one above 0
-    tolerance : iterated until no walker's sum of absolute changes is above this
+    seed_weights : shape (w, n), not negative, each row with a weight above 0
+    walk : parameters of the transition; None: the paper's
+    tolerance : largest sum of absolute changes of any walker in the last iteration, above 0, default 1e-6
+    max_iterations : default 1,000
+
+    Returns
+    -------
+    QueryRanking
+        ``has_converged`` is False when ``max_iterations`` was reached first.
 
     Raises
     ------
     InputError
-        A shape or a weight is out of its bounds.
+        A shape, a weight or a parameter is out of its bounds.
 
     References
     ----------
@@ -148,7 +171,7 @@ def query_pagerank(
 
     Examples
     --------
-    Three statements in a row; the last one is like the question.
+    Three statements in a row; the last one is similar to the question.
 
     >>> line = bipartite(sp.csr_array(np.array([[1, 0], [1, 1], [0, 1]])))
     >>> found = query_pagerank(line, np.array([[0.1, 0.1, 0.9]]), seed_weights=np.array([[1.0, 0, 0]]))
@@ -173,8 +196,12 @@ def query_pagerank(
     return QueryRanking(np.atleast_2d(np.maximum(scores.T, 0)), max_iterations, has_converged=False)
 
 
+_Step: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Maps the scores of the walkers, shape (n, w), or (n,) for one walker, to ``d M' p`` of the same shape."""
+
+
 def _many_steps(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _Step:
-    """``d M' p`` for several walkers, whose attractions differ."""
+    """The function that computes ``d M' p`` for several walkers, whose attractions differ."""
     by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
     outward, back = graph.outward[:, np.newaxis], graph.back[:, np.newaxis]
 
@@ -190,7 +217,7 @@ def _many_steps(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _
 
 
 def _one_step(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _Step:
-    """The same for one walker as two matrices: on a few hundred statements an iteration takes its time for its calls."""
+    """The same for one walker, as two matrix products: on a few hundred statements the calls dominate an iteration."""
     by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
     count, joints, drawn = len(graph), graph.shared.shape[1], len(attraction.nodes)
     down, towards = graph.down, attraction.towards
@@ -200,7 +227,7 @@ def _one_step(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _St
     starts = np.concatenate([down.indptr, down.indptr[-1] + towards.indptr[1:]])
     indices = np.concatenate([down.indices, towards.indices])
     first = sp.csr_array((data, indices, starts), shape=(joints + drawn, count))
-    # Each statement that attracts has one entry more, at the end of its row.
+    # Each attracting statement has one additional entry, at the end of its row.
     up, ends = graph.up, graph.up.indptr[attraction.nodes + 1]
     values = np.insert(by_structure * up.data, ends, by_meaning * attraction.weights[:, 0])
     columns = np.insert(up.indices, ends, joints + np.arange(drawn))
@@ -222,10 +249,10 @@ class _Attraction(NamedTuple):
 
     Attributes
     ----------
-    nodes : shape (t,), the statements that attract some walker
-    towards : CSR of shape (t, n), 1 where a statement can go to one that attracts
-    weights : shape (t, w), how much they attract each walker
-    outward : shape (n, w), 1 over what attracts a walker from a statement; 0 where nothing does
+    nodes : shape (t,), the statements that attract at least one walker
+    towards : CSR of shape (t, n), 1 where a step leads from a statement to an attracting one
+    weights : shape (t, w), how strongly each attracts each walker
+    outward : shape (n, w), 1 over the sum of the weights that attract a walker from a statement; 0 if that sum is 0
     """
 
     nodes: NDArray[np.intp]
@@ -234,14 +261,10 @@ class _Attraction(NamedTuple):
     outward: NDArray[np.float64]
 
 
-_Step: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""From the scores of the walkers, shape (n, w), or (n,) of one, to what the transition hands on of them, damped."""
-
-
 def _attraction(graph: Bipartite, cosines: NDArray[np.float64], walk: QueryWalk) -> _Attraction:
     nodes = np.flatnonzero((cosines >= walk.threshold).any(axis=1))
     close = cosines[nodes]
-    # Over the highest of a walker, so that nothing overflows; the quotient stays.
+    # Relative to the highest cosine of each walker, so that nothing overflows; the quotients do not change.
     scaled = np.exp((close - close.max(axis=0, initial=-1.0)) / walk.temperature)
     weights = np.where(close >= walk.threshold, scaled, 0.0)
     towards = sp.csr_array(graph.shared[nodes] @ graph.down)
@@ -256,15 +279,15 @@ def _attraction(graph: Bipartite, cosines: NDArray[np.float64], walk: QueryWalk)
 def _checked(
     graph: Bipartite, cosines: NDArray[np.floating], seed_weights: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """The seeds as shares, shape (n, w)."""
+    """The seed weights of each walker over their sum, shape (n, w)."""
     if cosines.ndim != 2 or cosines.shape != seed_weights.shape or cosines.shape[1] != len(graph):
         raise InputError(
-            f"cosines have the shape {cosines.shape} and seed_weights {seed_weights.shape}; both need one row a walker and one "
-            f"column for each of the {len(graph)} statements"
+            f"cosines has the shape {cosines.shape} and seed_weights {seed_weights.shape}; both need one row per walker and "
+            f"one column for each of the {len(graph)} statements"
         )
     check.finite("cosines", cosines)
     check.finite("seed_weights", seed_weights)
     sums = seed_weights.sum(axis=1, keepdims=True)
     if (seed_weights < 0).any() or not (sums > 0).all():
-        raise InputError("seed_weights must not be negative, and each walker needs one above 0")
+        raise InputError("seed_weights must not be negative, and each walker needs at least one above 0")
     return np.asarray((seed_weights / sums).T, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The part of a graph around seeds, by random walks with restart: the sampled form of personalised PageRank."""
+"""Sampled personalised PageRank: how often random walks with restart visit each node."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ def visit_shares(
     damping: float = 0.85,
     steps: int = 20_000,
 ) -> NDArray[np.float64]:
-    """How often random walks with restart visit each node, as shares that sum to 1.
+    """Shares of visits of random walks with restart to each node; they sum to 1.
 
-    A walk begins at a seed, each as probable; it goes on with the probability ``damping`` to a neighbour, each as probable,
-    and ends otherwise, or where there is no neighbour; then the next one begins. ``steps (1 - damping)`` walks are made, all
-    side by side, so about ``steps`` nodes are visited. The expectation is the personalised PageRank of
-    :func:`hlgraph.algorithms.ppr.exact_pagerank` with equal weights; the error falls with the root of ``steps``, while
-    :func:`hlgraph.algorithms.push.local_pagerank` gives the same without chance, in less time. Time linear in ``steps``.
+    A walk starts at a seed drawn uniformly. With probability ``damping`` it moves to a neighbour drawn uniformly; otherwise,
+    and at a node without neighbours, it ends. ``steps (1 - damping)`` walks run side by side, so they make about ``steps``
+    visits in all. The expectation is the personalised PageRank of :func:`hlgraph.algorithms.ppr.exact_pagerank` with equal
+    weights, and the error falls with the square root of ``steps``. :func:`hlgraph.algorithms.push.local_pagerank` computes
+    the same without randomness in less time. Time linear in ``steps``.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n); entries that are not 0 are edges, all alike
+    adjacency : CSR of shape (n, n); every stored entry is an edge, weights are ignored
     seeds : shape (m,), indices of nodes, at least one
-    rng : where chance comes from; the same state gives the same shares
-    damping : from 0 to below 1; the paper's probability of a restart is ``1 - damping``, 0.15 in its authors' code
+    rng : random number generator; the same state gives the same shares
+    damping : from 0 to below 1, default 0.85; the paper's restart probability is ``1 - damping``, 0.15 in its authors' code
+    steps : expected number of visits, above 0, default 20,000
 
     Returns
     -------
     NDArray
-        Shape (n,).
+        Shape (n,), float64.
 
     Raises
     ------
     InputError
-        There is no seed, or one, the damping or the steps are out of their bounds.
+        There is no seed, or a seed, the damping or the steps are out of their bounds.
 
     References
     ----------
@@ -56,7 +57,7 @@ def visit_shares(
     """
     size = adjacency.shape[0]
     if adjacency.shape != (size, size):
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; (n, n) is needed")
+        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
     if not len(seeds) or seeds.min() < 0 or seeds.max() >= size:
         raise InputError(f"seeds must be at least one index from 0 to below {size}")
     if not 0 <= damping < 1:

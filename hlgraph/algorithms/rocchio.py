@@ -1,4 +1,4 @@
-"""Queries that learn from what was kept and what was pruned (Rocchio's relevance feedback, as ToPG has it)."""
+"""Queries refined by relevance feedback: what was kept attracts, what was pruned repels (Rocchio, as used by ToPG)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from hlgraph.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class RocchioWeights:
-    """How much each part counts; not negative. The paper's "Simple-feedback" is ``RocchioWeights(1, 0, 0)``.
+    """Weights of the three parts of a refined query. The paper's "Simple-feedback" is ``RocchioWeights(1, 0, 0)``.
 
     Attributes
     ----------
-    origin : alpha, of the queries that led to the node
-    positive : beta, of the node itself
-    negative : gamma, of what was pruned beside it
+    origin : alpha, weight of the queries that led to the node, 0 or above, default 1.0
+    positive : beta, weight of the node itself, 0 or above, default 0.7
+    negative : gamma, weight of what was pruned, 0 or above, default 0.15
+
+    Raises
+    ------
+    InputError
+        A weight is negative.
     """
 
     origin: float = 1.0
@@ -27,7 +32,7 @@ class RocchioWeights:
     negative: float = 0.15
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
+        """Check the weights."""
         for name in ("origin", "positive", "negative"):
             check.not_negative(name, getattr(self, name))
 
@@ -39,21 +44,27 @@ def refined_query(
     pruned: NDArray[np.floating],
     weights: RocchioWeights | None = None,
 ) -> NDArray[np.float64]:
-    """``q = alpha mean(origins) + beta h(u) - gamma mean(pruned)``, of length 1, for one node u.
+    """The refined query of a node u: ``q = alpha mean(origins) + beta h(u) - gamma mean(pruned)``, scaled to length 1.
 
-    The mean is over the partitions in which the node was found. The paper compares queries by cosine, to which their length
-    is nothing; it is 1 here so that a dot product is that cosine. A sum of 0 stays 0: a query that is close to nothing.
+    The means are over the c partitions in which the node was found. The paper compares queries by cosine, so their length
+    does not matter; it is 1 here so that a dot product equals the cosine. A sum of zeros stays zero. O(c d) time.
 
     Parameters
     ----------
-    origins : shape (c, d), c at least 1: of each partition the query of the walker that most likely led to the node
+    origins : shape (c, d), c at least 1; for each partition the query of the walker that most likely led to the node
     node : shape (d,), the embedding of the node
-    pruned : shape (c, d): of each partition the mean embedding of what Select left out; zeros where it left out nothing
+    pruned : shape (c, d), for each partition the mean embedding of what Select left out; zeros where it left out nothing
+    weights : weights of the parts; None: the paper's
+
+    Returns
+    -------
+    NDArray
+        Shape (d,), float64.
 
     Raises
     ------
     InputError
-        The shapes do not agree, or a number is not usable.
+        The shapes do not agree, or a number is NaN or infinite.
 
     References
     ----------
@@ -67,8 +78,8 @@ def refined_query(
     weights = weights or RocchioWeights()
     if origins.ndim != 2 or not len(origins) or origins.shape != pruned.shape or origins.shape[1:] != node.shape:
         raise InputError(
-            f"origins have the shape {origins.shape}, pruned {pruned.shape} and the node {node.shape}; (c, d), (c, d) and "
-            "(d,) are needed, c at least 1"
+            f"origins has the shape {origins.shape}, pruned {pruned.shape} and node {node.shape}; they must be (c, d), (c, d) "
+            "and (d,), with c at least 1"
         )
     for name, values in (("origins", origins), ("node", node), ("pruned", pruned)):
         check.finite(name, values)

@@ -1,4 +1,4 @@
-"""All pairs of vectors at or above a cosine threshold, exactly, in bounded memory."""
+"""All pairs of vectors at or above a cosine threshold: exact, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_HEAD = 96
-_BLOCK, _COLUMNS = 512, 4096  # one block of bounds is 8 MB: it is compared while it is still in the cache
-_SLACK = 1e-4
-_ROUNDING = 4e-6  # of a squared length in float32; more than was ever seen up to 4,096 dimensions (1e-6)
+_HEAD = 96  # components of the head
+_BLOCK, _COLUMNS = 512, 4096  # one block of bounds is 8 MB, so it is still in the cache when it is compared
+_SLACK = 1e-4  # how far a bound may be below the threshold, against rounding
+_ROUNDING = 4e-6  # allowance for rounding of a squared length in float32; at most 1e-6 was seen up to 4,096 dimensions
 
 
 class Pairs(NamedTuple):
-    """Rows of the queries, rows of the base, and their cosines; ordered by query, then base."""
+    """Pairs ordered by query, then base.
+
+    Attributes
+    ----------
+    queries : shape (p,), rows of the queries
+    base : shape (p,), rows of the base
+    similarities : shape (p,), their cosines
+    """
 
     queries: NDArray[np.intp]
     base: NDArray[np.intp]
@@ -22,22 +29,21 @@ class Pairs(NamedTuple):
 
 
 class ThresholdIndex:
-    """Answers "which rows have a cosine of at least t to this vector" with all of them and nothing else.
+    """Index that finds exactly the rows with a cosine of at least a threshold to a vector.
 
-    Vectors are rotated so that their first components hold most of what tells them apart (principal directions of a
-    sample). For unit vectors x, y split into head and tail, Cauchy and Schwarz give
-    ``x.y <= x_head.y_head + |x_tail| |y_tail|``: a product of 97 columns (the head, and the length of the tail) bounds
-    the cosine from above, and only pairs whose bound reaches the threshold are computed in full. The pruning never loses
-    a pair; the full cosine is summed pair by pair, so it does not depend on how the work was cut into blocks.
+    Vectors are rotated to the principal directions of a sample, so that their first components hold most of their variance.
+    For unit vectors x, y split into head and tail the Cauchy-Schwarz inequality gives
+    ``x.y <= x_head.y_head + |x_tail| |y_tail|``. A product of 97 columns (the head and the length of the tail) thus bounds
+    the cosine from above, and only pairs whose bound reaches the threshold are computed in full. The pruning never loses a
+    pair. The full cosine is summed pair by pair, so it does not depend on the division into blocks.
 
     Parameters
     ----------
-    sample : array of shape (m, d)
-        Vectors to take the principal directions from; any will do, good ones prune better.
+    sample : shape (m, d), vectors that give the principal directions; any vectors are correct, typical ones prune better
 
     Notes
     -----
-    O(n m d') time for n queries and m rows with d' = 97 instead of d, O(block x columns) memory besides the rows.
+    O(n m d') time for n queries and m rows, with d' = 97 instead of d; O(block x columns) memory besides the rows.
 
     Examples
     --------
@@ -61,18 +67,29 @@ class ThresholdIndex:
         return len(self._bounds)
 
     def add(self, rows: NDArray[np.float32]) -> None:
-        """Append unit rows, shape (n, d)."""
+        """Append unit rows of shape (n, d)."""
         self.attach(np.concatenate([self._rows, rows]) if len(self._rows) else rows)
 
     def attach(self, rows: NDArray[np.float32]) -> None:
-        """Use these rows (a memory map, say) as the base: the first ``len(self)`` must be those that it already has."""
+        """Use these unit rows, for example a memory map, as the base; the first ``len(self)`` must be the present rows."""
         new = rows[len(self._bounds) :]
         if len(new):
             self._bounds = np.concatenate([self._bounds, self._bound(new)])
         self._rows = rows
 
     def query(self, vectors: NDArray[np.float32], *, threshold: float) -> Pairs:
-        """All pairs (query, row) with cosine >= threshold. ``vectors``: unit rows of shape (n, d)."""
+        """All pairs of a vector and a row with a cosine of at least ``threshold``.
+
+        Parameters
+        ----------
+        vectors : unit rows of shape (n, d)
+        threshold : lowest cosine of a pair
+
+        Returns
+        -------
+        Pairs
+            Indices into ``vectors`` and into the rows of the index.
+        """
         return _above(self._bound(vectors), self._bounds, (vectors, self._rows), threshold=threshold)
 
     def _bound(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -83,9 +100,21 @@ class ThresholdIndex:
 
 
 def pairs_between(vectors: NDArray[np.float32], rows: NDArray[np.float32], *, threshold: float) -> Pairs:
-    """What ``ThresholdIndex.query`` gives, without an index: for a few vectors, where building one costs more.
+    """All pairs of a vector and a row with a cosine of at least ``threshold``, without an index.
 
-    O(n m d) time for n vectors and m rows, bounded memory besides them.
+    For a few vectors this is cheaper than building a :class:`ThresholdIndex`. O(n m d) time for n vectors and m rows, bounded
+    memory besides them.
+
+    Parameters
+    ----------
+    vectors : unit rows of shape (n, d)
+    rows : unit rows of shape (m, d)
+    threshold : lowest cosine of a pair
+
+    Returns
+    -------
+    Pairs
+        Indices into ``vectors`` and ``rows``.
 
     Examples
     --------
@@ -97,7 +126,19 @@ def pairs_between(vectors: NDArray[np.float32], rows: NDArray[np.float32], *, th
 
 
 def pairs_within(rows: NDArray[np.float32], *, threshold: float) -> Pairs:
-    """All pairs of different rows with cosine >= threshold, each once, the lower row first. O(n^2 d) time.
+    """All pairs of different rows with a cosine of at least ``threshold``, each once, the lower row first.
+
+    O(n^2 d) time, bounded memory besides the rows.
+
+    Parameters
+    ----------
+    rows : unit rows of shape (n, d)
+    threshold : lowest cosine of a pair
+
+    Returns
+    -------
+    Pairs
+        ``queries`` holds the lower row of each pair, ``base`` the higher one.
 
     Examples
     --------
@@ -115,9 +156,9 @@ def _above(
     threshold: float,
     is_within: bool = False,
 ) -> Pairs:
-    """Pairs at or above the threshold among those whose product of ``upper`` and ``upper_base`` comes near it, in blocks.
+    """Pairs at or above the threshold, from those whose bound ``upper @ upper_base.T`` comes near it, block by block.
 
-    ``is_within``: both are the same rows, and each pair of different ones is wanted once.
+    ``is_within``: both sides are the same rows, and each pair of different rows is returned once.
     """
     queries: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
     base: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
@@ -145,7 +186,7 @@ def _above(
 def _dot(
     left: NDArray[np.float32], right: NDArray[np.float32], rows: NDArray[np.intp], columns: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """Row-wise products, a few thousand at a time."""
+    """Row-wise dot products, 4,096 at a time."""
     found = np.empty(len(rows), dtype=np.float32)
     for start in range(0, len(rows), 4096):
         part = slice(start, start + 4096)

@@ -1,4 +1,4 @@
-"""The k highest scores, exactly and always in the same order."""
+"""The k highest scores, exact and in a reproducible order."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ def top_k(
     *,
     tie_break: NDArray[np.str_] | NDArray[np.bytes_] | NDArray[np.integer] | None = None,
 ) -> NDArray[np.intp]:
-    """The indices of the k highest scores, best first; among equal scores the lower key comes first.
+    """The indices of the k highest scores, best first; equal scores are ordered by their key.
 
-    A partition around the k-th score finds everything above it; only the ties at that boundary and the k winners are
-    sorted, so the result is that of a full sort: O(n + t log t), t = k + the ties at the boundary.
+    A partition around the k-th score finds everything above it. Only the ties at that boundary and the k winners are sorted,
+    so the result equals that of a full sort in O(n + t log t) time, where t is k plus the ties at the boundary.
 
     Parameters
     ----------
-    scores
-        One score an item; infinities are allowed, NaN is not.
-    k
-        How many, 0 or more; all items when there are fewer.
-    tie_break
-        One key an item (its id); without, or among equal keys, the lower index comes first.
+    scores : shape (n,), one score per item; infinities are allowed, NaN is not
+    k : number of items, 0 or more; all items if there are fewer
+    tie_break : shape (n,), one key per item (its id), the lower first; without keys, or for equal keys, the lower index first
 
     Returns
     -------
@@ -36,7 +33,7 @@ def top_k(
     Raises
     ------
     InputError
-        A score is NaN, k is negative, or the lengths differ.
+        A score is NaN, ``k`` is negative, or the lengths differ.
 
     Examples
     --------
@@ -57,6 +54,6 @@ def top_k(
         if tie_break is not None:
             ties = ties[np.argsort(tie_break[ties], kind="stable")]
         candidates = np.concatenate([above, ties[: k - len(above)]])
-    # Stable, and the candidates of one score stand in the order of their index: equal keys keep it.
+    # The sort is stable and candidates of equal score are in the order of their index, so equal keys keep that order.
     keys = (-scores[candidates],) if tie_break is None else (tie_break[candidates], -scores[candidates])
     return candidates[np.lexsort(keys)]

@@ -1,4 +1,4 @@
-"""How often texts have the words of a question: what scores by words are made of, counted without listing every word."""
+"""Counts of a question's words in texts, as keyword scores need them, without listing every word of the texts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from hlgraph.text import STOP_WORDS, fold, folded_words
 
 _PART = 1 << 20
-"""Characters that are looked at together, for memory; a longer text is looked at alone."""
-_BITS = 15
-_HALF = 8  # a word is known by its first eight characters and its next eight, each as one number
+"""Characters that are processed together, which bounds the memory; a longer text is processed alone."""
+_BITS = 15  # of an index into the hash table of stop words
+_HALF = 8  # characters per number: a word is compared by its first eight and its next eight characters
 _ALNUM = np.array([chr(code).isalnum() and code < 128 for code in range(256)])
 _JOINS = np.array([chr(code) in ".,'" for code in range(256)])
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_HALF + 1)], dtype=np.uint64)
 
 
 class WordCounts(NamedTuple):
-    """The words of texts.
+    """Term counts and lengths of n texts.
 
     Attributes
     ----------
-    counts : shape (n, t), how often text ``i`` has term ``j``
-    lengths : shape (n,), how many content words each text has
+    counts : shape (n, t), how often text ``i`` contains term ``j``
+    lengths : shape (n,), the number of content words of each text
     """
 
     counts: NDArray[np.float64]
@@ -35,15 +35,20 @@ class WordCounts(NamedTuple):
 
 
 def count_words(terms: Sequence[str], texts: Sequence[str]) -> WordCounts:
-    """Counts of terms, which are content words as :func:`hlgraph.text.content_words` gives them, in each text.
+    """How often each text contains each term; time and memory linear in the length of the texts.
 
-    Words of ASCII letters and digits alone, nearly all, are found and told apart for all texts at once; what else is a word
-    is listed. Takes time and memory linear in the length of the texts.
+    Words of ASCII letters and digits alone, which are nearly all, are found and compared for all texts at once. Other words
+    are listed one by one.
 
     Parameters
     ----------
-    terms : none of them twice
-    texts : of any script
+    terms : t distinct content words, as from :func:`hlgraph.text.content_words`
+    texts : n texts in any script
+
+    Returns
+    -------
+    WordCounts
+        Counts of shape (n, t) and lengths of shape (n,).
 
     Examples
     --------
@@ -65,7 +70,17 @@ def count_words(terms: Sequence[str], texts: Sequence[str]) -> WordCounts:
 
 
 def has_words(terms: Sequence[str], texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Shape (n, t): whether text ``i`` has term ``j``; see :func:`count_words`.
+    """Whether text ``i`` contains term ``j``; time and memory as for :func:`count_words`.
+
+    Parameters
+    ----------
+    terms : t distinct content words, as from :func:`hlgraph.text.content_words`
+    texts : n texts in any script
+
+    Returns
+    -------
+    NDArray
+        Shape (n, t), bool.
 
     Examples
     --------
@@ -77,7 +92,7 @@ def has_words(terms: Sequence[str], texts: Sequence[str]) -> NDArray[np.bool_]:
 
 
 class _Runs(NamedTuple):
-    """Runs of letters and digits: where each begins and ends, and whether a mark inside joins two of them (``1,000``)."""
+    """Runs of letters and digits: where each begins and ends, and whether a mark inside joins two parts (``1,000``)."""
 
     starts: NDArray[np.intp]
     ends: NDArray[np.intp]
@@ -87,14 +102,14 @@ class _Runs(NamedTuple):
 def _count(
     terms: Sequence[str], folded: Sequence[str], *, counts: NDArray[np.float64], lengths: NDArray[np.float64]
 ) -> None:
-    """Fill in the counts of folded texts."""
+    """Add the counts and lengths of folded texts to ``counts`` and ``lengths``."""
     listed: list[list[str]] = []
     parts = []
     for text in folded:
         plain, others = _parted(text)
         parts.append(plain)
         listed.append(others)
-    # A line before each text and room behind the last: eight characters may be read from any place.
+    # A line break before each text and padding after the last, so that eight characters can be read from any position.
     joined = "\n" + "\n".join(parts) + "\n" * (2 * _HALF)
     runs = _runs(joined)
     begins = np.cumsum([1, *(len(part) + 1 for part in parts)])
@@ -108,7 +123,7 @@ def _count(
     firsts = np.searchsorted(starts, begins)
     lengths += np.diff(content[firsts])
     for at, term in enumerate(terms):
-        found = starts[_like(term, codes)]
+        found = starts[_runs_like(term, codes)]
         if len(term) > 2 * _HALF:
             found = np.array([begin for begin in found.tolist() if joined.startswith(term, begin)], dtype=np.intp)
         counts[:, at] = np.bincount(np.searchsorted(begins, found, side="right") - 1, minlength=len(folded))
@@ -121,8 +136,8 @@ def _count(
 
 
 def _parted(folded: str) -> tuple[str, list[str]]:
-    """A folded text without the parts between white space that are not ASCII, and the words of these."""
-    if "_" in folded:  # it parts words, but changes what may stand before it
+    """The ASCII parts of a folded text, which white space separates, and the words of its other parts."""
+    if "_" in folded:  # it separates words, but changes what may precede it
         return "", folded_words(folded)
     if folded.isascii():
         return folded, []
@@ -144,7 +159,7 @@ def _runs(joined: str) -> _Runs:
 
 
 def _codes(joined: str, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Shape (3, m): the first eight characters of each run as a number, the next eight, and how many it has."""
+    """The first eight characters of each run as a number, the next eight, and its length; shape (3, m)."""
     characters = joined.encode("ascii")
     eights = np.ndarray((len(characters) - _HALF + 1,), dtype="<u8", buffer=characters, strides=(1,))
     sizes = ends - starts
@@ -160,8 +175,8 @@ def _code(word: str) -> tuple[int, int]:
     return int.from_bytes(characters[:_HALF], "little"), int.from_bytes(characters[_HALF : 2 * _HALF], "little")
 
 
-def _like(term: str, codes: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Which runs are a term, or as long as it and equal in their first sixteen characters."""
+def _runs_like(term: str, codes: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Indices of the runs that have the length of a term and its first sixteen characters."""
     if not (term.isascii() and term.isalnum()):
         return np.empty(0, dtype=np.intp)
     first, second = _code(term)
@@ -176,17 +191,17 @@ def _are_stop_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     place = (codes[0] * factor) >> np.uint64(64 - _BITS)
     found: NDArray[np.bool_] = (table[place] == codes[0]) & (codes[2] <= _HALF)
     for word in longer:
-        found[_like(word, codes)] = True
+        found[_runs_like(word, codes)] = True
     return found
 
 
 @cache
 def _stop_words() -> tuple[np.uint64, NDArray[np.uint64], tuple[str, ...]]:
-    """A factor that gives each stop word of up to eight characters a place of its own, the table, and the longer ones."""
+    """A perfect hash of the stop words of up to eight characters (its factor and its table), and the longer stop words."""
     plain = sorted(word for word in STOP_WORDS if word.isascii() and word.isalnum())
     codes = np.array([_code(word)[0] for word in plain if len(word) <= _HALF], dtype=np.uint64)
     state = 1
-    while True:  # factors of a linear congruential generator (Knuth's MMIX), until one gives no two words one place
+    while True:  # factors of a linear congruential generator (Knuth's MMIX), until one causes no collision
         state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
         factor = np.uint64(state | 1)
         places = (codes * factor) >> np.uint64(64 - _BITS)

@@ -1,4 +1,4 @@
-"""Cuts documents into chunks, at boundaries that an edit elsewhere does not move."""
+"""Chunking: cuts documents at boundaries that an edit elsewhere does not move."""
 
 from hlgraph.chunk.content_defined import ContentDefinedChunker
 from hlgraph.chunk.seam import Chunker

@@ -1,4 +1,10 @@
-"""Chunks whose boundaries hang on the text around them only."""
+"""Content-defined chunking: a boundary depends only on the text around it, so an edit elsewhere does not move it.
+
+A document is cut in two steps. :func:`units_of` divides it into units: sentences, headings, rows, and pieces of sentences
+that are too long for a chunk. The gap before each unit has a :class:`Rank`. :func:`cut` chooses the gaps that begin a core:
+those that are the best place to cut within a window on both sides, by rank, then by hashes of the nearest units. The
+:class:`ContentDefinedChunker` puts an overlap in front of each core and attaches the headings above it.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +21,125 @@ from hlgraph.errors import SettingsError
 from hlgraph.records import Document, Span
 from hlgraph.text import Block, BlockKind, block_sentences, blocks, count_tokens
 
-_ATOM = 64  # characters of an unspaced stretch that stay together
-_ONE_IN = 16  # a sentence too long for a chunk may be cut before one word in so many, chosen by its hash
+_VERSION = 1  # raised whenever a boundary may move, also by a change of hlgraph.text
+_ATOM = 64  # largest number of characters without white space that stay together
+_ONE_IN = 16  # a sentence too long for a chunk may be cut before one word in 16, chosen by hash
+# Shares of `max_tokens`. A smaller window makes long stretches rarer, whose cuts may move when a neighbouring cut moves:
+# with 0.22 about one edit in 10,000 changes four chunks, with 0.25 one in 4,000.
+_WINDOW = 0.22
+_MARGIN = 0.2
+_CONTEXTS = (1, 2, 4, 8)  # numbers of units on each side that break ties between equal gaps, the nearest first
+
+
+@dataclass(frozen=True, slots=True)
+class ContentDefinedChunker:
+    """Cuts a document into chunks of whole sentences, at boundaries that an edit elsewhere does not move.
+
+    A chunk consists of a *core* and an *overlap* in front of it: the last whole sentences of the previous core. The cores
+    follow each other without gaps. Each boundary is chosen by the text near it (see
+    :mod:`hlgraph.chunk.content_defined`), never by counting from the top. Inserting, removing or replacing a sentence
+    therefore changes at most three chunks (four in about one edit in 10,000, and in long stretches of repeated lines).
+
+    Headings open chunks and stay with the text under them if sizes allow; paragraphs are kept whole if possible. No overlap
+    crosses a heading of level 1 or 2. A sentence larger than a chunk is cut between words.
+
+    With the defaults a core of a news text has 122 tokens on average and a chunk 163. A core has at least a fifth of
+    ``max_tokens``, unless the document is smaller or an adjacent sentence is too large.
+
+    Parameters
+    ----------
+    max_tokens : largest number of tokens of a chunk, overlap included, by :func:`hlgraph.text.count_tokens`; 32 or more,
+        default 300
+    overlap : largest share of ``max_tokens`` for the overlap, 0 to 0.5, default 0.2; a large core leaves less room for it
+
+    Raises
+    ------
+    SettingsError
+        A parameter is out of its bounds.
+
+    Examples
+    --------
+    >>> text = "# Ada\\n\\nAda Lovelace wrote the first program. She died in 1852."
+    >>> [span] = ContentDefinedChunker().chunk(Document("ada.md", text))
+    >>> span.headings, span.tokens, text[span.start : span.end] == text
+    (('Ada',), 14, True)
+
+    References
+    ----------
+    HLG, section 6.2, gives the sizes: 300 tokens with an overlap of 20 %.
+    """
+
+    max_tokens: int = 300
+    overlap: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 32:
+            raise SettingsError(f"max_tokens={self.max_tokens} is too small for a chunk; give 32 or more")
+        if not 0 <= self.overlap <= 0.5:
+            raise SettingsError(f"overlap={self.overlap} is out of its bounds; give a share from 0 to 0.5")
+
+    @property
+    def fingerprint(self) -> str:
+        """See :class:`hlgraph.chunk.Chunker`."""
+        return f"content-defined/{_VERSION}:max_tokens={self.max_tokens}:overlap={float(self.overlap)}"
+
+    def chunk(self, document: Document) -> list[Span]:
+        """See :class:`hlgraph.chunk.Chunker`. Time is linear in the length of the text."""
+        text = document.text
+        units = units_of(text, self.max_tokens)
+        begins = cut(units, self.max_tokens)
+        if not begins:
+            return []
+        ends = [*begins[1:], len(units)]
+        spans = []
+        previous = 0
+        for begin, end, headings in zip(begins, ends, _heading_paths(units.headings, begins), strict=True):
+            first = self._first_unit(units, previous, begin, end)
+            start, stop = units.starts[first], units.ends[end - 1]
+            tokens = units.before[end] - units.before[first]
+            if (
+                Rank.PIECE in units.ranks[first:end]
+            ):  # a word divided into two pieces may count as more tokens than whole
+                tokens = count_tokens(text[start:stop])
+            spans.append(Span(start, stop, tokens, headings))
+            previous = begin
+        return spans
+
+    def _first_unit(self, units: Units, previous: int, begin: int, end: int) -> int:
+        """The first unit of the chunk whose core is ``begin`` to ``end``; the previous core begins at ``previous``.
+
+        An overlap is never the whole previous core, so no chunk contains another.
+        """
+        before = units.before
+        room = min(int(self.max_tokens * self.overlap), self.max_tokens - (before[end] - before[begin]))
+        first = begin
+        while (
+            units.ranks[first] != Rank.MAJOR_HEADING
+            and first - 1 > previous
+            and before[begin] - before[first - 1] <= room
+        ):
+            first -= 1
+        return first
+
+
+def _heading_paths(headings: Mapping[int, Block], begins: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    """For each core the titles of the headings above it, including those that open it."""
+    waiting = deque(headings.items())
+    path: list[Block] = []
+    for begin in begins:
+        opening = begin
+        while waiting and waiting[0][0] <= opening:
+            index, heading = waiting.popleft()
+            path = [*(above for above in path if above.level < heading.level), heading]
+            opening += index == opening
+        yield tuple(heading.title for heading in path if heading.title)
 
 
 class Rank(IntEnum):
-    """How good a place to cut the gap before a unit is."""
+    """How good a place to cut the gap before a unit is; higher is better."""
 
     PIECE = 0  # inside a sentence that is too long for a chunk
-    UNDER_HEADING = 1  # between a heading and what it heads
+    UNDER_HEADING = 1  # between a heading and the text under it
     SENTENCE = 2
     LINE = 3  # a list item, a table row, a line of code
     PARAGRAPH = 4
@@ -34,10 +150,18 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Sentences, headings, rows, and pieces of sentences too long for a chunk, column by column.
+    """The units of a document, column by column: sentences, headings, rows, and pieces of overlong sentences.
 
-    ``before[i]`` is the number of tokens in front of unit ``i``, and ``before[len(units)]`` that of all. ``marks`` are
-    hashes of the texts. Arrays, because a large document has millions of units.
+    The columns are arrays because a large document has millions of units.
+
+    Attributes
+    ----------
+    starts : offset in characters at which each unit begins
+    ends : offset in characters behind each unit
+    before : number of tokens before each unit, and at the end the number of all tokens
+    ranks : the :class:`Rank` of the gap before each unit
+    marks : 32-bit hash of the text of each unit
+    headings : the units that are headings, by index
     """
 
     starts: array[int] = field(default_factory=lambda: array("q"))
@@ -52,8 +176,17 @@ class Units:
 
 
 def units_of(text: str, max_tokens: int) -> Units:
-    """The units of a text, in order, none of more than ``max_tokens`` tokens; together they hold all that is not
-    white space.
+    """The units of a text in order; together they contain every character that is not white space.
+
+    Parameters
+    ----------
+    text : the text of a document
+    max_tokens : largest number of tokens of a unit; a longer sentence is divided
+
+    Returns
+    -------
+    Units
+        None of more than ``max_tokens`` tokens.
     """
     units = Units()
     above: Block | None = None
@@ -83,10 +216,10 @@ def _rank(block: Block, above: Block | None) -> Rank:
 
 
 def _fitting(text: str, start: int, end: int, max_tokens: int) -> Iterator[tuple[int, int, int]]:
-    """The sentence with its size, or pieces of it if it is larger than ``max_tokens``.
+    """Start, end and number of tokens of a sentence, or of its pieces if it has more than ``max_tokens`` tokens.
 
-    A piece ends before a word that is chosen by its hash and that of the word before it, so that an edit moves the cuts
-    around itself only; or, where there is none for a quarter of ``max_tokens``, by size.
+    A piece ends before a word that is chosen by its hash and that of the preceding word, so that an edit moves only the cuts
+    near it. Without such a word within ``max_tokens / 4`` tokens the piece ends there.
     """
     if end - start <= 16 * max_tokens:
         tokens = count_tokens(text[start:end])
@@ -107,18 +240,15 @@ def _fitting(text: str, start: int, end: int, max_tokens: int) -> Iterator[tuple
         yield start, piece_end, tokens
 
 
-# Shares of the largest chunk. The smaller the window, the rarer the long stretches, whose cuts may move together with
-# those beside them: with 0.22 one edit in some 10,000 changes four chunks, with 0.25 one in 4,000.
-_WINDOW = 0.22
-_MARGIN = 0.2
-_CONTEXTS = (1, 2, 4, 8)  # so many units on each side tell equal gaps apart, the nearest first
-
-
 def cut(units: Units, max_tokens: int) -> list[int]:
     """Indices of the units that begin a core, in order; the first is 0 if there are any units.
 
-    A core has at most ``max_tokens`` tokens, which no unit may exceed, and at least a fifth of that wherever the sizes
-    of the units allow it. Time is linear in the number of units.
+    Time is linear in the number of units.
+
+    Parameters
+    ----------
+    units : none of more than ``max_tokens`` tokens
+    max_tokens : largest number of tokens of a core; a core has at least a fifth of it where the sizes of the units allow
     """
     reaches = _reaches(units)
     window = int(max_tokens * _WINDOW)
@@ -136,7 +266,7 @@ def cut(units: Units, max_tokens: int) -> list[int]:
 
 
 class _Gaps:
-    """The gaps of a row of units, comparable; gap ``i`` is the one before unit ``i``."""
+    """Comparison of the gaps between units; gap ``i`` is the one before unit ``i``."""
 
     def __init__(self, units: Units) -> None:
         self._marks = memoryview(units.marks)
@@ -145,7 +275,7 @@ class _Gaps:
             self._keys[i] = rank << 32 | (mark * 0xC2B2AE3D27D4EB4F) >> 40 & 0xFFFFFFFF
 
     def is_better(self, gap: int, other: int) -> bool:
-        """Whether ``gap`` is the better place to cut; neither is if all that is near them is equal."""
+        """Whether ``gap`` is a better place to cut than ``other``; neither is better if all units near them are equal."""
         key, other_key = self._keys[gap], self._keys[other]
         return key > other_key or (key == other_key and self._context(gap) > self._context(other))
 
@@ -154,11 +284,11 @@ class _Gaps:
 
 
 def _reaches(units: Units) -> array[int]:
-    """For each gap the distance to the nearest that is better, or the end; to the left also to one that is as good."""
+    """For each gap the distance in tokens to the nearest better gap or end; on the left an equally good gap counts too."""
     gaps = _Gaps(units)
     before, count = units.before, len(units)
     reaches = array("q", [0] * count)
-    falling: list[int] = []  # gaps than which no other to their right, up to here, is better
+    falling: list[int] = []  # gaps without a better one to their right so far
     for gap in range(1, count):
         here = before[gap]
         while falling and gaps.is_better(gap, falling[-1]):
@@ -172,10 +302,10 @@ def _reaches(units: Units) -> array[int]:
 
 
 def _widest_reach(units: Units, reaches: array[int], begin: int, end: int, max_tokens: int) -> int:
-    """Where to end a core that begins at ``begin``, in a stretch up to ``end`` that is too long.
+    """The gap that ends a core from ``begin``, in a stretch up to ``end`` that is too long for one core.
 
-    Preferably not under a heading, and not near either end. Of equals the last, so that lines that repeat make chunks
-    that repeat.
+    Gaps that are not under a heading and not near either end are preferred. Of equal gaps the last one wins, so that
+    repeated lines make repeated chunks.
     """
     before, ranks = units.before, units.ranks
     margin = int(max_tokens * _MARGIN)
@@ -186,109 +316,3 @@ def _widest_reach(units: Units, reaches: array[int], begin: int, end: int, max_t
         range(begin + 1, fitting),
         key=lambda gap: (ranks[gap] != Rank.UNDER_HEADING, low <= before[gap] <= high, reaches[gap], gap),
     )
-
-
-_VERSION = 1  # goes up whenever a boundary may move, be it by a change of hlgraph.text
-
-
-@dataclass(frozen=True, slots=True)
-class ContentDefinedChunker:
-    """Cuts a document into chunks of whole sentences, at places that an edit elsewhere does not move.
-
-    A chunk is a *core* and, in front of it, an *overlap*: the last whole sentences of the core before. The cores follow
-    each other without a gap. A boundary is chosen by the text near it (see :mod:`hlgraph.chunk.content_defined`), never by counting
-    from the top: putting in, taking out or replacing a sentence leaves all chunks as they were but three at most (in
-    one edit of some 10,000, and in long stretches of repeated lines, four).
-
-    Headings open chunks and stay with what they head, where sizes allow; paragraphs are kept whole where they can be. No
-    overlap reaches over a heading of level 1 or 2. A sentence larger than a chunk is cut between words.
-
-    On news the mean core has 122 tokens and the mean chunk 163 with the defaults; a core has at least a fifth of
-    ``max_tokens`` unless the document is smaller or a sentence beside it too large.
-
-    Parameters
-    ----------
-    max_tokens
-        What no chunk exceeds, overlap included, by :func:`hlgraph.text.count_tokens`; 32 or more.
-    overlap
-        The largest share of ``max_tokens`` that the overlap takes, 0 to 0.5; a large core leaves it less.
-
-    Raises
-    ------
-    SettingsError
-        A parameter is out of its range.
-
-    Examples
-    --------
-    >>> text = "# Ada\\n\\nAda Lovelace wrote the first program. She died in 1852."
-    >>> [span] = ContentDefinedChunker().chunk(Document("ada.md", text))
-    >>> span.headings, span.tokens, text[span.start : span.end] == text
-    (('Ada',), 14, True)
-
-    References
-    ----------
-    HLG, section 6.2, for the sizes: 300 tokens, of which 20 % overlap.
-    """
-
-    max_tokens: int = 300
-    overlap: float = 0.2
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 32:
-            raise SettingsError(f"max_tokens={self.max_tokens} is too small for a chunk of text; give 32 or more")
-        if not 0 <= self.overlap <= 0.5:
-            raise SettingsError(f"overlap={self.overlap} is not a share that a chunk can spare; give 0 to 0.5")
-
-    @property
-    def fingerprint(self) -> str:
-        """See :class:`hlgraph.chunk.Chunker`."""
-        return f"content-defined/{_VERSION}:max_tokens={self.max_tokens}:overlap={float(self.overlap)}"
-
-    def chunk(self, document: Document) -> list[Span]:
-        """See :class:`hlgraph.chunk.Chunker`. Time is linear in the length of the text."""
-        text = document.text
-        units = units_of(text, self.max_tokens)
-        begins = cut(units, self.max_tokens)
-        if not begins:
-            return []
-        ends = [*begins[1:], len(units)]
-        spans = []
-        previous = 0
-        for begin, end, headings in zip(begins, ends, _heading_paths(units.headings, begins), strict=True):
-            first = self._first_unit(units, previous, begin, end)
-            start, stop = units.starts[first], units.ends[end - 1]
-            tokens = units.before[end] - units.before[first]
-            if Rank.PIECE in units.ranks[first:end]:  # a word in two pieces may count for more than it is
-                tokens = count_tokens(text[start:stop])
-            spans.append(Span(start, stop, tokens, headings))
-            previous = begin
-        return spans
-
-    def _first_unit(self, units: Units, previous: int, begin: int, end: int) -> int:
-        """The unit with which the chunk of the core ``begin`` to ``end`` starts; the core before starts at ``previous``.
-
-        An overlap is never all of the core before, so that no chunk holds another.
-        """
-        before = units.before
-        room = min(int(self.max_tokens * self.overlap), self.max_tokens - (before[end] - before[begin]))
-        first = begin
-        while (
-            units.ranks[first] != Rank.MAJOR_HEADING
-            and first - 1 > previous
-            and before[begin] - before[first - 1] <= room
-        ):
-            first -= 1
-        return first
-
-
-def _heading_paths(headings: Mapping[int, Block], begins: Sequence[int]) -> Iterator[tuple[str, ...]]:
-    """For each core the titles that it stands under, those of the headings with which it opens included."""
-    waiting = deque(headings.items())
-    path: list[Block] = []
-    for begin in begins:
-        opening = begin
-        while waiting and waiting[0][0] <= opening:
-            index, heading = waiting.popleft()
-            path = [*(above for above in path if above.level < heading.level), heading]
-            opening += index == opening
-        yield tuple(heading.title for heading in path if heading.title)

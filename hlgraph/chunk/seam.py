@@ -1,4 +1,4 @@
-"""What hlgraph asks of a chunker. Two fillings: content-defined boundaries, and the whole document as one chunk."""
+"""The interface of chunkers; implemented by content-defined chunking and by one chunk per document."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ class Chunker(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Name, version and every parameter that moves a boundary; a new fingerprint means chunking again."""
+        """Name, version and every parameter that affects boundaries; a new fingerprint causes sources to be chunked again."""
 
     def chunk(self, document: Document) -> list[Span]:
-        """Spans in order of their start. ``document.text[span.start:span.end]`` has no outer white space and is never
-        empty; every character that is not white space lies in a span; a document without any gives none."""
+        """The spans of a document, in the order of their start.
+
+        ``document.text[span.start:span.end]`` is never empty and has no outer white space. Every character that is not white
+        space lies in a span, so a document of white space alone has no spans.
+        """

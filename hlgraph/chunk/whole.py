@@ -1,4 +1,4 @@
-"""One chunk a document, for passages that somebody else has cut."""
+"""One chunk per document, for passages that were cut elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hlgraph.text import count_tokens
 
 @dataclass(frozen=True, slots=True)
 class WholeChunker:
-    """Takes a document as it is, without its outer white space; one without any other character gives no chunk.
+    """Turns each document into one chunk, without its outer white space; white space alone gives no chunk.
 
     Examples
     --------

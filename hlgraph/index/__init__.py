@@ -1,4 +1,4 @@
-"""Derives what can be built again: vectors, communities, layers of summaries."""
+"""Derived data, which can be rebuilt at any time: vectors, communities, layers of summaries."""
 
 from hlgraph.index.embed import MadeVectors, check_model, embed_change, embed_records, texts_of
 

@@ -1,4 +1,4 @@
-"""Communities of a corpus: found by Leiden over one of its graphs, and kept with their levels until the next run."""
+"""Communities of a corpus, found by Leiden on one of its graphs and stored with their levels until the next run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hlgraph.stores.protocols import Stores
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What building did.
+    """The result of :func:`build_communities`.
 
     Attributes
     ----------
-    run : what is stored now
-    communities : how many of each level, the finest first
-    saved : how many were added, removed and kept
-    is_unchanged : the same was stored already, so nothing was done
+    run : the run that is stored now
+    communities : number of communities per level, the finest level first
+    saved : numbers of added, removed and kept communities
+    is_unchanged : True if the stored communities were up to date, so that nothing was done
     """
 
     run: Run
@@ -35,17 +35,29 @@ class Built:
 
 
 def derived_store(stores: Stores) -> DerivedStore:
-    """What keeps derived data. Raises StoreError where nothing does."""
+    """The store of derived data.
+
+    Raises
+    ------
+    StoreError
+        The stores keep no derived data.
+    """
     if stores.derived is None:
-        raise StoreError("this pair of stores keeps no derived data; open it with hlgraph.connect")
+        raise StoreError("this pair of stores keeps no derived data; open the stores with hlgraph.connect")
     return stores.derived
 
 
 def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Built:
-    """Find the communities of a corpus and store them in the place of those of the same shape; finishes interrupted changes first.
+    """Find the communities of a corpus and store them in place of those of the same graph.
 
-    From the same version of the corpus with the same parameters nothing is done. Takes the time of Leiden, nearly linear in
-    the edges of the graph, and writes only the communities that there were not before.
+    Interrupted changes are finished first. If the corpus and the parameters are the same as in the last run, nothing is done.
+    Time is that of Leiden, nearly linear in the edges of the graph. Only new communities are written.
+
+    Parameters
+    ----------
+    corpus : the corpus to cluster
+    query : the graph and the parameters of Leiden
+    stores : both stores
 
     Raises
     ------
@@ -55,6 +67,8 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         Another process is writing.
     MissingExtraError
         Leiden would run in process, and the extra ``communities`` is not installed.
+    StoreError
+        The stores keep no derived data.
     """
     derived = derived_store(stores)
     with stores.graph.lock() as pending:
@@ -84,9 +98,14 @@ def _counts(communities: Sequence[Community], levels: int) -> tuple[int, ...]:
 
 
 def from_levels(run: Run, found: Clustered) -> Made:
-    """The communities of levels, each with its members and the community of the next level that it lies in.
+    """The communities of all levels, each with its members and its parent in the next level.
 
-    Level 0 is the finest here, the last row of ``found.communities.levels``: a community lies in one of the next level.
+    Level 0 is the finest, the last row of ``found.communities.levels``.
+
+    Parameters
+    ----------
+    run : the run, which is part of the ids
+    found : the clustered nodes
     """
     communities: dict[str, Community] = {}
     members: dict[str, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""Adds to a change the vectors of its new records."""
+"""Embeds the new records of a change."""
 
 from __future__ import annotations
 
@@ -18,12 +18,29 @@ from hlgraph.stores.protocols import CorpusStats, Stores
 
 
 def chunk_text(title: str, text: str) -> str:
-    """What stands for a chunk in the vector space and in the full text: the title of its source, then its words."""
+    """The text that is embedded and indexed for a chunk: the title of its source, then the text of the chunk.
+
+    Parameters
+    ----------
+    title : title of the source; may be empty
+    text : text of the chunk
+    """
     return f"{title}\n{text}" if title else text
 
 
 def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
-    """Raise ModelMismatchError when the corpus (none or one) holds vectors of another model."""
+    """Check that a corpus has no vectors of another model.
+
+    Parameters
+    ----------
+    stats : statistics of the corpus; empty if there is none yet
+    embedder : the model in use; its vector length may cost a call to a provider
+
+    Raises
+    ------
+    ModelMismatchError
+        The corpus has vectors of another model or of another length.
+    """
     check_fingerprint(stats, embedder)
     for corpus in stats:
         if corpus.embedding and corpus.dimensions != embedder.dimensions:
@@ -31,7 +48,18 @@ def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
 
 
 def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
-    """The same by the name of the model alone: the length of its vectors may cost a call of a provider."""
+    """Check that a corpus has no vectors of another model, by the name of the model alone, without a model call.
+
+    Parameters
+    ----------
+    stats : statistics of the corpus; empty if there is none yet
+    embedder : the model in use
+
+    Raises
+    ------
+    ModelMismatchError
+        The corpus has vectors of another model.
+    """
     for corpus in stats:
         if corpus.embedding and corpus.embedding != embedder.fingerprint:
             raise _mismatch(corpus, embedder)
@@ -39,17 +67,20 @@ def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
 
 def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
     return ModelMismatchError(
-        f"corpus {corpus.corpus!r} holds vectors of {corpus.embedding} ({corpus.dimensions} dimensions), the model "
-        f"in use is {embedder.fingerprint} ({embedder.dimensions}); use that model, or another corpus"
+        f"corpus {corpus.corpus!r} has vectors of {corpus.embedding} ({corpus.dimensions} dimensions), but the model "
+        f"in use is {embedder.fingerprint} ({embedder.dimensions}); use the model of the corpus, or another corpus"
     )
 
 
 def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> Change:
-    """The change with one vector block a kind, and synonyms; one call of the embedder for everything new.
+    """The change with one vector block per kind and with synonyms; one call of the embedder for everything new.
 
     Parameters
     ----------
-    known_chunks : those of ``change.chunks`` that are stored already: their rows are replaced, not added
+    change : the change, without vectors
+    known_chunks : ids of those of ``change.chunks`` that are stored already; their rows are replaced, not added
+    embedder : the model in use
+    stores : where stored vectors and entities are looked up
     """
     held = {
         kind: stores.vectors.ids(kind, change.corpus, among=among)
@@ -81,19 +112,19 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
 
 
 def texts_of(change: Change) -> list[str]:
-    """Every text that :func:`embed_change` may ask the vector of, once: more than it will where the store holds some."""
+    """The distinct texts that :func:`embed_change` may embed; it skips those of records that the store has already."""
     rows = _rows(change, frozenset(), {})
     return list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
 
 
 class MadeVectors:
-    """The vectors of some texts, made before, as an embedder of no others.
+    """An embedder that returns precomputed vectors, for a fixed set of texts.
 
     Parameters
     ----------
-    texts : once each
-    matrix : one unit row a text, shape ``(len(texts), dimensions)``, float32
-    fingerprint : of the embedder that made them
+    texts : distinct texts
+    matrix : one unit row per text, shape ``(len(texts), dimensions)``, float32
+    fingerprint : fingerprint of the embedder that made the vectors
     """
 
     def __init__(self, texts: Sequence[str], matrix: NDArray[np.float32], *, fingerprint: str) -> None:
@@ -103,7 +134,7 @@ class MadeVectors:
 
     @property
     def fingerprint(self) -> str:
-        """That of the embedder that made them."""
+        """The fingerprint of the embedder that made the vectors."""
         return self._fingerprint
 
     @property
@@ -112,16 +143,28 @@ class MadeVectors:
         return int(self._matrix.shape[1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Their rows, shape ``(len(texts), dimensions)``. Raises KeyError for a text that is not among them."""
+        """The vectors of the texts, shape ``(len(texts), dimensions)``. Raises KeyError for a text without a vector."""
         rows: NDArray[np.float32] = self._matrix[np.array([self._at[text] for text in texts], dtype=np.intp)]
         return rows
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Nothing is cached."""
+        """Does nothing: there is no cache."""
 
 
 def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
-    """The rows of stored records, all of one kind, as :func:`embed_change` made them; ``titles`` by id of the source."""
+    """The rows of stored records, as :func:`embed_change` makes them.
+
+    Parameters
+    ----------
+    records : records of one kind that has vectors
+    titles : titles of sources, by id
+    embedder : the model in use
+
+    Raises
+    ------
+    InputError
+        The records are of several kinds, or of none that has vectors.
+    """
     rows: list[tuple[str, str, str]] = []
     kinds: set[Kind] = set()
     for item in records:
@@ -138,7 +181,9 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
             rows.append((item.id, normalise_name(item.name), ""))
             kinds.add(Kind.ENTITY)
     if len(kinds) != 1:
-        raise InputError(f"records of {len(kinds)} kinds were given to embed; give records of one that has vectors")
+        raise InputError(
+            f"records of {len(kinds)} kinds with vectors were given to embed; give records of one such kind"
+        )
     return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
 
 
@@ -146,7 +191,7 @@ _Rows = list[tuple[Kind, list[tuple[str, str, str]]]]
 
 
 def _rows(change: Change, known_chunks: frozenset[str], held: Mapping[Kind, Collection[str]]) -> _Rows:
-    """Id, text and source of what gets a vector, by kind: chunks that are new, chunks that are known, and the others."""
+    """Id, text and source of each record to embed, by kind: new chunks, known chunks, then the other kinds."""
     titles = {source.id: source.title for source in change.sources}
     added = [chunk for chunk in change.chunks if chunk.id not in known_chunks]
     again = [chunk for chunk in change.chunks if chunk.id in known_chunks]

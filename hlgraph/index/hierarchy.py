@@ -1,9 +1,9 @@
-"""The hierarchy of summaries over the chunks of a corpus (GraphMPA), kept up by rebuilding only what a change touched.
+"""The hierarchy of summaries over the chunks of a corpus (GraphMPA), maintained by rebuilding only what a change touched.
 
-Layer 0 is the chunks, and a summary of each long source. They are joined by similarity, communities of close ones are
-summarised, and the summaries are the next layer, up to the number of layers. A community of level n holds the chunks and the
-summaries of sources below it, so that what is deleted leaves all levels at once, and its summary with it. A node of layer 0
-that is close to none is a community of its own without a summary.
+Layer 0 consists of the chunks and one summary per long source. Similar nodes are joined, their communities are summarised,
+and the summaries form the next layer, up to the number of layers. A community of level n contains all chunks and summaries of
+sources below it, so that a deletion removes them from all levels at once, together with the summary of the community. A node
+of layer 0 without similar nodes is a community of its own without a summary.
 """
 
 from __future__ import annotations
@@ -36,26 +36,31 @@ _LOG = logging.getLogger(__name__)
 RUN = "hierarchy"
 """The name of the run."""
 _NEW = 0.2
-"""From this share of new chunks on, everything is clustered anew: what is kept would fit too badly."""
+"""Above this share of new nodes everything is clustered again, since the kept communities would fit badly."""
 _BATCH = 5_000
+"""Vectors per read of the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class HierarchyQuery:
-    """How the layers are made; the defaults are the paper's where it has one.
+    """Parameters of the hierarchy; the defaults are the paper's where it gives them.
 
     Attributes
     ----------
-    layers : the chunks and the layers of summaries above them; the paper finds 2 or 3 best
-    neighbours : edges of a node, to its nearest
-    threshold : the least cosine of an edge (tau)
-    max_size : communities above it are divided, as a summary holds only so much; the paper has none
-    seed : the same corpus, parameters and seed give the same layers
-    long_source : a source whose chunks have more than so many tokens together gets a summary of its own, which is a node of
-        the first layer beside its chunks; 0: none does. The paper summarises every 512 tokens of a source; ours is one
-        summary for what is too long to be read at once
+    layers : number of layers, the chunks included, 2 to 6, default 3; the paper finds 2 or 3 best
+    neighbours : number of nearest nodes that each node is joined to, 1 to 1,000, default 10
+    threshold : tau, the lowest cosine of an edge, above 0 and at most 1, default 0.5
+    max_size : largest number of nodes of a community, 2 to 1,000, default 10, since the length of a summary is limited; the
+        paper has no such limit
+    seed : seed of the random number generator, default 0; equal corpus, parameters and seed give equal layers
+    long_source : number of tokens above which a source gets its own summary as a node of the first layer, default 4,000;
+        0: no source does. The paper summarises every 512 tokens of a source; here one summary covers what is too long to read
+        at once
 
-    Raises InputError for a value out of its bounds.
+    Raises
+    ------
+    InputError
+        A value is out of its bounds.
 
     References
     ----------
@@ -82,10 +87,10 @@ class HierarchyQuery:
             if not least <= getattr(self, name) <= most:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be from {least} to {most}")
         if self.threshold > 1:
-            raise InputError(f"threshold is {self.threshold}; a cosine is at most 1")
+            raise InputError(f"threshold is {self.threshold}; it must be at most 1, since a cosine is at most 1")
 
     def parameters(self, summariser: Summariser) -> str:
-        """All that the result depends on beside the corpus, in one line."""
+        """Everything that the result depends on besides the corpus, as one line of text."""
         return (
             f"layers={self.layers} neighbours={self.neighbours} threshold={self.threshold:g} max_size={self.max_size} "
             f"seed={self.seed} long_source={self.long_source} summaries={summariser.fingerprint}"
@@ -94,18 +99,19 @@ class HierarchyQuery:
 
 @dataclass(frozen=True, slots=True)
 class BuiltHierarchy:
-    """What building did.
+    """The result of :func:`build_hierarchy`.
 
     Attributes
     ----------
-    run : what is stored now
-    chunks : how many there are
-    communities : of two or more, by level
-    written : how many summaries were written
-    kept : how many were taken over, since what they rest on is the same
-    is_unchanged : the same was stored already, so nothing was done
-    is_whole : everything was clustered anew
-    sources : long sources that have a summary of their own, which ``written`` and ``kept`` count too
+    run : the run that is stored now
+    chunks : number of chunks
+    communities : number of communities with a summary, per level, the finest first
+    written : number of summaries that were written
+    kept : number of summaries that were reused because their inputs are the same
+    saved : numbers of added, removed and kept communities
+    is_unchanged : True if the stored layers were up to date, so that nothing was done
+    is_whole : True if everything was clustered again
+    sources : number of long sources with a summary, which ``written`` and ``kept`` count too
     """
 
     run: Run
@@ -120,10 +126,18 @@ class BuiltHierarchy:
 
 
 class _Node(NamedTuple):
-    """A node of a layer: its key, the chunks below it, its vector, and the community that it was in after the last run.
+    """A node of a layer.
 
-    Of a summary also the community that it is about (none of a source), its text, and its parts. ``members`` are what a
-    community of it holds: the chunks and summaries of sources below it, itself where it is one.
+    Attributes
+    ----------
+    key : id of the chunk or summary
+    chunk_ids : the chunks below it
+    members : what a community contains through this node: the chunks and summaries of sources below it, or itself
+    vector : shape (d,)
+    was_in : the community that it was in after the last run; empty for a new node
+    about : for the summary of a community the id of the community
+    text : for a summary its text
+    parts : for a summary the statements and chunks that its words are from
     """
 
     key: str
@@ -137,14 +151,14 @@ class _Node(NamedTuple):
 
 
 class _Grouped(NamedTuple):
-    """The nodes of a community, and the community of the last run that it continues; empty for a new one."""
+    """The nodes of a community, and the community of the last run that it continues (empty for a new one)."""
 
     continues: str
     nodes: list[_Node]
 
 
 class _Last(NamedTuple):
-    """The last run: the community of level 0 of each node of layer 0, the parent of each community, the summaries by id."""
+    """The last run: the level-0 community of each node of layer 0, the parent of each community, the summaries by id."""
 
     of_node: dict[str, str]
     parents: dict[str, str]
@@ -153,7 +167,7 @@ class _Last(NamedTuple):
 
 @dataclass(slots=True)
 class _Work:
-    """What a build needs everywhere, and what it has made so far."""
+    """The inputs of a build, and its results so far."""
 
     corpus: str
     query: HierarchyQuery
@@ -168,11 +182,11 @@ class _Work:
     written: int = 0
 
     def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
-        """A summary of each group, and the vector of its text."""
+        """The summary of each group with the vector of its text."""
         written = self.summariser.summarise(groups, self.corpus, stores=self.stores) if groups else []
         texts = [item.text for item in written]
         vectors = self.embedder.embed(texts) if texts else np.empty((0, 0), dtype=np.float32)
-        self.embedder.forget(texts)  # the store keeps the vectors, and they leave it with the summaries
+        self.embedder.forget(texts)  # the store keeps the vectors and deletes them together with the summaries
         self.written += len(written)
         return list(zip(written, vectors, strict=True))
 
@@ -186,25 +200,37 @@ def build_hierarchy(
     summariser: Summariser,
     is_whole: bool = False,
 ) -> BuiltHierarchy:
-    """Build the layers of a corpus, or bring them to its present state; finishes interrupted changes first.
+    """Build the layers of a corpus, or update them to its present state.
 
-    From the same version of the corpus with the same parameters nothing is done. After a change new chunks join the
-    communities that they are closest to, and only communities with other members than before are summarised again: the cost
-    of a model follows what changed. From 20 % of new chunks on, with other parameters, or when ``is_whole`` says so, all is
-    clustered anew; even then a summary of the same chunks by the same summariser is taken over.
+    Interrupted changes are finished first. If the corpus and the parameters are the same as in the last run, nothing is done.
+    After a change, new chunks join the most similar communities, and only communities whose members changed are summarised
+    again, so the cost of a model is proportional to the change. If more than 20 % of the nodes are new, or the parameters
+    differ, or ``is_whole`` is True, everything is clustered again; even then a summary of the same chunks by the same
+    summariser is reused.
+
+    Parameters
+    ----------
+    corpus : the corpus to summarise
+    query : parameters of the hierarchy
+    stores : both stores
+    embedder : the model of the corpus, which embeds the summaries
+    summariser : writes the summaries
+    is_whole : cluster everything again, default False
 
     Raises
     ------
     UnknownNameError
         There is no such corpus.
     ModelMismatchError
-        The corpus was embedded by another model.
+        The corpus was embedded with another model.
     StoreLockedError
         Another process is writing.
     MissingExtraError
         The extra ``communities`` is not installed.
+    StoreError
+        The stores keep no derived data.
     ModelError
-        As the summariser raises it; then nothing is stored.
+        The summariser failed; then nothing is stored.
     """
     derived = derived_store(stores)
     with stores.graph.lock() as pending:
@@ -264,7 +290,7 @@ def _read_last(derived: DerivedStore, corpus: str) -> _Last:
 
 
 def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[LongSource]]:
-    """The chunks that have a vector, by id, with the communities that they were in; and the long sources among them."""
+    """The chunks with a vector, by id, with their communities of the last run; and the long sources of these chunks."""
     found = [item for item in work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)) if isinstance(item, Chunk)]
     wanted = sorted(item.id for item in found)
     nodes: list[_Node] = []
@@ -280,7 +306,7 @@ def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[
 def _sources(
     work: _Work, chunks: Sequence[_Node], *, long: Sequence[LongSource], of_node: Mapping[str, str]
 ) -> list[_Node]:
-    """A summary of each long source, taken over or written; as nodes of the layer of the chunks."""
+    """The summaries of long sources, reused or written, as nodes of the layer of the chunks."""
     vectors = {node.key: node.vector for node in chunks}
     found = summaries_of_sources(long, work.corpus, vectors=vectors, known=work.last.summaries, writer=work)
     work.summaries += found
@@ -299,7 +325,7 @@ def _sources(
 
 
 def _build(work: _Work, nodes: list[_Node]) -> None:
-    """Level by level: cluster the nodes, summarise, and go on with the summaries."""
+    """Cluster and summarise level by level; the summaries are the nodes of the next level."""
     for level in range(work.query.layers - 1):
         if not nodes:
             break
@@ -314,7 +340,7 @@ def _build(work: _Work, nodes: list[_Node]) -> None:
 
 
 def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
-    """The communities of a layer. Nodes that were in one stay there; of the others each joins one, or some form a new one."""
+    """The communities of a layer. Old nodes stay in their community; new nodes join one or form new ones."""
     names = sorted({node.was_in for node in nodes if node.was_in})
     place = {name: at for at, name in enumerate(names)}
     labels = np.array([place.get(node.was_in, -1) for node in nodes], dtype=np.int64)
@@ -344,7 +370,7 @@ def _community(work: _Work, level: int, *, group: Sequence[_Node]) -> Community:
 
 
 def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list[_Node]:
-    """A summary of each community, taken over or written; as the nodes of the next layer."""
+    """The summaries of communities, reused or written, as the nodes of the next layer."""
     names = [_summary_id(work, *pair) for pair in pairs]
     missing = [at for at, (name, _) in enumerate(names) if name not in work.last.summaries]
     groups = [_as_group(pairs[at][1].nodes) for at in missing]
@@ -379,7 +405,7 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
 
 
 def _summary_id(work: _Work, community: Community, group: _Grouped) -> tuple[str, str]:
-    """The id of the summary and the hash of what it is made from: the nodes below, and how it is written."""
+    """The id of the summary of a community, and the hash of its inputs: the nodes below and the summariser."""
     hashed = checksum(work.summariser.fingerprint, *sorted(node.key for node in group.nodes))
     return content_id(Kind.SUMMARY, community.id, hashed), hashed
 
@@ -388,7 +414,7 @@ def _as_group(nodes: Sequence[_Node]) -> Group:
     texts = tuple(node.text for node in nodes if node.text)
     beside = tuple(node.key for node in nodes if node.key in node.chunk_ids) if texts else ()
     parts: set[str] = set()
-    if any(node.parts for node in nodes):  # a chunk among summaries of sources stands for itself
+    if any(node.parts for node in nodes):  # a chunk beside summaries of sources is its own part
         parts = {part for node in nodes for part in node.parts or node.chunk_ids}
     chunk_ids = tuple(sorted({name for node in nodes for name in node.chunk_ids}))
     return Group(chunk_ids, centre_of(np.stack([node.vector for node in nodes])), texts, tuple(sorted(parts)), beside)

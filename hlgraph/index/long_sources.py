@@ -1,4 +1,4 @@
-"""Long sources, which get a summary of their own, and the place of these summaries among the chunks (GraphMPA, layer 0)."""
+"""Summaries of long sources, which join the chunks in layer 0 of the hierarchy (GraphMPA)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlgraph.records import Chunk, Kind, Summary
 from hlgraph.stores.derived import Summarised
 
 LEVEL = -1
-"""The level of a summary of a source: below that of the communities that it may be in."""
+"""The level of a summary of a source, below that of all communities."""
 
 
 class LongSource(NamedTuple):
@@ -23,8 +23,8 @@ class LongSource(NamedTuple):
 
     Attributes
     ----------
-    id : of the source
-    chunk_ids : its chunks, in their order
+    id : id of the source
+    chunk_ids : its chunks, in the order of the text
     """
 
     id: str
@@ -32,9 +32,14 @@ class LongSource(NamedTuple):
 
 
 def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
-    """The sources whose chunks have more than so many tokens together, by id; none where ``tokens`` is 0.
+    """The sources whose chunks have more than ``tokens`` tokens in total, ordered by id.
 
-    Where chunks overlap, what they share counts in each. A source of one chunk is none: its chunk says it all.
+    Overlaps of chunks count in each chunk. A source of one chunk is never long: its chunk is all of it.
+
+    Parameters
+    ----------
+    chunks : chunks of any number of sources
+    tokens : number of tokens above which a source is long; 0: no source is
 
     Examples
     --------
@@ -53,18 +58,24 @@ def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
 
 
 class SourceWriter(Protocol):
-    """What writes summaries."""
+    """Writes and embeds summaries."""
 
     @property
     def summariser(self) -> Summariser:
-        """By which they are written."""
+        """The summariser in use."""
 
     def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
-        """A summary of each group, and the vector of its text; shape (d,)."""
+        """The summary of each group with the vector of its text, shape (d,)."""
 
 
 def summary_of_source(source: LongSource, summariser: Summariser) -> tuple[str, str]:
-    """The id of the summary, and the hash of what it is made from: its chunks, and how it is written."""
+    """The id of the summary of a source, and the hash of its inputs: the chunks and the summariser.
+
+    Parameters
+    ----------
+    source : the long source
+    summariser : the summariser in use
+    """
     hashed = checksum(summariser.fingerprint, *sorted(source.chunk_ids))
     return content_id(Kind.SUMMARY, source.id, hashed), hashed
 
@@ -77,14 +88,17 @@ def summaries_of_sources(
     known: Mapping[str, Summarised],
     writer: SourceWriter,
 ) -> list[Summarised]:
-    """A summary of each source, in order: a known one where its inputs are the same, else one that is written.
+    """One summary per source, in order; a known summary is reused if its inputs are the same.
 
-    It rests on all chunks of the source, and on the statements that its words are from.
+    Its parts are all chunks of the source and the statements that its words are from.
 
     Parameters
     ----------
-    vectors : of all their chunks, by id; each of shape (d,)
-    known : the summaries that there are, by id
+    sources : long sources
+    corpus : the corpus of the sources
+    vectors : vectors of all their chunks, by id; each of shape (d,)
+    known : existing summaries, by id
+    writer : writes the missing summaries
     """
     names = [summary_of_source(source, writer.summariser) for source in sources]
     missing = [at for at, (name, _) in enumerate(names) if name not in known]
@@ -103,11 +117,11 @@ def summaries_of_sources(
 
 
 def words_from(item: Summarised) -> tuple[str, ...]:
-    """The statements (of a community also chunks) that the words of a summary are from; nothing where none is known."""
+    """Ids of the statements (for a community also chunks) that the words of a summary are from; empty if unknown."""
     return tuple(sorted(set(item.parts) - set(item.chunk_ids))) if item.source_id else item.parts
 
 
 def centre_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The mean of vectors, of length 1; shape (d,)."""
+    """The mean of vectors of shape (n, d), scaled to length 1; shape (d,)."""
     mean = np.mean(vectors, axis=0)
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Summaries of communities and long sources: by a chat model, or made of the statements closest to the centre."""
+"""Summaries of communities and long sources, written by a chat model or selected from the most central statements."""
 
 from __future__ import annotations
 
@@ -22,28 +22,27 @@ from hlgraph.text import count_tokens, sentences
 
 _PROMPT = Path(__file__).parent / "prompts" / "summary.md"
 _SAME = 0.95
-"""The cosine from which two sentences say the same."""
+"""Lowest cosine at which two sentences count as the same."""
 _INPUT_TOKENS = 8_000
-"""Tokens of passages that a chat model is shown of one community."""
+"""Tokens of passages that a chat model is shown per group."""
 _PASSAGE_TOKENS = 60
-"""Tokens that a passage of a long source is shown with at least; of a source with more passages some are left out."""
+"""Lowest number of tokens per passage of a long source; if a source has too many passages, some are left out."""
 _GROUPS = 200
 _CHUNKS = 4_000
-"""Groups, and their chunks, whose statements are in memory together; one group in any case."""
+"""Largest numbers of groups and of their chunks that are in memory together; one group is processed in any case."""
 
 
 class Group(NamedTuple):
-    """What one summary is made of.
+    """The input of one summary: a group of chunks, a group of summaries, or a long source.
 
     Attributes
     ----------
-    chunk_ids : the chunks, ascending; of a group of summaries those that the summaries are about; of a source all its
-        chunks, in their order
-    centre : the mean of the vectors of what is summarised, of length 1; shape (d,)
-    texts : of a group of summaries their texts, else nothing
-    parts : of a group of summaries the statements and chunks that their words are from, else nothing
-    beside : the chunks that stand beside ``texts``, where a group holds chunks and summaries of sources
-    is_source : the chunks are those of one long source
+    chunk_ids : the chunks, ascending; for summaries the chunks below them; for a source all its chunks, in their order
+    centre : mean of the vectors of the members, scaled to length 1; shape (d,)
+    texts : for summaries their texts, otherwise empty
+    parts : for summaries the statements and chunks that their words are from, otherwise empty
+    beside : the chunks of a group that contains both chunks and summaries of sources, otherwise empty
+    is_source : whether the chunks are those of one long source
     """
 
     chunk_ids: tuple[str, ...]
@@ -55,7 +54,7 @@ class Group(NamedTuple):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The chunks that a model reads: all where there are no texts; of a very long source some, evenly spread."""
+        """The chunks that a model reads: all, those beside ``texts``, or an even sample of a very long source."""
         wanted = self.beside if self.texts else self.chunk_ids
         most = _INPUT_TOKENS // _PASSAGE_TOKENS
         if not self.is_source or len(wanted) <= most:
@@ -64,7 +63,13 @@ class Group(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The text of a summary, and the statements or chunks that its words are from, where they are not the writer's own."""
+    """A written summary.
+
+    Attributes
+    ----------
+    text : the text of the summary
+    parts : ids of the statements or chunks that its sentences are copied from; empty if the words are the writer's own
+    """
 
     text: str
     parts: tuple[str, ...] = ()
@@ -75,14 +80,21 @@ class Summariser(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that a summary depends on beside its group."""
+        """Everything that a summary depends on besides its group."""
 
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:
-        """One summary a group, in order. Reads the stores in batches."""
+        """One summary per group, in order. The stores are read in batches.
+
+        Parameters
+        ----------
+        groups : what to summarise
+        corpus : the corpus of the groups
+        stores : where chunks, statements and vectors are read
+        """
 
 
 class _Sentence(NamedTuple):
-    """A statement, or the first sentence of a chunk that has none: its place in the corpus, its vector."""
+    """A statement, or the first sentence of a chunk without statements, with its place in the corpus and its vector."""
 
     id: str
     text: str
@@ -92,10 +104,14 @@ class _Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveSummariser:
-    """The statements closest to the centre, in the order of the text, up to ``max_tokens``; none that another one says.
+    """Summaries selected without a model: the statements closest to the centre, in the order of the text.
 
-    No model is asked. A chunk without statements stands with its first sentence. GraphMPA summarises with a model; this
-    filling is ours: centroid sentences.
+    A statement with a cosine of at least 0.95 to a chosen one is skipped. A chunk without statements is represented by its
+    first sentence. GraphMPA summarises with a model; this method (centroid sentences) is ours.
+
+    Attributes
+    ----------
+    max_tokens : largest number of tokens of a summary, default 256; one statement is taken in any case
     """
 
     max_tokens: int = 256
@@ -106,7 +122,7 @@ class ExtractiveSummariser:
         return f"extractive/1/{self.max_tokens}"
 
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:
-        """See the protocol."""
+        """See :class:`Summariser`."""
         found: list[Written] = []
         for part in _batched(groups):
             by_id = _read(part, corpus, stores=stores)
@@ -132,7 +148,7 @@ class ExtractiveSummariser:
 
 
 def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
-    """The groups in their order, some at a time."""
+    """Batches of consecutive groups that fit into memory."""
     start = held = 0
     for at, group in enumerate(groups):
         if at > start and (at - start == _GROUPS or held + len(group.chunk_ids) > _CHUNKS):
@@ -144,7 +160,7 @@ def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
 
 
 def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, list[_Sentence]]:
-    """What each chunk (and each part) says, by its id."""
+    """The sentences of each chunk, and each statement by itself, by id."""
     chunk_ids = sorted({name for group in groups for name in group.chunk_ids})
     chunks = {item.id: item for item in stores.graph.records(Kind.CHUNK, chunk_ids) if isinstance(item, Chunk)}
     sources = tuple(sorted({item.source_id for item in chunks.values()}))
@@ -178,13 +194,13 @@ def _vectors(stores: Stores, kind: Kind, corpus: str, *, ids: Sequence[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class ChatSummariser:
-    """Summaries by a chat model, of the texts of the chunks or of the summaries below.
+    """Summaries written by a chat model from the texts of the chunks or of the summaries below.
 
     Attributes
     ----------
-    model : an executor brings its ledger, its kept replies and its budget
-    max_tokens : the longest reply
-    concurrency : calls at a time, for a model that is no executor
+    model : the chat model; an executor brings its ledger, cached replies and budget
+    max_tokens : largest number of tokens of a reply, default 256
+    concurrency : largest number of simultaneous calls if the model is not an executor, default 4
 
     References
     ----------
@@ -197,11 +213,11 @@ class ChatSummariser:
 
     @property
     def fingerprint(self) -> str:
-        """Prompt, model and limit."""
+        """Version of the prompt, the model and the limit."""
         return f"chat/{read_prompt(_PROMPT).version}/{self.model.fingerprint}/{self.max_tokens}"
 
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:  # noqa: ARG002
-        """See the protocol. Raises ModelError (and its kinds) as the model does."""
+        """See :class:`Summariser`. Raises ModelError and its subclasses as the model does."""
         calls = self.model if isinstance(self.model, Executor) else Executor(self.model, most=self.concurrency).begin()
         asked = calls.about(
             Purpose(stage="hierarchy", prompt=read_prompt(_PROMPT).version), accept=lambda reply: bool(reply.strip())
@@ -223,13 +239,13 @@ class ChatSummariser:
         text = " ".join(reply.text.split())
         if not text:
             raise ModelAnswerError(
-                f"{self.model.fingerprint} gave an empty summary; run the same command again, or choose another model"
+                f"{self.model.fingerprint} returned an empty summary; run the same command again, or choose another model"
             )
         return text
 
 
 def _cut(text: str, tokens: int) -> str:
-    """The whole sentences from the beginning that fit; the first one in any case."""
+    """The leading whole sentences that fit into ``tokens``; the first one in any case."""
     end = 0
     for _, stop in sentences(text):
         if end and count_tokens(text[:stop]) > tokens:

@@ -1,4 +1,4 @@
-"""Finds out what changed, assembles it into one change, and writes that to both stores through the journal."""
+"""Persisting: compares documents with the stores, assembles one change, and writes it to both stores by the journal."""
 
 from hlgraph.persist.assemble import Extracted, assemble, removal
 from hlgraph.persist.compare import (

@@ -1,4 +1,4 @@
-"""From extractions to records and links with ids: one change for a batch of sources."""
+"""Assembles the extractions of a batch of sources into one change, with ids for all records and links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from hlgraph.records import Chunk, Extraction, Mention, Proposition, Source, Sta
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """One source of the batch: what changed, the plan for its chunks, and one extraction a chunk to extract."""
+    """One source of a batch.
+
+    Attributes
+    ----------
+    comparison : what changed
+    plan : what happens to its chunks
+    extractions : one per chunk of ``plan.to_extract``, in that order
+    """
 
     comparison: Comparison
     plan: ChunkPlan
@@ -66,7 +73,7 @@ class _Assembly:
         self.abouts[About(chunk.id, statement_id, topic_id, name)] = None
 
     def _mention(self, chunk: Chunk, statement_id: str, mention: Mention) -> str:
-        """The id of the entity; empty when the name has nothing to be known by."""
+        """The id of the entity; empty if the name is empty after normalisation."""
         entity_id = self.entity_ids.get(mention.name)
         if entity_id is None:
             entity_id = ids.entity_id(self.corpus, mention.name) if ids.normalise_name(mention.name) else ""
@@ -93,7 +100,7 @@ class _Assembly:
 
 
 def _spellings(extraction: Extraction) -> dict[str, str]:
-    """What the extraction of one chunk calls each topic most often (ties by the alphabet), by normalised name."""
+    """The most frequent spelling of each topic in the extraction of a chunk, ties in alphabetical order, by normalised name."""
     counts: dict[str, Counter[str]] = {}
     for names in (extraction.topics, *(proposition.topics for proposition in extraction.propositions)):
         for name in names:
@@ -103,7 +110,7 @@ def _spellings(extraction: Extraction) -> dict[str, str]:
 
 
 def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
-    """The span inside the chunk; the whole chunk when what the extractor gave is none."""
+    """The span of a proposition inside the chunk; the whole chunk if the extractor's span is invalid."""
     size = chunk.end - chunk.start
     if 0 <= proposition.start < proposition.end <= size:
         return proposition.start, proposition.end
@@ -111,10 +118,15 @@ def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
 
 
 def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
-    """The change that brings these sources to their new state, without vectors yet.
+    """The change that brings these sources to their new state, still without vectors.
 
-    Its id is made from what it changes, so that planning the same step again gives the same change. A chunk whose
-    extraction failed keeps what is stored of it; it and its source carry no valid fingerprint, so they are looked at again.
+    Its id is a hash of what it changes, so planning the same step again gives the same change. A chunk whose extraction
+    failed keeps its stored statements. It and its source get no valid fingerprint, so that the next ingest retries them.
+
+    Parameters
+    ----------
+    corpus : the corpus of the sources
+    batch : compared and extracted sources
     """
     assembly = _Assembly(corpus)
     chunks: list[Chunk] = []
@@ -154,7 +166,7 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
 
 
 def _source(item: Extracted) -> Source:
-    """The source as it will be stored; where an extraction failed with a checksum that no document has."""
+    """The source as it will be stored; if an extraction failed, with a checksum that no document has."""
     source = item.comparison.source
     if not any(extraction.is_failed for extraction in item.extractions):
         return source
@@ -162,7 +174,14 @@ def _source(item: Extracted) -> Source:
 
 
 def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) -> Change:
-    """The change that removes these sources and all that only they assert."""
+    """The change that removes these sources and everything that only they assert.
+
+    Parameters
+    ----------
+    corpus : the corpus of the sources
+    source_ids : sources to remove
+    versions : the stored version of each source
+    """
     states = [f"{source}:{version}" for source, version in zip(source_ids, versions, strict=True)]
     return Change(
         id=ids.content_id("removal", corpus, *sorted(states)), corpus=corpus, removed_sources=tuple(source_ids)

@@ -1,4 +1,4 @@
-"""What of a document is new: its source against the stored one, its chunks against the stored ones."""
+"""Compares a document with the stored state of its source and chunks, to find out what is new."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INCOMPLETE = "incomplete "
 
 
 def incomplete(checksum: str) -> str:
-    """The checksum of a source that lacks an extraction: no document has it, so the next ingest looks at it again.
+    """The checksum of a source with a failed extraction; no document has it, so the next ingest compares it again.
 
     Examples
     --------
@@ -28,18 +28,26 @@ def incomplete(checksum: str) -> str:
 
 
 def complete(checksum: str) -> str:
-    """The checksum that the source has when nothing is lacking any more."""
+    """The checksum that the source has once all extractions have succeeded."""
     return checksum.removeprefix(_INCOMPLETE)
 
 
 def is_incomplete(checksum: str) -> bool:
-    """Whether a stored checksum is one of :func:`incomplete`."""
+    """Whether a stored checksum was made by :func:`incomplete`."""
     return checksum.startswith(_INCOMPLETE)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A document and the state of its source. ``has_new_text``: its chunks must be looked at."""
+    """A document and the new state of its source.
+
+    Attributes
+    ----------
+    document : the document
+    source : the source as it will be stored
+    base_version : version of the stored source; 0 if it is not stored yet
+    has_new_text : whether its chunks must be compared; False if only the metadata changed
+    """
 
     document: Document
     source: Source
@@ -53,12 +61,14 @@ class Comparison:
 
 
 def compare(document: Document, corpus: str, *, stored: Source | None, processing: Sequence[str]) -> Comparison | None:
-    """The document as the next state of its source; None when nothing changed.
+    """The document as the next state of its source; None if nothing changed.
 
     Parameters
     ----------
-    stored : the source as it is in the store, if it is
-    processing : fingerprints of the chunker and the extractor; when one changes the text counts as new
+    document : the document as it was read
+    corpus : the corpus of the source
+    stored : the stored source; None if there is none
+    processing : fingerprints of the chunker and the extractor; if one changes, the text counts as new
     """
     pages = ",".join(map(str, document.page_starts))
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
@@ -74,31 +84,53 @@ def compare(document: Document, corpus: str, *, stored: Source | None, processin
 
 
 def metadata_text(metadata: Metadata) -> str:
-    """Metadata as text: equal exactly when every key holds the same value of the same type (to Python, 1 == True)."""
+    """Metadata as text, equal exactly if every key has the same value of the same type (in Python 1 == True)."""
     return json.dumps(dict(metadata), sort_keys=True)
 
 
 def chunk_fingerprint(context: ChunkInput, extractor: Extractor) -> str:
-    """What an extraction is made from: a hash of all that the extractor looks at, then the extractor's own fingerprint.
+    """The fingerprint of a chunk: a hash of the extractor's inputs, then the extractor's own fingerprint.
 
-    The second part is for people: where a chat model extracts, it names the versions of the prompts and the model, which so
-    stand on every chunk, and through it on all that was made from it.
+    The second part is for people. For a chat model it names the versions of the prompts and the model, so that every chunk,
+    and through it everything extracted from it, records them.
+
+    Parameters
+    ----------
+    context : the chunk with its title and headings
+    extractor : the extractor that will process it
     """
     return f"{extraction_hash(context, extractor.input_fingerprint(context))} {extractor.fingerprint}"
 
 
 def extraction_hash(context: ChunkInput, input_fingerprint: str) -> str:
-    """The first part of a chunk's fingerprint: a hash of all that an extractor looks at, and of the context."""
+    """The first part of a chunk's fingerprint: a hash of the extractor's inputs and the context.
+
+    Parameters
+    ----------
+    context : the chunk with its title and headings
+    input_fingerprint : fingerprint of what the extractor reads
+    """
     return ids.checksum(input_fingerprint, context.title, *context.headings)
 
 
 def awaited_hash(extractor: str, context: ChunkInput) -> str:
-    """The hash that a chunk has once the chat extractor of this fingerprint has succeeded with it."""
+    """The hash that a chunk will have once a chat extractor has succeeded with it.
+
+    Parameters
+    ----------
+    extractor : fingerprint of the extractor
+    context : the chunk with its title and headings
+    """
     return extraction_hash(context, shown_fingerprint(extractor, context))
 
 
 def is_same_extraction(stored: str, fingerprint: str) -> bool:
-    """Whether two fingerprints of a chunk name the same extraction; chunks of older stores have the hash alone.
+    """Whether two fingerprints of a chunk stand for the same extraction; chunks of older stores have only the hash.
+
+    Parameters
+    ----------
+    stored : fingerprint of the stored chunk
+    fingerprint : fingerprint of the new chunk
 
     Examples
     --------
@@ -110,7 +142,15 @@ def is_same_extraction(stored: str, fingerprint: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
-    """What becomes of the chunks of one source: to extract (new, or seen in a new context), moved, removed."""
+    """What happens to the chunks of a source.
+
+    Attributes
+    ----------
+    to_extract : chunks that are new or have a new context, with the input of the extractor
+    known : ids of those of ``to_extract`` that are stored already
+    moves : stored chunks at a new position
+    removed : ids of stored chunks that are no longer in the text
+    """
 
     to_extract: tuple[tuple[Chunk, ChunkInput], ...] = ()
     known: frozenset[str] = frozenset()
@@ -121,9 +161,14 @@ class ChunkPlan:
 def plan_chunks(
     item: Comparison, spans: Sequence[Span], *, stored: Mapping[str, Chunk], extractor: Extractor
 ) -> ChunkPlan:
-    """Compare the spans of a document with the stored chunks of its source, by text and occurrence.
+    """Compare the spans of a document with the stored chunks of its source, by text and occurrence; linear in the text.
 
-    ``known`` names those of ``to_extract`` that are stored already. Raises nothing; O(text).
+    Parameters
+    ----------
+    item : the document and its source
+    spans : the spans of the document
+    stored : stored chunks of the source, by id
+    extractor : the extractor, whose fingerprint decides whether a stored extraction is still valid
     """
     document, source = item.document, item.source
     seen: Counter[str] = Counter()

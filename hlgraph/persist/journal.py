@@ -1,8 +1,8 @@
-"""The journal: intent first, then vectors, then one flip of the graph, then what the change removed.
+"""The journal writes a change in steps: intent, vectors, one flip of the graph, removal of what is obsolete.
 
-A crash between any two steps leaves the store consistent: before the flip nothing of the change is visible, after it
-everything is; :func:`finish` goes on from whichever step was reached, with what the journal recorded, without asking a
-model again.
+A crash between any two steps leaves the stores consistent: before the flip nothing of the change is visible, after it
+everything is. :func:`finish` continues from the step that was reached, with the recorded change, without calling a model
+again.
 """
 
 from __future__ import annotations
@@ -20,13 +20,25 @@ _WITH_VECTORS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY, Kind.SOURC
 
 
 def persist(change: Change, stores: Stores) -> Outcome:
-    """Write the change to both stores; the caller holds the lock of the graph store."""
+    """Write a change to both stores; the caller holds the lock of the graph store.
+
+    Parameters
+    ----------
+    change : the change, with its vectors
+    stores : both stores
+    """
     stores.graph.stage(change)
     return finish(Pending(change, ChangeState.STAGED, Outcome()), stores)
 
 
 def finish(pending: Pending, stores: Stores) -> Outcome:
-    """Bring a recorded change to its end, from where it stands; doing so twice changes nothing."""
+    """Finish a recorded change from the step that it has reached; repeating this changes nothing.
+
+    Parameters
+    ----------
+    pending : the recorded change and its state
+    stores : both stores
+    """
     change, outcome = pending.change, pending.outcome
     if pending.state is ChangeState.STAGED:
         _before(change, stores)
@@ -38,11 +50,19 @@ def finish(pending: Pending, stores: Stores) -> Outcome:
 
 
 def abandon(pending: Pending, stores: Stores) -> None:
-    """Give up a change that never became visible: its hidden rows go, then the journal forgets it; doing so twice is fine.
+    """Discard a change that never became visible: delete its hidden rows, then its journal entry. May be repeated.
 
-    The mend for a change that the graph store cannot publish, however often it is tried. Needs the lock.
+    This is the remedy for a change that the graph store repeatedly fails to publish. The caller holds the lock.
 
-    Raises StoreError for a change that is visible already: that one can only be finished.
+    Parameters
+    ----------
+    pending : the recorded change and its state
+    stores : both stores
+
+    Raises
+    ------
+    StoreError
+        The change is visible already and can only be finished.
     """
     change = pending.change
     if pending.state is not ChangeState.STAGED:
@@ -58,18 +78,18 @@ def abandon(pending: Pending, stores: Stores) -> None:
         hidden[kind.value] = [name for name in ids if name not in visible]
     stores.vectors.delete(change.corpus, {kind: ids for kind, ids in hidden.items() if ids})
     stores.graph.advance(change.id, ChangeState.DONE)
-    _LOG.info("change %s was given up", change.id)
+    _LOG.info("discarded change %s", change.id)
 
 
 def _before(change: Change, stores: Stores) -> None:
-    """What must be there before the flip: descriptions of new sources and rows of new records, hidden until then."""
+    """Write what must exist before the flip: descriptions of new sources and rows of new records, hidden until then."""
     added = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0)
     if added or change.vectors:
         stores.vectors.upsert(VectorBatch(change.corpus, change.id, added, change.vectors))
 
 
 def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
-    """What may only follow the flip: descriptions and rows of records that were visible before, and what vanished."""
+    """Write what may only follow the flip: new descriptions and rows of visible records, and deletions of vanished ones."""
     known = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
     if known or change.replacements:
         stores.vectors.upsert(VectorBatch(change.corpus, change.id, known, change.replacements))
@@ -79,7 +99,17 @@ def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
 
 
 def resume(pending: Sequence[Pending], stores: Stores) -> int:
-    """Finish what interrupted runs left; the caller holds the lock. Returns how many changes there were."""
+    """Finish the changes of interrupted runs; the caller holds the lock.
+
+    Parameters
+    ----------
+    pending : recorded changes, in their order
+    stores : both stores
+
+    Returns
+    -------
+    The number of changes.
+    """
     for item in pending:
         _LOG.info("finishing change %s of an interrupted run", item.change.id)
         finish(item, stores)

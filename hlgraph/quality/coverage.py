@@ -1,4 +1,4 @@
-"""Which sentences of a source its statements stand for; pure."""
+"""Coverage: which sentences of a source are represented by its statements. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ _NO_SENTENCES = (BlockKind.HEADING, BlockKind.RULE)
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a source that too little was stated of.
+    """A sentence of a source that its statements do not cover.
 
     Attributes
     ----------
-    start, end : its place in the text of the source
-    share : the most of its content words that statements have, from 0 to 1
+    text : the sentence
+    chunk_id : the first chunk that contains it
+    start : offset of its first character in the text of the source
+    end : offset behind its last character
+    share : largest share of its content words found in statements, from 0 to 1
     """
 
     text: str
@@ -31,14 +34,16 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class SourceCoverage:
-    """How much of one source its statements stand for.
+    """How many sentences of a source its statements cover.
 
     Attributes
     ----------
-    sentences : with a content word; headings and rules are none
-    covered : those that statements stand for
-    failed_chunks : chunks that were never extracted, since their extraction failed; none of their sentences is covered
-    uncovered : the other sentences, in the order of the text
+    uri : of the source
+    title : of the source
+    sentences : number of sentences with a content word; headings and rules do not count
+    covered : number of sentences that statements cover
+    failed_chunks : number of chunks whose extraction failed; none of their sentences is covered
+    uncovered : the uncovered sentences, in the order of the text
     """
 
     uri: str
@@ -50,12 +55,12 @@ class SourceCoverage:
 
     @property
     def share(self) -> float:
-        """Covered sentences of all; 1 where there is none to cover."""
+        """Share of covered sentences, from 0 to 1; 1 if there are no sentences."""
         return self.covered / self.sentences if self.sentences else 1.0
 
 
 def sentence_spans(chunk: Chunk) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a chunk stand in its text; headings and rules are left out."""
+    """Start and end of each sentence in the text of a chunk, without headings and rules."""
     for block in blocks(chunk.text):
         if block.kind not in _NO_SENTENCES:
             yield from block_sentences(chunk.text, block)
@@ -63,7 +68,7 @@ def sentence_spans(chunk: Chunk) -> Iterator[tuple[int, int]]:
 
 @dataclass(slots=True)
 class _Held:
-    """A sentence with its words and the chunks that hold it; neighbouring chunks may share one."""
+    """A sentence, its content words and the chunks that contain it; overlapping chunks may share one."""
 
     start: int
     end: int
@@ -75,18 +80,30 @@ class _Held:
 def cover(
     chunks: Iterable[Chunk], statements: Sequence[Statement], *, share: float, title: str = ""
 ) -> tuple[int, list[Sentence]]:
-    """How many sentences the chunks of one source have, and those of them that its statements do not stand for.
+    """The number of sentences of a source, and those that its statements do not cover.
 
-    A sentence with the set of content words S is covered when
+    A sentence with the set S of content words is covered if one of these holds:
 
-    - at least ``share`` of S stands in the statements together that were made from it (a model makes several of a long
-      one): of all sentences that their span meets it shares most words with them, those of the title aside;
-    - or at least ``(1 + share) / 2`` of S stands in one statement of a chunk that holds it (a model makes one of two
-      sentences): more, since the names that a text is about stand in every statement;
-    - or all of S stands in one statement of the source: the same words said elsewhere in it.
+    - The statements made from it contain together at least ``share`` of S (a model may split a long sentence). A statement
+      is made from the sentence that shares most words with it, words of the title aside, among those that its span meets.
+    - One statement of a chunk that contains the sentence contains at least ``(1 + share) / 2`` of S (a model may join two
+      sentences). This bound is higher because the names that a text is about occur in every statement.
+    - One statement of the source contains all of S: the same words were stated elsewhere.
 
-    Words are compared as :func:`hlgraph.text.content_words` gives them, so a statement in quite other words counts as
-    missing. A sentence that a chunk border cuts is two. O(sentences x statements) inside a chunk.
+    Words are compared as :func:`hlgraph.text.content_words` returns them, so a paraphrase in quite different words counts as
+    missing. A sentence that the boundary of a chunk divides counts as two. O(sentences x statements) time per chunk.
+
+    Parameters
+    ----------
+    chunks : the chunks of the source
+    statements : the statements of the source
+    share : share of content words that covers a sentence, above 0 and at most 1
+    title : title of the source
+
+    Returns
+    -------
+    tuple
+        The number of sentences, and the uncovered ones in the order of the text.
     """
     held = _sentences(chunks)
     of_chunk, made_from = _words_of(statements, held, frozenset(content_words(title)))
@@ -106,7 +123,7 @@ def cover(
 
 
 def _sentences(chunks: Iterable[Chunk]) -> list[_Held]:
-    """The sentences by their place in the source, each once; what lies inside another one is a part that a border cut."""
+    """The sentences in the order of the source, each once; parts of a sentence that a chunk boundary divides are dropped."""
     found: dict[tuple[int, int], _Held] = {}
     for chunk in chunks:
         for start, end in sentence_spans(chunk):
@@ -126,7 +143,7 @@ def _sentences(chunks: Iterable[Chunk]) -> list[_Held]:
 def _words_of(
     statements: Sequence[Statement], held: Sequence[_Held], title: frozenset[str]
 ) -> tuple[dict[str, list[frozenset[str]]], dict[int, frozenset[str]]]:
-    """The words of the statements of each chunk; and, by the number of the sentence they were made from, together."""
+    """The words of each statement by chunk, and the words of all statements by the number of their sentence."""
     of_chunk: dict[str, list[frozenset[str]]] = {}
     made_from: dict[int, frozenset[str]] = {}
     ends = [item.end for item in held]  # ascending, as no sentence lies inside another

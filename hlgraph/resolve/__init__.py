@@ -1,1 +1,1 @@
-"""Decides which entities are one: candidates, names, synonyms, a judge, decisions."""
+"""Entity resolution: finds and decides which entities are the same."""

@@ -1,4 +1,4 @@
-"""Which entities may be one: like names by their vectors (SYNONYM) or by their letters, without what was decided before."""
+"""Pairs of entities that may be the same: names with similar vectors (SYNONYM) or similar spelling, not yet decided."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ from hlgraph.stores.merges import Decision, grouped
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import KINDS
 
-_PAGE = 1_000
-_MOST_SYNONYMS = 100
+_PAGE = 1_000  # ids per read of a store
+_MOST_SYNONYMS = 100  # SYNONYM edges read per entity
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
-    """Which pairs of entities to look at.
+    """Thresholds and limits of the search for candidates.
 
     Attributes
     ----------
-    lower : the least cosine of two names that makes a pair by itself (default 0.8; no lower one is stored)
-    upper : from this cosine on a pair whose names have the same words is certain (default 0.95)
-    lexical : the least cosine of a pair of names of which one holds the other, or that differ in one letter (default 0.5)
-    block : how many names that share a word, initials or half of their letters are compared with each other (default 50)
-    most : so many pairs at most, the certain ones first, then by cosine (default 1,000)
+    lower : lowest cosine of two names that makes them a pair without other evidence, default 0.8 (no lower one is stored)
+    upper : lowest cosine at which a pair of names with the same words is certain, default 0.95
+    lexical : lowest cosine of a pair where one name contains the other or they differ in one letter, default 0.5
+    block : largest number of names with a common word, initials or half of their letters that are compared with each
+        other, default 50
+    most : largest number of pairs, default 1,000; certain pairs come first, then the order is by cosine
 
-    Raises InputError for a value out of its bounds.
+    Raises
+    ------
+    InputError
+        A value is out of its bounds.
     """
 
     lower: float = 0.8
@@ -49,7 +53,7 @@ class CandidateQuery:
             check.probability(name, getattr(self, name))
         if not SYNONYM_THRESHOLD <= self.lower <= self.upper:
             raise InputError(
-                f"lower is {self.lower} and upper {self.upper}; lower must be from {SYNONYM_THRESHOLD} to upper"
+                f"lower is {self.lower} and upper is {self.upper}; lower must be from {SYNONYM_THRESHOLD} to upper"
             )
         for name, least in (("block", 2), ("most", 1)):
             if getattr(self, name) < least:
@@ -58,14 +62,15 @@ class CandidateQuery:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Two entities that may be one.
+    """Two entities that may be the same.
 
     Attributes
     ----------
-    alias, canonical : the second has the longer name, by words, then by letters, then by id
-    score : cosine of the names; 0 where one has no vector
-    evidence : what speaks for it beside the cosine, in the order of the alphabet
-    is_certain : the names have the same words and the cosine is at the upper threshold: merged without a question
+    alias : the entity with the shorter name (by words, then letters, then id)
+    canonical : the entity with the longer name
+    score : cosine of the names; 0 if one has no vector
+    evidence : kinds of lexical evidence, in alphabetical order
+    is_certain : the names have the same words and a cosine of at least the upper threshold; merged without a model
     """
 
     alias: Entity
@@ -81,12 +86,18 @@ class Candidate:
 
     @property
     def why(self) -> str:
-        """The evidence in a few words."""
+        """The evidence as a short text."""
         return ", ".join((*self.evidence, f"cosine {self.score:.2f}"))
 
 
 class Candidates(NamedTuple):
-    """The pairs, the certain ones first, then by cosine, ties by ids; and how many more there are."""
+    """The result of :func:`find_candidates`.
+
+    Attributes
+    ----------
+    found : pairs, the certain ones first, then by cosine, ties by ids
+    left_out : number of pairs beyond the limit of the query
+    """
 
     found: tuple[Candidate, ...]
     left_out: int = 0
@@ -95,10 +106,22 @@ class Candidates(NamedTuple):
 def find_candidates(
     corpus: str, query: CandidateQuery, *, stores: Stores, decisions: Iterable[Decision] = ()
 ) -> Candidates:
-    """Pairs of entities that may be one, without those that were decided about or are one already.
+    """Pairs of entities that may be the same, except those that are decided or merged already.
 
-    Reads all entities of the corpus and their SYNONYM edges, page by page, and the vectors of lexical pairs: its time and
-    memory grow with the entities, never with their square.
+    Reads all entities of the corpus and their SYNONYM edges page by page, and the vectors of lexical pairs. Time and memory
+    grow with the number of entities, not with its square.
+
+    Parameters
+    ----------
+    corpus : the corpus to search
+    query : thresholds and limits
+    stores : both stores
+    decisions : all stored decisions of the corpus
+
+    Returns
+    -------
+    Candidates
+        At most ``query.most`` pairs.
     """
     held = tuple(decisions)
     groups, decided = grouped(held), {item.pair for item in held}
@@ -108,7 +131,7 @@ def find_candidates(
     cosines |= _cosines(corpus, [pair for pair in spelled if pair not in cosines], stores=stores)
     found = []
     for pair in sorted(cosines.keys() | spelled.keys()):
-        if not entities.keys() >= set(pair):  # another process added one while this one was reading
+        if not entities.keys() >= set(pair):  # another process added an entity during this read
             continue
         evidence = spelled.get(pair, ())
         score = cosines.get(pair, 0.0)
@@ -129,7 +152,7 @@ def _length(entity: Entity) -> tuple[int, int, str]:
 
 
 def _synonyms(corpus: str, ids: Sequence[str], *, least: float, stores: Stores) -> dict[Pair, float]:
-    """The SYNONYM edges of some entities from a cosine on."""
+    """The SYNONYM edges of some entities with a cosine of at least ``least``."""
     found: dict[Pair, float] = {}
     shape = PullShape(
         frozenset({Relationship.SYNONYM}),
@@ -148,7 +171,7 @@ def _synonyms(corpus: str, ids: Sequence[str], *, least: float, stores: Stores) 
 
 
 def _cosines(corpus: str, pairs: Sequence[Pair], *, stores: Stores) -> dict[Pair, float]:
-    """Of the names of each of these pairs that have vectors."""
+    """The cosines of the names of these pairs; pairs without both vectors are left out."""
     found: dict[Pair, float] = {}
     for start in range(0, len(pairs), _PAGE):
         part = pairs[start : start + _PAGE]
@@ -162,7 +185,15 @@ def _cosines(corpus: str, pairs: Sequence[Pair], *, stores: Stores) -> dict[Pair
 
 
 def statements_of(corpus: str, ids: Sequence[str], *, most: int, stores: Stores) -> Mapping[str, tuple[str, ...]]:
-    """The ids of statements that mention each of these entities: those of the first ids, at most ``most`` of each."""
+    """The ids of statements that mention each of these entities.
+
+    Parameters
+    ----------
+    corpus : the corpus of the entities
+    ids : ids of entities
+    most : largest number of statements per entity; the lowest ids are kept
+    stores : both stores
+    """
     found: dict[str, tuple[str, ...]] = {}
     kinds = frozenset({Kind.STATEMENT, Kind.ENTITY})
     for start in range(0, len(ids), _PAGE):

@@ -1,4 +1,4 @@
-"""From candidates to decisions: the certain ones by rule, the others by a chat model; what contradicts itself is held back."""
+"""Decisions about candidates: certain pairs by rule, others by a chat model; contradictory merges are held back."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.protocols import Stores
 
 RULE = "same words/1"
-"""The rule that merges certain candidates."""
+"""Name of the rule that merges certain candidates."""
 PAIRS = 8
-"""Pairs that one call judges."""
+"""Number of pairs per model call."""
 _STATEMENTS = 3
-"""Sentences that the model is shown of one entity."""
+"""Number of statements about each entity that the model is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedMerges:
-    """What judging came to.
+    """The result of judging candidates. In a dry run the decisions are those that would be stored.
 
     Attributes
     ----------
-    merged, apart, held : decisions that were stored (or would be): merges, pairs that are two, and pairs that were judged to
-        be one but would join two that are kept apart
-    undecided : candidates that nothing was settled about, and why: they are asked about again the next time
-    conflicts : of ``held``, the pair and the two that it would join
-    calls : how many calls of the chat model the uncertain pairs take, or took when no reply had to be repaired
-    left_out : candidates beyond the bound of the query
-    is_dry_run : nothing was asked or stored
-    names : of each entity, by id
+    merged : decisions that two entities are the same
+    apart : decisions that two entities are different
+    held : pairs judged to be the same, held back because the merge would unite entities that must stay apart
+    undecided : candidates without a decision, and the reason; they are asked about again next time
+    conflicts : for each of ``held`` the pair and the two entities that it would unite
+    calls : number of model calls for the uncertain pairs, not counting repairs
+    left_out : number of candidates beyond the limit of the query
+    is_dry_run : True if no model was called and nothing was stored
+    names : name of each entity, by id
     """
 
     merged: tuple[Decision, ...] = ()
@@ -51,7 +52,15 @@ class JudgedMerges:
 
 @dataclass(slots=True)
 class Asked:
-    """What came of asking the chat model: decisions, what is undecided and why, the number of calls, and what ended them."""
+    """The result of :func:`ask_model`.
+
+    Attributes
+    ----------
+    decisions : one for each pair that the model decided
+    undecided : candidates without a decision, and the reason
+    calls : number of model calls, not counting repairs
+    end : the error that ended the calls early; None if there was none
+    """
 
     decisions: list[Decision] = field(default_factory=list)
     undecided: list[tuple[Candidate, str]] = field(default_factory=list)
@@ -60,7 +69,20 @@ class Asked:
 
 
 def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, stores: Stores) -> Asked:
-    """Ask about candidates, each with a few of the statements that mention its two entities. Raises MissingExtraError."""
+    """Ask a chat model whether the entities of each candidate are the same; up to 3 statements about each are shown.
+
+    Parameters
+    ----------
+    corpus : the corpus of the candidates
+    candidates : pairs to judge
+    calls : the executor of the chat model
+    stores : where the statements are read
+
+    Raises
+    ------
+    MissingExtraError
+        A package of the model is not installed.
+    """
     from hlgraph.resolve.judge import ChatJudge, Side
 
     sides = {side.id: side for item in candidates for side in (item.alias, item.canonical)}
@@ -85,23 +107,42 @@ def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, 
 
 
 def calls_for(pairs: int) -> int:
-    """How many calls so many pairs take, when no reply has to be repaired."""
+    """Number of model calls for ``pairs`` pairs, not counting repairs."""
     return -(-pairs // PAIRS)
 
 
 def decision_of(item: Candidate, verdict: Verdict, *, by: Decider, made_by: str) -> Decision:
-    """A candidate, decided now."""
+    """The decision about a candidate, dated now.
+
+    Parameters
+    ----------
+    item : the candidate
+    verdict : what was decided
+    by : whether a rule, a model or a person decided
+    made_by : name of the rule, fingerprint of the model, or name of the person
+    """
     ends = item.alias.corpus, item.alias.id, item.canonical.id
     return Decision(*ends, verdict, by, made_by, item.why, item.score, now())
 
 
 def now() -> str:
-    """The moment, as decisions have it."""
+    """The current time in UTC, in ISO format with a resolution of a second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def check_merges(new: Iterable[Decision], every: Iterable[Decision]) -> Settled:
-    """What becomes of the merges among new decisions beside those that there are."""
+    """Which merges among new decisions can be made, given the existing decisions.
+
+    Parameters
+    ----------
+    new : decisions to add
+    every : existing decisions of the corpus
+
+    Returns
+    -------
+    Settled
+        Merges that can be made, that change nothing, or that conflict.
+    """
     held, added = list(every), list(new)
     apart = sorted({item.pair for item in (*held, *added) if item.verdict is Verdict.DIFFERENT})
     merges = [item.pair for item in added if item.verdict is Verdict.SAME]
@@ -109,7 +150,15 @@ def check_merges(new: Iterable[Decision], every: Iterable[Decision]) -> Settled:
 
 
 def settled_merges(decisions: Sequence[Decision], every: Sequence[Decision]) -> JudgedMerges:
-    """What becomes of decisions: rules first, then the surest; those whose two are one already say nothing new."""
+    """Sort decisions into merges, pairs that stay apart and conflicts; merges of entities united already are dropped.
+
+    Merges by rule are made first, then the others by descending score.
+
+    Parameters
+    ----------
+    decisions : new decisions
+    every : existing decisions of the corpus
+    """
     ordered = sorted(decisions, key=lambda item: (item.by is not Decider.RULE, -item.score, item.pair))
     settled = check_merges(ordered, every)
     same = {item.pair: item for item in ordered if item.verdict is Verdict.SAME}

@@ -1,8 +1,8 @@
-"""The judge of entity resolution: a chat model says of pairs of entities whether they are one; several pairs a call.
+"""The judge of entity resolution: a chat model decides whether pairs of entities are the same, several pairs per call.
 
-A reply that cannot be read, or does not judge every pair once, is asked for once more with the reason; when that does not
-help the pairs of the call stay undecided, and the reason is given. The model is asked for a word a pair: no text of its own
-comes back, so nothing that a document says is stored with a verdict.
+If a reply cannot be parsed, or does not judge every pair exactly once, the model is asked once more and told the reason. If
+that fails too, the pairs of the call stay undecided with the reason. The model answers with one word per pair, so no text
+from a document can get into a stored decision.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import Completion
 
 _PROMPT = Path(__file__).parent / "prompts" / "same_entity.md"
-_MAX_TOKENS = 2_048  # models that think first need room for that too
-_LONGEST = 400
+_MAX_TOKENS = 2_048  # of a reply, with room for models that reason before they answer
+_LONGEST = 400  # characters of a statement that the model is shown
 
 
 class Side(NamedTuple):
-    """One entity of a pair as the model is shown it."""
+    """One entity of a pair, as the model is shown it."""
 
     name: str
     kind: str
@@ -45,7 +45,7 @@ class _Verdict(BaseModel):
 
 
 class Verdicts(BaseModel):
-    """The reply: one verdict a pair."""
+    """The reply: one verdict a pair."""  # part of the schema that providers are sent
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -53,23 +53,29 @@ class Verdicts(BaseModel):
 
 
 class Judged(NamedTuple):
-    """What was said of a pair: True (one), False (two) or None, and why not, where nothing was settled."""
+    """The verdict on a pair.
+
+    Attributes
+    ----------
+    is_same : True: same entity; False: different entities; None: undecided
+    reason : why the pair is undecided; otherwise empty
+    """
 
     is_same: bool | None
     reason: str = ""
 
 
 class ChatJudge:
-    """Judges pairs by a chat model.
+    """Judges pairs of entities with a chat model.
 
     Parameters
     ----------
-    calls : brings its ledger (stage ``resolve``), its kept replies and its budget
-    pairs : so many a call
+    calls : executor of the model, with its ledger (stage ``resolve``), cached replies and budget
+    pairs : number of pairs per call, default 8
 
     Attributes
     ----------
-    end : what ended the judging, such as a spent budget; pairs that were not judged say so. None: nothing did
+    end : the error that ended the calls early, such as a spent budget; None if there was none
     """
 
     def __init__(self, calls: Executor, *, pairs: int = 8) -> None:
@@ -85,7 +91,7 @@ class ChatJudge:
         return f"{versions}/{self._calls.fingerprint}"
 
     def judge(self, pairs: Sequence[tuple[Side, Side]]) -> list[Judged]:
-        """One result a pair, in order. Raises nothing of the model's: see ``end``."""
+        """One verdict per pair, in order. Errors of the model are not raised: see ``end``."""
         size = self._pairs
         groups = [pairs[start : start + size] for start in range(0, len(pairs), size)]
         return [item for some in self._calls.run(self._judge, groups) for item in some]
@@ -108,7 +114,7 @@ class ChatJudge:
         ]
 
     def _ask(self, pairs: Sequence[tuple[Side, Side]]) -> Verdicts:
-        """The verdicts, at the second try if it must be."""
+        """The verdicts of the first reply, or of the repaired one."""
         chosen = read_prompt(_PROMPT)
         messages = Messages(chosen.system, chosen.filled({"pairs": _shown(pairs)}))
         read = functools.partial(_read, count=len(pairs))
@@ -119,7 +125,7 @@ class ChatJudge:
             again = ask_again(messages, first.text, reason=str(error))
         second = self._complete(again, extraction_prompt("repair").version, count=len(pairs))
         found = read(second.text)
-        # Asked the first time again, nobody should pay for the way there again.
+        # Cache the repaired reply under the first request, so that a repeated run pays for neither of the two calls.
         asked = self._calls.about(Purpose(stage="resolve", prompt=chosen.version), accept=_accept(len(pairs)))
         asked.settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
         return found
@@ -145,7 +151,7 @@ def _lines(letter: str, side: Side) -> list[str]:
 
 
 def _read(reply: str, *, count: int) -> Verdicts:
-    """The reply in its form. Raises ReplyError when it has another one, or not one verdict a pair."""
+    """The parsed reply. Raises ReplyError if it has another form, or does not have one verdict for each pair."""
     found = parse(reply, Verdicts)
     numbers = sorted(item.pair for item in found.verdicts)
     if numbers != list(range(1, count + 1)):

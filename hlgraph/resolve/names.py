@@ -1,6 +1,6 @@
-"""Names that may be of one thing by their letters alone: the same words, initials, a name in a longer one, one letter.
+"""Lexical evidence that two names mean the same: equal words, initials, a name contained in another, one letter changed.
 
-Only names that share a block are compared, never all pairs: blocks are made of letters, initials, rare words and halves of
+Only names in a common block are compared, never all pairs. Blocks are keyed by letters, initials, rare words and halves of
 names.
 """
 
@@ -30,11 +30,11 @@ _SMALL = frozenset(
 _DOTS = re.compile(r"(?<!\d)[.'’]|[.'’](?!\d)")
 _OTHER = re.compile(r"[^\w\s]|_")
 _DIGITS = re.compile(r"\d+")
-_LEAST = 6  # letters of names that may differ in one
+_LEAST = 6  # letters from which on names may differ in one
 
 
 def fold(name: str) -> str:
-    """A normalised name without accents on Latin letters, dots, other marks, and a leading "the"; "&" is "and".
+    """A normalised name without accents on Latin letters, punctuation and a leading "the"; "&" becomes "and".
 
     Examples
     --------
@@ -52,14 +52,19 @@ def _bare(letter: str) -> str:
 
 
 def lexical_pairs(names: Mapping[str, str], *, block: int = 50) -> dict[Pair, tuple[str, ...]]:
-    """Pairs of ids whose names may be of one thing, each once, ascending, with the kinds of evidence in alphabetical order.
+    """Pairs of ids whose names may mean the same, with the kinds of evidence.
 
-    Names with digits are paired only when the digits are the same; names that cannot have synonyms are left out.
+    Names with digits are paired only if the digits are equal. Names that cannot have synonyms are left out.
 
     Parameters
     ----------
     names : normalised name by id
-    block : names that share no more than a block of more names are not compared
+    block : largest number of names in a block, default 50; the names of a larger block are not compared
+
+    Returns
+    -------
+    dict
+        Each pair once and ascending, with its kinds of evidence in alphabetical order.
 
     Notes
     -----
@@ -81,7 +86,12 @@ def lexical_pairs(names: Mapping[str, str], *, block: int = 50) -> dict[Pair, tu
 
 
 def evidence(one: str, other: str) -> Iterator[str]:
-    """What speaks for one thing in two folded names.
+    """Kinds of evidence that two names mean the same.
+
+    Parameters
+    ----------
+    one : a name, folded by :func:`fold`
+    other : a name, folded by :func:`fold`
 
     Examples
     --------
@@ -102,7 +112,7 @@ def evidence(one: str, other: str) -> Iterator[str]:
 
 
 def _near(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
-    """Pairs with some evidence, each kind looked for in blocks of its own; a pair may come more than once."""
+    """Pairs with some evidence, by a separate set of blocks for each kind; a pair may occur more than once."""
     words = {key: name.split() for key, name in folded.items()}
     yield from _alike(folded, words, most=most)
     yield from _shortened(words, most=most)
@@ -111,7 +121,7 @@ def _near(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
 
 
 def _blocks(keyed: Iterable[tuple[object, str]], *, most: int) -> Iterator[Sequence[str]]:
-    """Ids of one key, ascending, where they are more than one and no more than ``most``."""
+    """The ids of each key, for keys of at least two and at most ``most`` ids."""
     blocks: dict[object, list[str]] = defaultdict(list)
     for key, name in keyed:
         blocks[key].append(name)
@@ -119,7 +129,7 @@ def _blocks(keyed: Iterable[tuple[object, str]], *, most: int) -> Iterator[Seque
 
 
 def _alike(folded: Mapping[str, str], words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """The same letters, or one name the initials of the other."""
+    """Pairs with the same letters, or where one name is the initials of the other."""
     for held in _blocks(((name.replace(" ", ""), key) for key, name in folded.items()), most=most):
         yield from combinations(held, 2)
     initials = [(letters, key) for key, some in words.items() for letters in sorted(_initials(some))]
@@ -130,7 +140,7 @@ def _alike(folded: Mapping[str, str], words: Mapping[str, Sequence[str]], *, mos
 
 
 def _shortened(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """As many words, the last one the same, and an initial among the others of one."""
+    """Pairs with equally many words and the same last word, where one has an initial among the other words."""
     long = {key: some for key, some in words.items() if len(some) > 1}
     has_initial = {key for key, some in long.items() if any(len(word) == 1 for word in some[:-1])}
     for held in _blocks((((some[-1], some[0][0], len(some)), key) for key, some in long.items()), most=most):
@@ -139,7 +149,7 @@ def _shortened(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pai
 
 
 def _contained(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """All words of one name in the other: so the rarest of them is there, too."""
+    """Pairs where one name contains all words of the other; the block is its rarest word."""
     sets = {key: frozenset(some) - _SMALL for key, some in words.items()}
     holders: dict[str, list[str]] = defaultdict(list)
     for key, some in sets.items():
@@ -152,7 +162,7 @@ def _contained(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pai
 
 
 def _one_letter(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
-    """Names of ``size`` and at most one more letters that differ in one have the first or the last half of ``size`` in common."""
+    """Pairs that differ in one letter. Such names share the first or the last half of the shorter one's length."""
     long = [(key, name) for key, name in folded.items() if len(name) >= _LEAST]
     for is_end in (False, True):
         keyed = (
@@ -166,7 +176,7 @@ def _one_letter(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
 
 
 def _initials(words: Sequence[str]) -> set[str]:
-    """The initials of several words, with and without the small ones."""
+    """The initials of two or more words, with and without function words, if they are more than two letters."""
     if len(words) < 2:
         return set()
     ways: Iterable[Sequence[str]] = (words, [word for word in words if word not in _SMALL])
@@ -174,7 +184,7 @@ def _initials(words: Sequence[str]) -> set[str]:
 
 
 def _is_shortened(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the names end alike and some of the words before are initials of those of the other: ``m quill``."""
+    """Whether two names have the same last word and some other words of one are initials of the other's: ``m quill``."""
     if len(words) != len(others) or len(words) < 2 or words[-1] != others[-1]:
         return False
     pairs = list(zip(words[:-1], others[:-1], strict=True))
@@ -182,7 +192,7 @@ def _is_shortened(words: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _differ_in_one(one: str, other: str) -> bool:
-    """Whether one letter too many, too few or another makes one of the other."""
+    """Whether inserting, removing or replacing one letter turns one name into the other."""
     short, long = sorted((one, other), key=len)
     if len(long) - len(short) > 1:
         return False

@@ -1,4 +1,4 @@
-"""SYNONYM edges: entities whose names are close in the vector space (PropRAG, section 4.2: cosine of at least 0.8)."""
+"""SYNONYM edges between entities whose names have similar vectors (PropRAG, section 4.2: a cosine of at least 0.8)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hlgraph.records import Entity, Kind
 from hlgraph.stores.protocols import Stores
 
 SYNONYM_THRESHOLD = 0.8
-"""The least cosine between two names that makes them synonyms."""
+"""Lowest cosine of two names that makes them synonyms."""
 
 _LETTERS = 3
 _DIGITS = re.compile(r"\d+")
-_AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # also of money: "$4 million"
+_AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # an amount of money too: "$4 million"
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
 
 
 def is_eligible(name: str) -> bool:
-    """Whether a normalised name can have synonyms: three letters at least, and neither a number nor a date.
+    """Whether a normalised name can have synonyms: it has at least three letters and is neither a number nor a date.
 
-    Close numbers and dates are different things that look alike: joined, they would make one clique of all years.
+    Similar numbers and dates mean different things. Joined, they would make one clique of all years.
 
     Examples
     --------
@@ -41,15 +41,18 @@ def is_eligible(name: str) -> bool:
 def synonyms(
     names: Mapping[str, str], new: Sequence[str], *, matrix: NDArray[np.float32], corpus: str, stores: Stores
 ) -> Iterator[Synonym]:
-    """Pairs of a new entity and any other (stored, or new too), each once, by ascending ids.
+    """Synonym pairs of a new entity and any other, stored or new; each once, by ascending ids.
 
-    Names with digits are synonyms only when the digits are the same. Which pairs are found does not depend on how the
-    entities were divided into changes.
+    Names with digits are synonyms only if the digits are equal. The pairs do not depend on how the entities were divided into
+    changes.
 
     Parameters
     ----------
-    names : normalised name of each new entity
-    new, matrix : the ids of the new entities and their vectors, shape (n, d)
+    names : normalised name of each new entity, by id
+    new : ids of the new entities
+    matrix : their vectors, shape (n, d)
+    corpus : the corpus of the entities
+    stores : where stored entities are looked up
     """
     at = [place for place, item in enumerate(new) if is_eligible(names[item])]
     if not at:

@@ -1,4 +1,4 @@
-"""The filter language: which sources a search may see."""
+"""The metadata filter language, which restricts the sources that a search may see."""
 
 from hlgraph.where.filter import (
     BUILT_IN_FIELDS,

@@ -1,6 +1,7 @@
-"""The metadata filter: which sources a search may see.
+"""The metadata filter, which restricts the sources that a search may see.
 
-A filter is data (`Compare`, `In`, `Exists`, `And`, `Or`, `Not`). It is read from text by `parse`, or built in Python:
+A filter is data (`Compare`, `In`, `Exists`, `And`, `Or`, `Not`). `parse` reads one from text, and `field` builds one in
+Python:
 
 >>> where = (field("category") == "tech") & ((field("year") >= 2023) | field("tags").is_in(["a", "b"]))
 >>> to_text(where)
@@ -8,16 +9,16 @@ A filter is data (`Compare`, `In`, `Exists`, `And`, `Or`, `Not`). It is read fro
 >>> parse(to_text(where)) == where
 True
 
-`matches` is the meaning; a store that translates a filter (SQL, Cypher, a search query) must agree with it:
+`matches` defines the meaning. A store that translates a filter (to SQL, Cypher or a search query) must agree with it:
 
-- A filter is true or false, never unknown. A missing field makes ``=``, ``<``, ``<=``, ``>``, ``>=`` and ``in`` false;
+- A filter is true or false, never unknown. A missing field makes ``=``, ``<``, ``<=``, ``>``, ``>=`` and ``in`` false.
   ``a != v`` is exactly ``not (a = v)``, so it is true for a missing field.
-- A field with several values matches when any of them does.
-- Numbers compare with numbers (``3 = 3.0``), texts with texts by code point, true and false with each other and for
-  equality only; a comparison across types is false. A stored integer beyond 64 bits counts as the nearest float.
+- A field with several values matches if any of them does.
+- Numbers compare with numbers (``3 = 3.0``) and texts with texts, by code point. Booleans compare with booleans, for
+  equality only. A comparison across types is false. A stored integer beyond 64 bits counts as the nearest float.
 
-Every source has the fields ``uri``, ``title`` and ``source_id``. ``metadata.NAME`` is the metadata key NAME, also where
-one of these three shadows it.
+Every source has the fields ``uri``, ``title`` and ``source_id``. ``metadata.NAME`` is the metadata key NAME, even if one of
+these three shadows it.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from typing import Any, ClassVar, NoReturn, cast
 from hlgraph.errors import WhereError
 from hlgraph.records import MetadataValue, Scalar, Source
 
-MAX_DEPTH = 50
-MAX_NODES = 1_000
-MAX_VALUES = 10_000
+MAX_DEPTH = 50  # levels of nesting
+MAX_NODES = 1_000  # conditions and operators of a filter
+MAX_VALUES = 10_000  # of one `in (...)`
 BUILT_IN_FIELDS = frozenset({"source_id", "title", "uri"})
 
 _METADATA = "metadata."
 _INT64 = 1 << 63
-_MAX_SHOWN = 20
+_MAX_SHOWN = 20  # field names listed in an error
 
 
 class Op(StrEnum):
-    """How a field is compared with a value."""
+    """Comparison operators."""
 
     EQ = "="
     NE = "!="
@@ -55,7 +56,7 @@ class Op(StrEnum):
 
 
 class _Combinable:
-    """``&``, ``|`` and ``~`` of filters; ``a & b & c`` is one conjunction of three."""
+    """Adds the operators ``&``, ``|`` and ``~`` to filters; ``a & b & c`` is one conjunction of three parts."""
 
     __slots__ = ()
 
@@ -71,20 +72,23 @@ class _Combinable:
         return Not(cast("Where", self))
 
     def __bool__(self) -> NoReturn:
-        # `a and b`, `not a` and `1 <= field("x") <= 2` would otherwise drop a part without a word.
-        raise WhereError("a filter has no truth value: combine filters with & | ~, test for one with `is None`")
+        # `a and b`, `not a` and `1 <= field("x") <= 2` would otherwise silently drop a part.
+        raise WhereError(
+            "a filter has no truth value; combine filters with & | ~ instead of and, or, not, and write a range as "
+            "two comparisons"
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compare(_Combinable):
-    """``field op value``; true and false have no order."""
+    """The condition ``field op value``; booleans can only be compared with ``=`` and ``!=``."""
 
     depth: ClassVar[int] = 1
     size: ClassVar[int] = 1
     field: str
     op: Op
     value: Scalar
-    is_truth: bool = dataclasses.field(init=False, repr=False)  # to Python 1 == True, to a filter they differ
+    is_truth: bool = dataclasses.field(init=False, repr=False)  # in Python 1 == True, in a filter they differ
 
     def __post_init__(self) -> None:
         _check_name(self.field)
@@ -96,7 +100,7 @@ class Compare(_Combinable):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class In(_Combinable):
-    """``field in (values)``; false when there are no values."""
+    """The condition ``field in (values)``; false without values."""
 
     depth: ClassVar[int] = 1
     size: ClassVar[int] = 1
@@ -107,7 +111,9 @@ class In(_Combinable):
     def __post_init__(self) -> None:
         _check_name(self.field)
         if len(self.values) > MAX_VALUES:
-            raise WhereError(f"{self.field} in (...) lists {len(self.values):,} values, more than {MAX_VALUES:,}")
+            raise WhereError(
+                f"{self.field} in (...) lists {len(self.values):,} values; at most {MAX_VALUES:,} are allowed"
+            )
         for value in self.values:
             _check_value(self.field, value)
         object.__setattr__(self, "are_truths", tuple(isinstance(value, bool) for value in self.values))
@@ -115,7 +121,7 @@ class In(_Combinable):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exists(_Combinable):
-    """``exists field``."""
+    """The condition ``exists field``."""
 
     depth: ClassVar[int] = 1
     size: ClassVar[int] = 1
@@ -127,7 +133,7 @@ class Exists(_Combinable):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Nest(_Combinable):
-    """A filter made of filters. Its limits are checked as it is made: one that is too large never exists."""
+    """A filter made of filters; its limits are checked on construction, so no filter beyond them exists."""
 
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
     size: int = dataclasses.field(init=False, repr=False, compare=False)
@@ -136,7 +142,7 @@ class _Nest(_Combinable):
         depth = 1 + max(part.depth for part in parts)
         size = 1 + sum(part.size for part in parts)
         if depth > MAX_DEPTH:
-            raise WhereError(f"the filter nests more than {MAX_DEPTH} levels deep; flatten it, or use `in (...)`")
+            raise WhereError(f"the filter is nested more than {MAX_DEPTH} levels deep; flatten it, or use `in (...)`")
         if size > MAX_NODES:
             raise WhereError(f"the filter has more than {MAX_NODES:,} conditions; use `in (...)` for lists of values")
         object.__setattr__(self, "depth", depth)
@@ -149,25 +155,25 @@ class _Junction(_Nest):
 
     def __post_init__(self) -> None:
         if len(self.parts) < 2:
-            raise WhereError(f"{type(self).__name__} joins two filters or more, and was given {len(self.parts)}")
+            raise WhereError(f"{type(self).__name__} needs at least two filters, but {len(self.parts)} were given")
         self._measure(self.parts)
 
 
 class And(_Junction):
-    """All of two or more parts."""
+    """True if all of its two or more parts are true."""
 
     __slots__ = ()
 
 
 class Or(_Junction):
-    """Any of two or more parts."""
+    """True if any of its two or more parts is true."""
 
     __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Not(_Nest):
-    """Not the part."""
+    """True if its part is false."""
 
     part: Where
 
@@ -180,7 +186,7 @@ Where = Compare | In | Exists | And | Or | Not
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A field to compare: ``field("year") >= 2023``. Comparing gives a filter, so a `Field` has no equality or hash."""
+    """A field to compare: ``field("year") >= 2023``. A comparison returns a filter, so a `Field` has no equality or hash."""
 
     name: str
 
@@ -205,38 +211,38 @@ class Field:
         return Compare(self.name, Op.GE, value)
 
     def is_in(self, values: Iterable[Scalar]) -> In:
-        """``name in (values)``."""
+        """The filter ``name in (values)``."""
         return In(self.name, tuple(values))
 
     def exists(self) -> Exists:
-        """``exists name``."""
+        """The filter ``exists name``."""
         return Exists(self.name)
 
 
 def field(name: str) -> Field:
-    """The field of that name, to be compared."""
+    """The field of this name, ready to compare."""
     return Field(name)
 
 
 def parse(text: str) -> Where:
-    """The filter that a text says.
+    """The filter that a text expresses.
 
-    Conditions: ``field op value`` with ``= != < <= > >=`` (also ``==`` and ``<>``), ``field in (value, ...)``,
-    ``field not in (...)``, ``exists field``; joined by ``not`` (binds closest), ``and``, ``or`` and parentheses.
-    Values: text in single or double quotes with the escapes of JSON, numbers, true, false. Fields: letters, digits and
-    ``_ - . :``, or anything in backticks. Keywords in any case.
+    Conditions are ``field op value`` with ``= != < <= > >=`` (also ``==`` and ``<>``), ``field in (value, ...)``,
+    ``field not in (...)`` and ``exists field``. They are joined by ``not`` (binds most tightly), ``and``, ``or`` and
+    parentheses. Values are text in single or double quotes with the escapes of JSON, numbers, true and false. Field names
+    consist of letters, digits and ``_ - . :``, or of anything in backticks. Keywords may be in any case.
 
     Raises
     ------
     WhereError
-        With the position, the line with a caret under it, what was expected, and an example.
+        The text is not a filter. The message gives the position, the line with a caret, what was expected, and an example.
 
     Examples
     --------
     >>> parse("year >= 2023 AND NOT exists author")
     And(parts=(Compare(field='year', op=<Op.GE: '>='>, value=2023), Not(part=Exists(field='author'))))
     """
-    from hlgraph.where.syntax import read  # brings lark in
+    from hlgraph.where.syntax import read  # imports lark
 
     return read(text)
 
@@ -255,7 +261,12 @@ def to_text(where: Where) -> str:
 
 
 def matches(where: Where, values: Mapping[str, MetadataValue]) -> bool:
-    """Whether the values satisfy the filter: the reference that every store must agree with (see the module's text).
+    """Whether values satisfy a filter; the reference for every store (see the docstring of the module).
+
+    Parameters
+    ----------
+    where : the filter
+    values : values by field name, as from :func:`source_values`
 
     Examples
     --------
@@ -316,7 +327,7 @@ def fields(where: Where) -> frozenset[str]:
 
 
 def metadata_key(name: str) -> str | None:
-    """The metadata key that a field of a filter means, or None for ``uri``, ``title`` and ``source_id``.
+    """The metadata key that a field name refers to; None for ``uri``, ``title`` and ``source_id``.
 
     Examples
     --------
@@ -327,26 +338,24 @@ def metadata_key(name: str) -> str | None:
 
 
 def source_values(source: Source) -> dict[str, MetadataValue]:
-    """What `matches` sees of a source: built-in fields, metadata keys where not shadowed, ``metadata.KEY`` always."""
+    """The values of a source for `matches`: built-in fields, metadata keys that these do not shadow, and ``metadata.KEY``."""
     values = {key: value for key, value in source.metadata.items() if not key.startswith(_METADATA)}
     values.update((_METADATA + key, value) for key, value in source.metadata.items())
     return values | {"source_id": source.id, "title": source.title, "uri": source.uri}
 
 
 def check_fields(where: Where, known: Collection[str]) -> None:
-    """Refuse a filter on a field that no source has: it would silently find nothing, or everything.
+    """Reject a filter on a field that no source has, which would silently match nothing or everything.
 
     Parameters
     ----------
-    where
-        The filter.
-    known
-        The metadata keys that occur in the corpus.
+    where : the filter
+    known : metadata keys that occur in the corpus
 
     Raises
     ------
     WhereError
-        With the nearest names and the known ones.
+        A field is unknown. The message lists similar names and the known ones.
     """
     for name in sorted(fields(where)):
         key = metadata_key(name)
@@ -364,26 +373,26 @@ def check_fields(where: Where, known: Collection[str]) -> None:
 
 def _check_name(name: str) -> None:
     if not name:
-        raise WhereError("a field needs a name")
+        raise WhereError("a field name is empty; give the name of a metadata key, uri, title or source_id")
     _check_text("a field name", name)
 
 
 def _check_value(name: str, value: object) -> None:
-    """A value that every store can hold and compare alike; an `object` because callers need not be type-checked."""
+    """Check that every store can hold and compare a value; its type is `object` because callers may not be type-checked."""
     if isinstance(value, str):
         _check_text(f"a value for {name}", value)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise WhereError(f"{name}: {value} is no value to compare with; use a finite number")
+            raise WhereError(f"{name}: {value} cannot be compared; use a finite number")
     elif isinstance(value, int):
         if not -_INT64 <= value < _INT64:
-            raise WhereError(f"{name}: an integer must fit into 64 bits; write a larger one with an exponent (1e20)")
+            raise WhereError(f"{name}: an integer must fit into 64 bits; write a larger number with an exponent (1e20)")
     else:
         mend = f"; for a missing field use `not exists {name}`" if value is None else ""
         kind = type(value).__name__
-        raise WhereError(f"{name}: a value is a text, a number, true or false, but {kind} was given{mend}")
+        raise WhereError(f"{name}: a value must be a text, a number, true or false, but {kind} was given{mend}")
 
 
 def _check_text(what: str, text: str) -> None:
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise WhereError(f"{what} holds a NUL or half a surrogate pair, which no store can: {text!a:.80}")
+        raise WhereError(f"{what} contains a NUL or a lone surrogate, which no store can hold; remove it: {text!a:.80}")

@@ -1,4 +1,4 @@
-"""Reads a metadata filter from text and writes it back; the grammar is syntax.lark."""
+"""Parses metadata filters from text and formats them as text; the grammar is in syntax.lark."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _KEYWORDS = frozenset({"and", "or", "not", "in", "exists", "true", "false"})
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "/": "/", '"': '"', "'": "'"}
-_MAX_DIGITS = 30  # more are out of range, and Python refuses to read very many
-_COLUMNS = 40  # shown on either side of a mistake
+_MAX_DIGITS = 30  # a longer integer is out of range, and Python refuses to convert very long ones
+_COLUMNS = 40  # characters shown on either side of an error
 
 _VALUE = 'a value ("text", a number, true or false)'
 _EXPECTED = {
@@ -44,7 +44,7 @@ _EXPECTED = {
 
 
 class _PlacedError(Exception):
-    """A token that the grammar allows and the filter does not."""
+    """A token that the grammar allows but a filter does not, with its position."""
 
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(reason)
@@ -52,7 +52,7 @@ class _PlacedError(Exception):
 
 
 class _Builder(Transformer[Token, Where]):
-    """What each rule of the grammar becomes."""
+    """Turns each rule of the grammar into a part of a filter."""
 
     def disjunction(self, parts: list[Where]) -> Or:
         return Or(tuple(parts))
@@ -106,7 +106,7 @@ def _unescape(token: Token, found: re.Match[str]) -> str:
         return chr(int(code[1:], 16))
     if code not in _ESCAPED:
         position = _start(token) + 1 + found.start()
-        raise _PlacedError(position, f"\\{code} is no escape; a backslash itself is written \\\\")
+        raise _PlacedError(position, f"\\{code} is not an escape; write a backslash itself as \\\\")
     return _ESCAPED[code]
 
 
@@ -117,7 +117,7 @@ def _parser() -> Lark:
 
 
 def read(text: str) -> Where:
-    """The filter that a text says; see `hlgraph.where.parse`."""
+    """The filter that a text expresses; see `hlgraph.where.parse`."""
     try:
         return cast("Where", _parser().parse(text))
     except UnexpectedInput as error:
@@ -127,7 +127,7 @@ def read(text: str) -> Where:
 
 
 def _unexpected(text: str, error: UnexpectedInput) -> WhereError:
-    """The error for a token that the grammar does not allow where it stands."""
+    """The error for a token that the grammar does not allow at its position."""
     is_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     position = len(text.rstrip()) if is_end else error.pos_in_stream or 0
     accepted: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
@@ -135,16 +135,16 @@ def _unexpected(text: str, error: UnexpectedInput) -> WhereError:
     reason = f"expected {', '.join(words)}{' or ' * bool(words)}{last}"
     found = text[position : position + 1]
     if "STRING" in accepted and found and found in "\"'":
-        reason = f"the text that begins with {found} does not end"
+        reason = f"the text that begins with {found} has no closing quote"
     elif "STRING" in accepted and found.isalnum():
-        reason += "; text stands in quotes"
+        reason += "; put text in quotes"
     elif "NAME" in accepted and found.isalpha():
-        reason += "; a field named like a keyword stands in backticks"
+        reason += "; put a field named like a keyword in backticks"
     return _misread(text, position, reason)
 
 
 def _misread(text: str, position: int, reason: str) -> WhereError:
-    """An error that shows the line of the mistake, the neighbourhood of it when the line is long."""
+    """An error that shows the line of the mistake, shortened to 40 characters on either side."""
     start = max(text.rfind("\n", 0, position) + 1, position - _COLUMNS)
     end = text.find("\n", position)
     stop = min(len(text) if end < 0 else end, position + _COLUMNS)
@@ -183,5 +183,5 @@ def _values(where: In) -> str:
 
 
 def _literal(value: Scalar) -> str:
-    """JSON writes a value as the grammar reads it, and the shortest float that reads back the same."""
+    """The text of a value: JSON, which the grammar reads back, with the shortest float that gives the same number."""
     return json.dumps(value, ensure_ascii=False)

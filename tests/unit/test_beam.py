@@ -174,11 +174,11 @@ def test_bad_options(options: dict[str, int], message: str) -> None:
 def test_bad_seeds_and_replies() -> None:
     with pytest.raises(InputError, match="a seed is -1"):
         next(beam_search(np.array([-1])))
-    with pytest.raises(InputError, match="one length"):
+    with pytest.raises(InputError, match="same length"):
         next(beam_search(np.array([1, 2]), keys=np.array(["a"])))
     children = Children(np.array([0]), np.array([1]))
     for reply, message in (
-        (children, "Children; send one score"),
+        (children, "Children; send an array with one score"),
         (np.zeros(3), "scores for 2 paths"),
         (np.array([0, np.nan]), "scores: 1 element"),
     ):
@@ -189,8 +189,8 @@ def test_bad_seeds_and_replies() -> None:
     for wrong, message in (
         (np.zeros(2), "not Children"),
         (Children(np.array([5]), np.array([1])), "from 0 to 1"),
-        (Children(np.array([0]), np.array([1, 2])), "one length"),
-        (Children(np.array([0]), np.array([1]), np.array(["a", "b"])), "one length"),
+        (Children(np.array([0]), np.array([1, 2])), "same length"),
+        (Children(np.array([0]), np.array([1]), np.array(["a", "b"])), "same length"),
     ):
         search = beam_search(np.array([0, 1]))
         next(search)

@@ -215,10 +215,10 @@ def test_equal_and_empty_vectors_are_divided_too() -> None:
     ("made", "word"),
     [
         (lambda: CoverBounds(budget=0), "budget is 0"),
-        (lambda: CoverBounds(least=20, most=10), "least is 20 and most 10"),
+        (lambda: CoverBounds(least=20, most=10), "least is 20 and most is 10"),
         (lambda: RocchioWeights(positive=-1), "positive is -1"),
         (lambda: partition(np.ones((2, 2)), 0), "groups is 0"),
-        (lambda: partition(np.ones(2), 1), r"\(n, d\) is needed"),
+        (lambda: partition(np.ones(2), 1), r"must be \(n, d\)"),
         (lambda: partition(np.array([[np.nan]]), 1), "vectors"),
         (lambda: refined_query(np.ones((2, 2)), np.ones(2), pruned=np.ones((1, 2))), r"\(c, d\)"),
         (lambda: refined_query(np.ones((1, 2)), np.array([np.inf, 0]), pruned=np.ones((1, 2))), "node"),

@@ -212,13 +212,13 @@ def test_bounds_are_checked(options: dict[str, int], message: str) -> None:
 
 def test_bad_input() -> None:
     bounds = DiameterBounds()
-    with pytest.raises(InputError, match=r"similarities have the shape \(4,\), the graph has 5 nodes"):
+    with pytest.raises(InputError, match=r"similarities have the shape \(4,\), but the graph has 5 nodes"):
         in_filter(PATH, np.ones(4), entries=ALL[:1], bounds=bounds)
     with pytest.raises(InputError, match="similarities: 1 element is not a usable number"):
         post_filter(PATH, scores(1, 1, np.nan, 1, 1), candidates=ALL[:1], bounds=bounds)
-    with pytest.raises(InputError, match="entries: 7 is no node of a graph of 5"):
+    with pytest.raises(InputError, match="entries: 7 is not a node of a graph of 5"):
         in_filter(PATH, np.ones(5), entries=np.array([7]), bounds=bounds)
-    with pytest.raises(InputError, match="candidates: -1 is no node"):
+    with pytest.raises(InputError, match="candidates: -1 is not a node"):
         post_filter(PATH, np.ones(5), candidates=np.array([-1]), bounds=bounds)
     with pytest.raises(InputError, match=r"shape \(2, 3\)"):
         hops_from(sp.csr_array((2, 3)), ALL[:1], max_hops=1)

@@ -119,7 +119,7 @@ def test_more_texts_than_are_compared_at_once(monkeypatch: pytest.MonkeyPatch) -
     [
         ([1.0], ["a"], 1.5, "tau is 1.5; it must be a number from 0 to 1"),
         ([1.0], ["a"], -0.1, "tau is -0.1"),
-        ([1.0, 2.0], ["a"], 0.1, "these must have one length: vectors"),
+        ([1.0, 2.0], ["a"], 0.1, "these must have the same length: vectors"),
         ([math.nan], ["a"], 0.1, "scores: 1 element is not a usable number"),
     ],
 )

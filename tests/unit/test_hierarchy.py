@@ -364,7 +364,7 @@ def test_an_empty_reply_stores_nothing(opened: Opened) -> None:
     [
         ({"layers": 1}, "layers is 1; it must be from 2 to 6"),
         ({"neighbours": 0}, "neighbours is 0"),
-        ({"threshold": 1.5}, "a cosine is at most 1"),
+        ({"threshold": 1.5}, "it must be at most 1"),
         ({"threshold": 0.0}, "threshold"),
         ({"max_size": 1}, "max_size is 1"),
         ({"seed": -1}, "seed is -1"),

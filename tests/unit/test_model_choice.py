@@ -157,7 +157,7 @@ def test_models_in_the_environment_and_no_keys_in_settings() -> None:
     ).models
     assert (found.chat, found.chat_url) == ("ollama:llama3:8b", "http://127.0.0.1:11434")
     assert (found.embedder, found.embedder_url, found.reranker) == ("ollama:e", "http://127.0.0.1:1", "cohere:r")
-    with pytest.raises(SettingsError, match=r"models\.chat_url holds a user or password") as caught:
+    with pytest.raises(SettingsError, match=r"models\.chat_url contains a user or password") as caught:
         ModelSettings(chat_url="https://me:secret@host/v1")
     assert "secret" not in str(caught.value)
     with pytest.raises(SettingsError, match=r"models\.timeout is 0"):

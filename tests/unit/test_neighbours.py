@@ -74,5 +74,5 @@ def test_few_rows_and_none() -> None:
 def test_bad_input(options: dict[str, float]) -> None:
     with pytest.raises(InputError):
         similarity_graph(np.eye(2, dtype=np.float32), **options)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="give rng"):
+    with pytest.raises(InputError, match="pass rng"):
         similarity_graph(np.eye(9, dtype=np.float32), exact=8)

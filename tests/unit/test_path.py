@@ -228,7 +228,7 @@ def test_a_walk_without_seeds_is_empty(stores: Stores) -> None:
         ({"damping_first": 1.0}, "damping_first is 1.0; it must be from 0 to below 1"),
         ({"passage_weight": -1.0}, "passage_weight is -1.0"),
         ({"words": "some"}, "words is 'some'; choose one of: none, statements, all"),
-        ({"epsilon": 0.0}, "epsilon is 0.0; it must be a number above 0"),
+        ({"epsilon": 0.0}, "epsilon is 0.0; it must be a finite number above 0"),
     ],
 )
 def test_parameters_that_cannot_be_used_are_refused(changes: dict[str, Any], message: str) -> None:

@@ -159,10 +159,10 @@ def test_parameters_out_of_their_bounds_are_refused(options: dict[str, float], w
 @pytest.mark.parametrize(
     ("cosines", "seeds", "word"),
     [
-        (np.zeros((1, 2)), np.ones((1, 2)), "one row a walker"),
-        (np.zeros(3), np.ones(3), "one row a walker"),
+        (np.zeros((1, 2)), np.ones((1, 2)), "one row per walker"),
+        (np.zeros(3), np.ones(3), "one row per walker"),
         (np.array([[np.nan, 0, 0]]), np.ones((1, 3)), "cosines"),
-        (np.zeros((2, 3)), np.array([[1.0, 0, 0], [0, 0, 0]]), "each walker needs one above 0"),
+        (np.zeros((2, 3)), np.array([[1.0, 0, 0], [0, 0, 0]]), "each walker needs at least one above 0"),
         (np.zeros((1, 3)), np.array([[1.0, -1, 0]]), "must not be negative"),
     ],
 )

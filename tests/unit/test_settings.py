@@ -136,9 +136,9 @@ def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("stroe: x", "unknown key stroe; there are: store, vectors, corpus, chunk, models"),
-        ("chunk: {max_token: 100}", "unknown key chunk.max_token; there are: max_tokens, overlap"),
-        ("models: {rot: x}", "unknown key models.rot; there are: root, cache, embedder"),
+        ("stroe: x", "unknown key stroe; the known keys are: store, vectors, corpus, chunk, models"),
+        ("chunk: {max_token: 100}", "unknown key chunk.max_token; the known keys are: max_tokens, overlap"),
+        ("models: {rot: x}", "unknown key models.rot; the known keys are: root, cache, embedder"),
         ("1: x", "unknown key 1"),
         ("null: x", "unknown key None"),
     ],
@@ -162,8 +162,8 @@ def test_a_misspelt_key_is_an_error(tmp_path: Path, text: str, message: str) -> 
         ("chunk: {overlap: '0.1'}", "chunk.overlap"),
         ("models: {embedder: null}", "models.embedder"),
         ("chunk: {max_tokens: 19}", "chunk.max_tokens is 19"),
-        ("chunk: {overlap: 0.6}", "chunk.overlap 0.6"),
-        ("chunk: {overlap: .nan}", "chunk.overlap nan"),
+        ("chunk: {overlap: 0.6}", "chunk.overlap is 0.6"),
+        ("chunk: {overlap: .nan}", "chunk.overlap is nan"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_names_its_place(tmp_path: Path, text: str, place: str) -> None:

@@ -38,7 +38,7 @@ def test_edges(count: int, k: int) -> None:
 def test_what_cannot_be_ranked_is_refused() -> None:
     with pytest.raises(InputError, match=r"scores: 1 element .* index 2"):
         top_k(np.array([1.0, 2.0, np.nan]), 1)
-    with pytest.raises(InputError, match=r"one length: scores \(1\), tie_break \(4\)"):
+    with pytest.raises(InputError, match=r"same length: scores \(1\), tie_break \(4\)"):
         top_k(np.array([1.0]), 1, tie_break=IDS)
     with pytest.raises(InputError, match="k is -1"):
         top_k(np.array([1.0]), -1)

@@ -191,7 +191,7 @@ def test_running_out_of_iterations_is_said(is_directed: bool) -> None:
 
 def test_a_finer_tolerance_than_the_precision_is_refused() -> None:
     single, double = (prepare(skewed(), precision=item) for item in ("single", "double"))  # type: ignore[arg-type]
-    assert not single.bears(1e-9, 0.85)
+    assert not single.is_precise_enough(1e-9, 0.85)
     with pytest.raises(InputError, match="finer than single precision"):
         exact_pagerank(single, np.array([0]), weights=np.ones(1), tolerance=1e-9)
     assert exact_pagerank(double, np.array([0]), weights=np.ones(1), tolerance=1e-9).has_converged
@@ -214,7 +214,7 @@ def test_bad_graphs(adjacency: NDArray[np.float64], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seeds": np.array([0, 1])}, "one length"),
+        ({"seeds": np.array([0, 1])}, "same length"),
         ({"seeds": np.array([3])}, "outside the 3 nodes"),
         ({"seeds": np.array([-1])}, "outside the 3 nodes"),
         ({"seeds": np.array([], dtype=int), "weights": np.array([])}, "at least one"),
@@ -236,7 +236,7 @@ def test_bad_input(options: dict[str, object], message: str) -> None:
         exact_pagerank(made, np.array([0]), weights=np.ones(1), tolerance=0)
     with pytest.raises(InputError, match="epsilon"):
         local_pagerank(made, np.array([0]), weights=np.ones(1), epsilon=0)
-    with pytest.raises(InputError, match="work space is that of another graph"):
+    with pytest.raises(InputError, match="work space belongs to another walk"):
         local_pagerank(made, np.array([0]), weights=np.ones(1), space=Space(prepare(sp.csr_array(np.ones((3, 3))))))
 
 
