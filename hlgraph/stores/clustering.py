@@ -25,7 +25,7 @@ class ProcessClusterer:
         self._read = read
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See the protocol."""
+        """See :meth:`Clusterer.cluster`."""
         relationships, kinds = INGREDIENTS[query.shape]
         graph = self._read(PullShape(relationships, kinds, hops=0), Scope(corpus))
         made = project(graph, query.shape)

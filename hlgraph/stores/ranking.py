@@ -167,7 +167,7 @@ class PulledRanker:
         self._bounds = (hops, fan_out, node_cap)
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`Ranker.rank`."""
         check_query(query)
         relationships, kinds = INGREDIENTS[query.shape]
         hops, fan_out, node_cap = self._bounds

@@ -56,7 +56,7 @@ class EmbeddedDerivedStore:
         self._kept = Kept()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.runs`."""
         if not self._database.exists():
             return ()
         with mapped(self._database.path):
@@ -64,7 +64,7 @@ class EmbeddedDerivedStore:
         return tuple(Run(corpus, *row) for row in rows)
 
     def save(self, run: Run, made: Made) -> Saved:
-        """See the protocol."""
+        """See :meth:`DerivedStore.save`."""
         with self._database.transaction() as connection:
             r = _put_run(connection, run)
             held = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
@@ -86,7 +86,7 @@ class EmbeddedDerivedStore:
             return Saved(len(wanted) - len(kept), len(held.keys() - wanted.keys()), len(kept))
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.communities`."""
         if not self._database.exists():
             return []
         values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
@@ -96,7 +96,7 @@ class EmbeddedDerivedStore:
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
 
     def summaries(self, corpus: str, name: str) -> Summaries:
-        """See the protocol."""
+        """See :meth:`DerivedStore.summaries`."""
         run = run_named(self, corpus, name=name)
         if run is None:
             return Summaries((), np.empty((0, 0), dtype=np.float32))
@@ -123,7 +123,7 @@ class EmbeddedDerivedStore:
         )
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.members`."""
         found: dict[str, list[Member]] = {}
         if ids and self._database.exists():
             values = {

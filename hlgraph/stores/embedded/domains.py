@@ -16,7 +16,7 @@ class EmbeddedDomainStore:
         self._database = database
 
     def read(self, corpus: str) -> Domain | None:
-        """See the protocol."""
+        """See :meth:`DomainStore.read`."""
         if not self._database.exists():
             return None
         with mapped(self._database.path):
@@ -28,7 +28,7 @@ class EmbeddedDomainStore:
         return None if row is None else Domain(tuple(json.loads(row[0])), tuple(json.loads(row[1])), row[2])
 
     def write(self, corpus: str, domain: Domain) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.write`."""
         kinds, topics = (json.dumps(names, ensure_ascii=False) for names in (domain.kinds, domain.topics))
         with self._database.transaction() as connection:
             connection.execute(
@@ -36,6 +36,6 @@ class EmbeddedDomainStore:
             )
 
     def drop(self, corpus: str) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.drop`."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM domain WHERE corpus = ?", (corpus,))

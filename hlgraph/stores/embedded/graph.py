@@ -76,7 +76,7 @@ class EmbeddedGraphStore:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[tuple[Pending, ...]]:
-        """See the protocol."""
+        """See :meth:`GraphStore.lock`."""
         with self._database.lock():
             yield self._pending()
 
@@ -97,7 +97,7 @@ class EmbeddedGraphStore:
         )
 
     def stage(self, change: Change) -> None:
-        """See the protocol."""
+        """See :meth:`GraphStore.stage`."""
         with self._database.transaction() as connection:
             if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
                 return
@@ -133,7 +133,7 @@ class EmbeddedGraphStore:
                 )
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
-        """See the protocol."""
+        """See :meth:`GraphStore.advance`."""
         if to is ChangeState.DONE:  # before the change is forgotten: a kill in between has it done again
             drop_old_graphs(self._database)
         with self._database.transaction() as connection:
@@ -172,7 +172,7 @@ class EmbeddedGraphStore:
         return msgspec.msgpack.decode(row[0], type=Change)
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.records`."""
         if kind not in STORED or not ids or not self._database.exists():
             return []
         connection = self._database.reader()
@@ -186,7 +186,7 @@ class EmbeddedGraphStore:
         return list(self._recent[kind].read(ids, read).values())
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.find`."""
         if kind not in STORED or not self._database.exists():
             return iter(())
         has_source = kind not in (Kind.FACT, Kind.ENTITY)
@@ -205,7 +205,7 @@ class EmbeddedGraphStore:
             return iter(select(self._database.reader(), kind, condition=" AND ".join(conditions), values=values))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """See the protocol."""
+        """See :meth:`GraphStore.pull`."""
         from hlgraph.stores.embedded.adjacency import nothing
 
         with mapped(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
@@ -254,7 +254,7 @@ class EmbeddedGraphStore:
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
-        """See the protocol."""
+        """See :meth:`GraphStore.stats`."""
         if not self._database.exists():
             return ()
         connection = self._database.reader()

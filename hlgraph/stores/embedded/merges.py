@@ -30,7 +30,7 @@ class EmbeddedMergeStore:
         self._kept = KeptAliases()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
-        """See the protocol."""
+        """See :meth:`MergeStore.decisions`."""
         if not self._database.exists():
             return ()
         values = {"corpus": corpus}
@@ -40,11 +40,11 @@ class EmbeddedMergeStore:
         return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """See the protocol."""
+        """See :meth:`MergeStore.aliases`."""
         return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.save`."""
         with self._database.transaction() as connection:
             for item in decisions:
                 values = {
@@ -67,7 +67,7 @@ class EmbeddedMergeStore:
             _raise_version(connection, corpus, bool(decisions))
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.drop`."""
         with self._database.transaction() as connection:
             gone = [connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions]
             _raise_version(connection, corpus, any(gone))

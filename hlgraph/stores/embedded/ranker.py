@@ -47,7 +47,7 @@ class EmbeddedRanker:
         self._guard = threading.Lock()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`Ranker.rank`."""
         check_query(query)
         if self.why_around(query.shape, scope):
             return self._around.rank(query, scope=scope)

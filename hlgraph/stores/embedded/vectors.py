@@ -71,7 +71,7 @@ class EmbeddedVectorStore:
     # Writing
 
     def upsert(self, batch: VectorBatch) -> None:
-        """See the protocol."""
+        """See :meth:`VectorStore.upsert`."""
         with self._database.lock():
             with self._database.transaction() as connection:
                 if batch.sources:
@@ -85,7 +85,7 @@ class EmbeddedVectorStore:
             extend_index(self._database, batch, indices=self._indices)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
-        """See the protocol."""
+        """See :meth:`VectorStore.delete`."""
         count = 0
         files: list[int] = []
         with self._database.lock():
@@ -112,7 +112,7 @@ class EmbeddedVectorStore:
     # Reading
 
     def search(self, query: VectorQuery) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`VectorStore.search`."""
         if query.k < 1:
             raise InputError(f"k is {query.k}; ask for at least 1")
         if not self._database.exists():
@@ -246,7 +246,7 @@ class EmbeddedVectorStore:
         return [Hit(item, score) for item, score in found]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
-        """See the protocol."""
+        """See :meth:`VectorStore.neighbours`."""
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not len(view):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
@@ -267,7 +267,7 @@ class EmbeddedVectorStore:
         )
 
     def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """See the protocol."""
+        """See :meth:`VectorStore.vectors`."""
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not ids:
             return [], np.empty((0, 0 if view is None else view.dimensions), dtype=np.float32)
@@ -285,7 +285,7 @@ class EmbeddedVectorStore:
         return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
-        """See the protocol."""
+        """See :meth:`VectorStore.ids`."""
         if not self._database.exists():
             return set()
         if kind is Kind.SOURCE:

@@ -46,7 +46,7 @@ class GdsClusterer:
             _log.info("projections were not dropped: %s", lost)
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See the protocol."""
+        """See :meth:`Clusterer.cluster`."""
         found = self._on_server(query, corpus)
         if isinstance(found, Clustered):
             return found

@@ -36,7 +36,7 @@ class Neo4jDerivedStore:
         self._kept = Kept()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.runs`."""
         return tuple(
             Run(
                 corpus,
@@ -52,7 +52,7 @@ class Neo4jDerivedStore:
         )
 
     def save(self, run: Run, made: Made) -> Saved:
-        """See the protocol."""
+        """See :meth:`DerivedStore.save`."""
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
         sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
@@ -139,7 +139,7 @@ class Neo4jDerivedStore:
             pass
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.communities`."""
         chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k}
         rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
         return [
@@ -154,7 +154,7 @@ class Neo4jDerivedStore:
         ]
 
     def summaries(self, corpus: str, name: str) -> Summaries:
-        """See the protocol."""
+        """See :meth:`DerivedStore.summaries`."""
         run = run_named(self, corpus, name=name)
         if run is None:
             return Summaries((), np.empty((0, 0), dtype=np.float32))
@@ -165,7 +165,7 @@ class Neo4jDerivedStore:
         return self._kept.put(run, (_summarised(corpus, row) for row in rows))
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.members`."""
         found: dict[str, list[Member]] = {}
         wanted = list(ids)
         for start in range(0, len(wanted), BATCH):

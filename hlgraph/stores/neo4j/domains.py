@@ -17,12 +17,12 @@ class Neo4jDomainStore:
         self._lease = lease
 
     def read(self, corpus: str) -> Domain | None:
-        """See the protocol."""
+        """See :meth:`DomainStore.read`."""
         rows: list[dict[str, Any]] = self._server.ask("index/read_domain", corpus=corpus)
         return next((Domain(tuple(row["kinds"]), tuple(row["topics"]), row["made_by"]) for row in rows), None)
 
     def write(self, corpus: str, domain: Domain) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.write`."""
         values = {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by}
 
         def work(transaction: Transaction) -> None:
@@ -33,7 +33,7 @@ class Neo4jDomainStore:
         self._server.write(work)
 
     def drop(self, corpus: str) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.drop`."""
 
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)

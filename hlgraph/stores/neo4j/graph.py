@@ -62,7 +62,7 @@ class Neo4jGraphStore:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[tuple[Pending, ...]]:
-        """See the protocol."""
+        """See :meth:`GraphStore.lock`."""
         self._create()
         with self.lease.held():
             yield self._server.read(journal.pending)
@@ -85,7 +85,7 @@ class Neo4jGraphStore:
         return self._has_schema
 
     def stage(self, change: Change) -> None:
-        """See the protocol."""
+        """See :meth:`GraphStore.stage`."""
 
         def work(transaction: Transaction) -> None:
             self.lease.check(transaction)
@@ -120,7 +120,7 @@ class Neo4jGraphStore:
                 )
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
-        """See the protocol."""
+        """See :meth:`GraphStore.advance`."""
 
         def work(transaction: Transaction) -> Outcome:
             self.lease.check(transaction)
@@ -154,7 +154,7 @@ class Neo4jGraphStore:
     # Reading
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.records`."""
         if kind not in PLURAL or not ids or not self._is_ready():
             return []
         wanted = list(dict.fromkeys(ids))
@@ -165,7 +165,7 @@ class Neo4jGraphStore:
         return [found[item] for item in wanted if item in found]
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.find`."""
         if kind not in PLURAL or not self._is_ready():
             return iter(())
         is_whole = scope.where is None and scope.sources is None
@@ -215,7 +215,7 @@ class Neo4jGraphStore:
         return found[0].version if found else 0
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """See the protocol."""
+        """See :meth:`GraphStore.pull`."""
         if not self._is_ready():
             return nothing(shape)
         for _ in range(_ATTEMPTS):
@@ -233,7 +233,7 @@ class Neo4jGraphStore:
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
-        """See the protocol."""
+        """See :meth:`GraphStore.stats`."""
         if not self._is_ready():
             return ()
 

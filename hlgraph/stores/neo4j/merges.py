@@ -21,16 +21,16 @@ class Neo4jMergeStore:
         self._kept = KeptAliases()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
-        """See the protocol."""
+        """See :meth:`MergeStore.decisions`."""
         found = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
         return tuple(sorted(found, key=lambda item: item.id))
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """See the protocol."""
+        """See :meth:`MergeStore.aliases`."""
         return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.save`."""
 
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)
@@ -51,7 +51,7 @@ class Neo4jMergeStore:
         self._server.write(work)
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.drop`."""
         wanted = {item.id for item in decisions}
         held = [item for item in self.decisions(corpus) if item.id in wanted]
 

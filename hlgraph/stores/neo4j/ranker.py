@@ -75,7 +75,7 @@ class GdsRanker:
             _log.info("projections were not dropped: %s", lost)
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`Ranker.rank`."""
         check_query(query)
         if not self._why_never(scope):
             try:

@@ -47,7 +47,7 @@ class Neo4jReader:
         self._server = server
 
     def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
-        """See the protocol."""
+        """See :meth:`CypherReader.read`."""
         began = time.perf_counter()
         at_once = min(_FETCH, limits.max_rows + 1)
         with (

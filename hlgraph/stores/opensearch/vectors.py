@@ -174,7 +174,7 @@ class OpenSearchVectorStore:
     # Reading
 
     def search(self, query: VectorQuery) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`VectorStore.search`."""
         if query.k < 1:
             raise InputError(f"k is {query.k}; ask for at least 1")
         meta = self._opened(query.kind, query.corpus)
@@ -245,7 +245,7 @@ class OpenSearchVectorStore:
         return replica.neighbours(vectors, threshold=threshold)
 
     def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """See the protocol."""
+        """See :meth:`VectorStore.vectors`."""
         meta = self._opened(kind, corpus)
         if meta is None or not ids:
             return [], np.empty((0, 0 if meta is None else meta.dimensions), dtype=np.float32)
@@ -266,7 +266,7 @@ class OpenSearchVectorStore:
         return found, np.concatenate(parts)[[held[item] for item in found]]
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
-        """See the protocol."""
+        """See :meth:`VectorStore.ids`."""
         if self._opened(kind, corpus) is None:
             return set()
         alias = self.indexes.alias(corpus, kind)
