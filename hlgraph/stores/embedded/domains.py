@@ -1,4 +1,4 @@
-"""DomainStore on SQLite."""
+"""The domains of corpora in SQLite: the DomainStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hlgraph.stores.embedded.sqlite import mapped
 
 
 class EmbeddedDomainStore:
-    """The domains of one directory; see :class:`hlgraph.stores.domains.DomainStore`."""
+    """Domains of the store in one directory; see :class:`hlgraph.stores.domains.DomainStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

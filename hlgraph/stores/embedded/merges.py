@@ -1,4 +1,4 @@
-"""MergeStore on SQLite."""
+"""Decisions about entities in SQLite: the MergeStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAVE = """
 
 
 class EmbeddedMergeStore:
-    """The decisions of one directory; see :class:`hlgraph.stores.merges.MergeStore`."""
+    """Decisions of the store in one directory; see :class:`hlgraph.stores.merges.MergeStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -61,7 +61,7 @@ class EmbeddedMergeStore:
                 }
                 if not connection.execute(_SAVE, values).rowcount:
                     raise StoreConflictError(
-                        f"corpus {corpus!r} has not both of the entities {item.alias} and {item.canonical} any more; "
+                        f"corpus {corpus!r} no longer has both of the entities {item.alias} and {item.canonical}; "
                         "run the same command again"
                     )
             _raise_version(connection, corpus, bool(decisions))
@@ -74,6 +74,6 @@ class EmbeddedMergeStore:
 
 
 def _raise_version(connection: sqlite3.Connection, corpus: str, is_changed: bool) -> None:
-    """What readers made of the corpus before is of an older version now."""
+    """Outdates what readers have cached of the corpus."""
     if is_changed:
         connection.execute("UPDATE corpus SET version = version + 1 WHERE name = ?", (corpus,))
