@@ -1,4 +1,4 @@
-"""DomainStore on Neo4j: a node for each corpus that has a domain, joined to nothing."""
+"""The domains of corpora in Neo4j: one node, without relationships, for each corpus that has a domain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hlgraph.stores.neo4j.server import Server, Transaction
 
 
 class Neo4jDomainStore:
-    """The domains of one database; see :class:`hlgraph.stores.domains.DomainStore`."""
+    """Domains of one database; see :class:`hlgraph.stores.domains.DomainStore`."""
 
     def __init__(self, server: Server, lease: Lease) -> None:
         self._server = server
