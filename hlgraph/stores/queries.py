@@ -13,7 +13,7 @@ The declared parameters must be those that the statement uses, and the declared 
 order. A query whose header and statement disagree therefore fails before it is sent, and callers can rely on the header.
 Queries for analysts also describe each parameter (:mod:`hlgraph.stores.query_parameters`) and end with an example::
 
-    // $k integer 1.. = 25: rows at most
+    // $k integer 1.. = 25: maximum number of rows
     // example: hlgraph cypher run list_mentions --entity "Mara Quill"
 """
 

@@ -2,7 +2,7 @@
 
 A line of the header, after those of parameters and columns::
 
-    // $hops integer 1..6 = 4: steps at most
+    // $hops integer 1..6 = 4: maximum number of steps
 
 Bounds and default are optional; a parameter without a default is required. A value of the kind ``entity`` or ``source`` is
 a name or an id, and the query receives the id.
@@ -63,7 +63,7 @@ class Parameter:
 
         Examples
         --------
-        >>> parse_line("$hops integer 1..6 = 4: steps at most").shape
+        >>> parse_line("$hops integer 1..6 = 4: maximum number of steps").shape
         'integer 1..6, default 4'
         """
         bounds = "" if self.low is None and self.high is None else f" {_short(self.low)}..{_short(self.high)}"
@@ -77,7 +77,7 @@ class Parameter:
 
         Examples
         --------
-        >>> parse_line("$hops integer 1..6 = 4: steps at most").read("3")
+        >>> parse_line("$hops integer 1..6 = 4: maximum number of steps").read("3")
         3
         """
         given: ParameterValue = text
