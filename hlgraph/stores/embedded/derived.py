@@ -69,7 +69,7 @@ class EmbeddedDerivedStore:
             r = _put_run(connection, run)
             held = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
             wanted = {item.id: item.size for item in made.communities}
-            # A community that lost a member keeps its id; if the run has the member again, it is written anew.
+            # A community that lost a member keeps its id; if the run has the member again, it is written again.
             kept = {name for name in wanted if held.get(name) == wanted[name]}
             _remove(connection, sorted(held.keys() - kept))
             known = _remove_other_summaries(connection, r, made.summaries)
