@@ -1,8 +1,9 @@
-"""Memory-mapped arrays in files, and the folders that hold them: one per version of a graph, one per state of a matrix.
+"""Memory-mapped arrays in files: the matrices of vectors, and the caches of graphs and of rows, each in its own folder.
 
-The files are a cache that readers make. One process at a time writes a folder, and a file appears under its name only when
-it is complete. :class:`ArrayFiles` is the base of the files of graphs (``graph_files``) and of rows (``row_files``). The
-writer removes the folders of old versions and states.
+A matrix is part of the store, and only the writer changes it. The other files are a cache that readers make: one folder per
+version of a graph and one per state of a matrix. One process at a time writes a folder, and a file appears under its name
+only when it is complete. :class:`ArrayFiles` is the base of the files of graphs (``graph_files``) and of rows
+(``row_files``). The writer removes the folders of old versions and states.
 """
 
 from __future__ import annotations
@@ -194,19 +195,40 @@ def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
 
 
 def matrix_path(folder: Path, file: int, *, generation: int) -> Path:
-    """Where the matrix lies; a new generation is written when most slots of the old one are free."""
+    """The path of a matrix file.
+
+    Parameters
+    ----------
+    folder : folder of the store
+    file : number of the matrix
+    generation : increases each time the matrix is rewritten without its free slots
+    """
     return folder / "vectors" / f"{file}-{generation}.f32"
 
 
 def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]:
-    """The first ``slots`` rows as a read-only memory map (an empty array when there are none)."""
+    """The first rows of a matrix, as a read-only memory map of shape (slots, dimensions).
+
+    Parameters
+    ----------
+    path : path of the matrix
+    slots : number of rows; 0 gives an empty array
+    dimensions : length of a row
+    """
     if not slots:
         return np.empty((0, dimensions), dtype=np.float32)
     return np.memmap(path, dtype="<f4", mode="r", shape=(slots, dimensions))
 
 
 def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
-    """Write rows from slot ``first`` on, and wait until they are on the disk."""
+    """Writes rows into consecutive slots, and waits until they are on disk.
+
+    Parameters
+    ----------
+    path : path of the matrix
+    first : slot of the first row
+    rows : shape (n, d)
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     data = np.ascontiguousarray(rows, dtype="<f4")
     is_new = not path.exists()
@@ -215,7 +237,7 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
         out.write(data.tobytes())
         out.flush()
         os.fsync(out.fileno())
-    if is_new and os.name == "posix":  # the name of the file, too, must survive a power cut
+    if is_new and os.name == "posix":  # the directory entry must survive a power cut, too
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -224,7 +246,14 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
 
 
 def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
-    """Overwrite rows with zeros, and wait until they are on the disk."""
+    """Overwrites rows with zeros, and waits until they are on disk.
+
+    Parameters
+    ----------
+    path : path of the matrix
+    slots : slots to overwrite; slots beyond the end of the file are ignored
+    dimensions : length of a row
+    """
     if not path.exists() or not len(slots):
         return
     matrix = np.memmap(path, dtype="<f4", mode="r+", shape=(path.stat().st_size // (4 * dimensions), dimensions))

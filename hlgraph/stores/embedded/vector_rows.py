@@ -1,4 +1,4 @@
-"""The vectors of one kind of one corpus: a matrix file, and the rows of the database that say which slot holds what.
+"""Writes and removes rows of the vector store: vectors in a matrix file, and slot numbers and text in the database.
 
 Writing appends to the matrix file first and then commits the slot numbers in one transaction. Removing frees slots in a
 transaction and then overwrites them with zeros. A new generation of the file is written when most slots are free.

@@ -130,7 +130,11 @@ def _languages(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str
     others = sorted({item.mappings.meta.language for item in found.values()} - {wanted})
     if not others:
         return "text analysis", True, wanted
-    return "text analysis", False, f"opensearch.language is {wanted}, indexes are {', '.join(others)}; ingest them again"
+    return (
+        "text analysis",
+        False,
+        f"opensearch.language is {wanted}, indexes are {', '.join(others)}; ingest them again",
+    )
 
 
 def _counts(connection: Connection, indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:

@@ -137,7 +137,7 @@ def _ordered(value: float) -> str:
     if isinstance(value, int) and -_INT64 <= value < _INT64:
         nearest = float(value)
         rest = int(Fraction(value) - Fraction(nearest))
-    elif abs(value) > _MOST:  # beyond all doubles: next to the last one, and not equal to it
+    elif abs(value) > _MOST:  # outside the range of doubles: beyond the largest one, and not equal to it
         nearest, rest = (_MOST, 1) if value > 0 else (-_MOST, -1)
     else:
         nearest = float(value)
