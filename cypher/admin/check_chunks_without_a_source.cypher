@@ -1,4 +1,4 @@
-// Chunks of no source.
+// Chunks without a source.
 // params: -
 // columns: wrong
 MATCH (n:Chunk) WHERE NOT EXISTS { (n)-[:FROM_SOURCE]->(:Source) }

@@ -1,4 +1,4 @@
-// Communities that nothing is a member of.
+// Communities without a member.
 // params: -
 // columns: wrong
 MATCH (c:Community) WHERE NOT EXISTS { (c)<-[:MEMBER_OF]-() }

@@ -1,4 +1,4 @@
-// Entities whose counted names are not those of their mentions.
+// Entities whose counted names differ from those of their mentions.
 // params: -
 // columns: wrong
 MATCH (n:Entity)

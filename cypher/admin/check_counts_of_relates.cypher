@@ -1,4 +1,4 @@
-// RELATES whose count is not that of the statements behind its facts, and facts without it.
+// RELATES whose count differs from the number of statements behind its facts, and facts that lack their RELATES.
 // params: -
 // columns: wrong
 MATCH (a:Entity)-[:SUBJECT]->(f:Fact)<-[:OBJECT]-(b:Entity)

@@ -1,4 +1,4 @@
-// Entities that nothing mentions and no fact joins.
+// Entities that no statement mentions and no fact refers to.
 // params: -
 // columns: wrong
 MATCH (n:Entity) WHERE NOT EXISTS { (n)<-[:MENTIONS]-(:Statement) } AND NOT EXISTS { (n)-[:SUBJECT|OBJECT]->(:Fact) }

@@ -1,4 +1,4 @@
-// Facts of no entity, or of two.
+// Facts without a subject, or with two.
 // params: -
 // columns: wrong
 MATCH (n:Fact) WHERE COUNT { (n)<-[:SUBJECT]-(:Entity) } <> 1

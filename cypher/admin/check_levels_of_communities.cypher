@@ -1,4 +1,4 @@
-// Communities that are part of one that is not of the next level of the same run.
+// Communities whose parent is not on the next level of the same run.
 // params: -
 // columns: wrong
 MATCH (c:Community)-[:PART_OF]->(p:Community)

@@ -1,4 +1,4 @@
-// Summaries of which something is gone that their words are from.
+// Summaries with a missing part: a deleted statement or chunk that they quote.
 // params: -
 // columns: wrong
 MATCH (s:Summary) WHERE s.parts <> COUNT { (s)-[:RESTS_ON]->() }

@@ -1,4 +1,4 @@
-// Communities whose size is not the number of their members.
+// Communities whose size differs from the number of their members.
 // params: -
 // columns: wrong
 MATCH (c:Community) WHERE c.size <> COUNT { (c)<-[:MEMBER_OF]-() }

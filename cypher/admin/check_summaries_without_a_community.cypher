@@ -1,4 +1,4 @@
-// Summaries that are about nothing: no community, no source.
+// Summaries without a subject: neither a community nor a source.
 // params: -
 // columns: wrong
 MATCH (s:Summary) WHERE NOT EXISTS { (s)-[:SUMMARISES]->() }

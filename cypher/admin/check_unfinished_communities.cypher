@@ -1,4 +1,4 @@
-// Communities that an interrupted build left, visible to nobody; the next build removes them.
+// Hidden communities that an interrupted build left behind; the next build removes them.
 // params: -
 // columns: wrong
 MATCH (c:HiddenCommunity) WHERE c.level >= 0

@@ -1,4 +1,4 @@
-// Summaries that an interrupted build left, visible to nobody; the next build removes them.
+// Hidden summaries that an interrupted build left behind; the next build removes them.
 // params: -
 // columns: wrong
 MATCH (s:HiddenSummary) WHERE s.level >= -1

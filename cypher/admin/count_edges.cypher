@@ -1,4 +1,4 @@
-// At most how many nodes and relationships a projection of a shape has (GDS): parallel ones are not merged.
+// The maximum number of nodes and relationships of the projection of a shape (GDS); parallel relationships are not merged.
 // params: corpus, shape
 // columns: nodes, edges
 CALL () {

@@ -1,4 +1,4 @@
-// How many records of each kind a corpus has.
+// The number of records of each kind in a corpus.
 // params: corpus
 // columns: kind, number
 CALL () {

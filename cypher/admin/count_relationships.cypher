@@ -1,4 +1,4 @@
-// How many relationships of each kind a corpus has (IN_CHUNK: those of statements).
+// The number of relationships of each kind in a corpus (IN_CHUNK: those of statements).
 // params: corpus
 // columns: relationship, number
 CALL () {

@@ -1,4 +1,4 @@
-// Gives the right to write back.
+// Releases the right to write.
 // params: id, token
 // columns: -
 MATCH (l:Lease {id: $id})

@@ -1,4 +1,4 @@
-// Drops a projection (GDS); one that is not there is no error.
+// Drops a projection (GDS), if it exists.
 // params: name
 // columns: dropped
 CALL gds.graph.drop($name, false)

@@ -1,4 +1,4 @@
-// How much memory a projection of so many nodes and relationships, and PageRank or Leiden over it, would take (GDS).
+// The memory that a projection of this size takes, and PageRank and Leiden on it (GDS).
 // params: nodes, relationships
 // columns: projection, page_rank, leiden
 CALL gds.graph.project.estimate('*', '*', {nodeCount: $nodes, relationshipCount: $relationships, relationshipProperties: 'weight'})

@@ -1,4 +1,4 @@
-// Whether a function of a plugin is there: gds.version is that of Graph Data Science.
+// Whether a plugin function exists; gds.version belongs to Graph Data Science.
 // params: function
 // columns: name
 SHOW FUNCTIONS YIELD name AS found

@@ -1,4 +1,4 @@
-// The metadata fields that the sources of a corpus have.
+// The metadata fields of the sources of a corpus.
 // params: corpus
 // columns: field
 MATCH (s:Source)

@@ -1,4 +1,4 @@
-// hlgraph's indexes and the state of each.
+// The indexes of hlgraph, and their states.
 // params: -
 // columns: name, state
 SHOW INDEXES YIELD name AS index, state AS condition

@@ -1,4 +1,4 @@
-// The projections (GDS) whose names begin with a prefix.
+// The projections (GDS) whose names start with a prefix.
 // params: prefix
 // columns: name, nodes, relationships, memory
 CALL gds.graph.list()

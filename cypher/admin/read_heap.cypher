@@ -1,4 +1,4 @@
-// How much memory the server's Java heap may take.
+// The maximum size of the server's Java heap.
 // params: -
 // columns: heap
 CALL gds.debug.sysInfo() YIELD key, value

@@ -1,4 +1,4 @@
-// Who has the right to write, and whether it still runs.
+// The holder of the right to write, and whether it is still valid.
 // params: id
 // columns: token, holder, host, pid, is_running
 MATCH (l:Lease {id: $id})

@@ -1,4 +1,4 @@
-// Notes that a migration ran.
+// Records that a migration ran.
 // params: version, properties
 // columns: -
 MERGE (m:Migration {version: $version})

@@ -1,4 +1,4 @@
-// Makes the right to write run on; no row when another one has it now. Locks the lease until the transaction ends.
+// Extends the right to write; no row if another process holds it now. Locks the lease until the transaction ends.
 // params: id, token, seconds
 // columns: holder
 MATCH (l:Lease {id: $id})

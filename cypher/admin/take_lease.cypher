@@ -1,4 +1,4 @@
-// The exclusive right to write: taken when it is free, has run out, or is held by a process known to be dead.
+// Takes the exclusive right to write if it is free, has expired, or is held by a process known to be dead.
 // params: id, token, holder, host, pid, seconds, dead
 // columns: is_taken, holder
 MERGE (l:Lease {id: $id})

@@ -1,11 +1,11 @@
-// The growth of a corpus by day, newest first. A source is of the day that stands in valid_from, else in its metadata field
-// $field; when it was ingested is not stored. With the chunks and statements of that day, and all sources up to it. Sources
-// without a date are counted in a row of their own, last.
+// The growth of a corpus by day, newest first. The date of a source is valid_from, else its metadata field $field; the time of
+// ingestion is not stored. Each row has the chunks and statements of that day, and all sources up to it. Sources without a date
+// are counted in a separate last row.
 // params: corpus, field, k
 // columns: day, sources, chunks, statements, sources_so_far
 // $corpus text = default: the corpus
 // $field text = date: the metadata field of sources that holds their date, such as 2024-03-05 or 1953
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run count_growth --field year
 MATCH (d:Source)
 WHERE d.corpus = $corpus AND d.id >= ''

@@ -1,11 +1,11 @@
-// The facts of an entity over time, by the dates of the sources that support them. Each fact stands once for every source; its
-// date is valid_from, else the metadata field $field. Facts of sources without a date stand last.
+// The facts of an entity over time, by the dates of the sources that support them. Each fact has one row per source; its date is
+// valid_from, else the metadata field $field. Facts of sources without a date come last.
 // params: corpus, entity, field, k
 // columns: date, subject, predicate, object, title, uri, fact_id
 // $corpus text = default: the corpus
 // $entity entity: the subject or the object
 // $field text = date: the metadata field of sources that holds their date, such as 2024-03-05 or 1953
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run date_facts --entity "Halfmoon Bridge" --field year
 MATCH (:Entity {id: $entity, corpus: $corpus})-[:SUBJECT|OBJECT]->(f:Fact)-[r:SUPPORTS]->(:Statement)
 UNWIND r.chunks AS chunk_id

@@ -1,10 +1,10 @@
-// The entities that bridge two sources: both mention them. Rare ones first: with fewest other sources that mention them.
+// The entities that bridge two sources: both mention them. Rare entities come first: those that the fewest other sources mention.
 // params: corpus, first, second, k
 // columns: id, name, kind, statements_of_first, statements_of_second, sources
 // $corpus text = default: the corpus
 // $first source: a source
 // $second source: another source
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_bridges --first "Halfmoon Bridge" --second "Emeric Vaude"
 MATCH (s:Statement {source_id: $first})-[:MENTIONS]->(e:Entity)
 WHERE s.corpus = $corpus

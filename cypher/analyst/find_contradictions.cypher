@@ -1,11 +1,11 @@
 // Facts that may contradict each other: the same subject and predicate with different objects, from different sources. Those
-// with most objects first. Many are no contradictions: a predicate such as "wrote" is true of many objects at once.
+// with the most objects come first. Many are not contradictions: a predicate such as "wrote" can hold for many objects at once.
 // Reads every fact of the corpus.
 // params: corpus, predicate, k
 // columns: subject, predicate, objects, sources, fact_ids
 // $corpus text = default: the corpus
-// $predicate text = "": this predicate alone, in upper or lower case; empty: all
-// $k integer 1.. = 25: rows at most
+// $predicate text = "": only this predicate, in upper or lower case; empty: all
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_contradictions
 MATCH (e:Entity)
 WHERE e.corpus = $corpus AND e.id >= ''

@@ -1,10 +1,10 @@
-// Chunks that stand word by word in several places, those with most copies first. Passages that one source copies from another,
-// or boilerplate. Reads every chunk of the corpus.
+// Chunks that occur word for word in several places, those with the most copies first. They are passages that one source copies
+// from another, or boilerplate. Reads every chunk of the corpus.
 // params: corpus, characters, k
 // columns: text, copies, sources, titles, chunk_ids
 // $corpus text = default: the corpus
-// $characters integer 0.. = 40: shorter texts are left out
-// $k integer 1.. = 25: rows at most
+// $characters integer 0.. = 40: minimum length of a text in characters
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_copies --characters 20
 MATCH (c:Chunk)
 WHERE c.corpus = $corpus AND c.id >= ''

@@ -1,9 +1,9 @@
-// Statements that several sources make in the same words, those of most sources first. Upper and lower case, double spaces and
-// the marks at the ends make no difference. Reads every statement of the corpus.
+// Statements that several sources make in the same words, those of the most sources first. Upper and lower case, double spaces
+// and punctuation at the ends are ignored. Reads every statement of the corpus.
 // params: corpus, k
 // columns: text, sources, titles, statement_ids
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_duplicates
 MATCH (s:Statement)
 WHERE s.corpus = $corpus AND s.id >= ''

@@ -1,10 +1,10 @@
-// Entities by name or alias, best match first (the full-text index hlgraph_entity_names). $name is a query of Lucene: words,
-// "a phrase", a beginning*, a misspelling~.
+// Entities by name or alias, best match first (the full-text index hlgraph_entity_names). $name is a Lucene query: words,
+// "a phrase", a prefix*, a misspelling~.
 // params: corpus, name, k
 // columns: id, name, kind, aliases, score
 // $corpus text = default: the corpus
-// $name text: words of the name, in the language of Lucene
-// $k integer 1.. = 25: rows at most
+// $name text: words of the name, as a Lucene query
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_entities --name "halfmoon~ bridge"
 CALL db.index.fulltext.queryNodes('hlgraph_entity_names', $name) YIELD node, score
 WITH node AS e, score WHERE e.corpus = $corpus

@@ -1,10 +1,10 @@
-// Hubs: entities that at least the share $share of all sources mention. Names so general that everything is near them blur
+// Hubs: entities that at least the share $share of all sources mention. Names so general that they are near everything blur
 // retrieval; they are candidates for a stop list. Reads every mention of the corpus.
 // params: corpus, share, k
 // columns: id, name, kind, sources, share_of_sources, statements, degree
 // $corpus text = default: the corpus
-// $share number 0..1 = 0.1: the least share of sources
-// $k integer 1.. = 25: rows at most
+// $share number 0..1 = 0.1: minimum share of sources
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_hubs --share 0.2
 MATCH (d:Source)
 WHERE d.corpus = $corpus AND d.id >= ''

@@ -1,9 +1,9 @@
-// Sources, topics, facts and entities that hang on nothing. Sources without a statement, topics that no statement is about,
-// facts that no statement supports, entities that stand in no fact and in no chunk with another. Reads every one of the corpus.
+// Sources, topics, facts and entities without connections. Sources without a statement, topics that no statement is about, facts
+// that no statement supports, entities without a fact that share no chunk with another. Reads every one of the corpus.
 // params: corpus, k
 // columns: label, name, reason, id
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_orphans --k 100
 CALL () {
   MATCH (n:Source) WHERE n.corpus = $corpus AND n.id >= '' AND NOT EXISTS { (:Statement {source_id: n.id}) }

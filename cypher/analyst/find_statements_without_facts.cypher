@@ -1,9 +1,9 @@
-// Statements that support no fact, those with most entities first. That is where the extraction of facts left most behind.
+// Statements that support no fact, those with the most entities first. They show where the extraction of facts missed most.
 // Reads every statement of the corpus.
 // params: corpus, k
 // columns: statement, entities, title, statement_id
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_statements_without_facts --k 10
 MATCH (s:Statement)
 WHERE s.corpus = $corpus AND s.id >= '' AND NOT EXISTS { (s)<-[:SUPPORTS]-() }

@@ -1,13 +1,13 @@
-// The communities of a corpus and who is in them, the largest of a level first. Members are named by name, else by the
-// beginning of their text, those with most neighbours first. No row where no community is stored. Reads every entity, chunk,
-// statement and summary of the corpus.
+// The communities of a corpus and their members, the largest of a level first. Members are shown by name, else by the beginning
+// of their text, those with the most neighbours first. No row if no community is stored. Reads every entity, chunk, statement
+// and summary of the corpus.
 // params: corpus, run, level, names, k
 // columns: level, members, parent_id, names, community_id
 // $corpus text = default: the corpus
-// $run text = any: what was built, such as entity_entity or hierarchy (see hlgraph communities build); any: all of it
-// $level integer -1.. = -1: this level alone; -1: all
-// $names integer 0.. = 10: names shown of each
-// $k integer 1.. = 25: rows at most
+// $run text = any: name of the run, such as entity_entity or hierarchy (see hlgraph communities build); any: all runs
+// $level integer -1.. = -1: only this level; -1: all
+// $names integer 0.. = 10: maximum number of names of each community
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_communities --level 0
 CALL () {
   MATCH (n:Entity)-[:MEMBER_OF]->(c:Community)

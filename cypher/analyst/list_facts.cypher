@@ -1,9 +1,9 @@
-// The facts of an entity, as subject or object, those with most statements behind them first.
+// The facts of an entity, as subject or object, those with the most supporting statements first.
 // params: corpus, entity, k
 // columns: subject, predicate, object, statements, fact_id
 // $corpus text = default: the corpus
 // $entity entity: the subject or the object
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_facts --entity "Emeric Vaude"
 MATCH (:Entity {id: $entity, corpus: $corpus})-[:SUBJECT|OBJECT]->(f:Fact)
 WITH DISTINCT f, COUNT { (f)-[:SUPPORTS]->() } AS statements ORDER BY statements DESC, f.id LIMIT $k

@@ -1,9 +1,9 @@
-// The statements that mention an entity, under which names, and where they stand. Source by source in the order of the text.
+// The statements that mention an entity, the names that they use, and their positions. Source by source, in the order of the text.
 // params: corpus, entity, k
 // columns: statement, names, title, start, end, statement_id
 // $corpus text = default: the corpus
 // $entity entity: the entity that is mentioned
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_mentions --entity "Emeric Vaude"
 MATCH (:Entity {id: $entity, corpus: $corpus})<-[m:MENTIONS]-(s:Statement)-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
 WHERE c.id IN m.chunks

@@ -1,10 +1,10 @@
-// What was decided about entities that may be one, the newest first. Merges are "same", pairs that are kept apart "different",
-// and pairs that were judged to be one but contradict another decision "open".
+// Decisions about entities that may be the same, newest first. The verdict is "same" for a merge, "different" for a pair that is
+// kept apart, and "open" for a pair that was judged the same but contradicts another decision.
 // params: corpus, name, k
 // columns: verdict, alias, canonical, by, made_by, why, score, at, id
 // $corpus text = default: the corpus
-// $name text = any: of entities with this name or alias alone; any: of all
-// $k integer 1.. = 25: rows at most
+// $name text = any: only decisions about entities with this name or alias; any: all
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_merges
 CALL () {
   MATCH (a:Entity)-[r:SAME_AS]->(b:Entity)

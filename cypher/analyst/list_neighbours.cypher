@@ -1,10 +1,10 @@
-// The entities that stand in a chunk together with an entity, those with most common chunks first. With the predicates of the
-// facts that join the two, in either direction.
+// The entities that share a chunk with an entity, those with the most common chunks first. With the predicates of the facts
+// between the two, in either direction.
 // params: corpus, entity, k
 // columns: id, name, kind, chunks, predicates
 // $corpus text = default: the corpus
-// $entity entity: the entity in the middle
-// $k integer 1.. = 25: rows at most
+// $entity entity: the entity whose neighbours are listed
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_neighbours --entity "River Velm"
 MATCH (a:Entity {id: $entity, corpus: $corpus})-[r:CO_OCCURS]-(e:Entity)
 WITH a, e, r.chunks AS chunks ORDER BY chunks DESC, e.id LIMIT $k

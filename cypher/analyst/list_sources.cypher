@@ -2,7 +2,7 @@
 // params: corpus, k
 // columns: title, uri, version, valid_from, valid_to, metadata, source_id
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_sources --k 10
 MATCH (d:Source)
 WHERE d.corpus = $corpus AND d.id >= ''

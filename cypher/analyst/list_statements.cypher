@@ -1,10 +1,10 @@
-// The statements about a topic, source by source in the order of the text. A topic belongs to one source; those of the same
-// name in other sources are meant too.
+// The statements about a topic, source by source in the order of the text. A topic belongs to one source; topics of the same name
+// in other sources are included.
 // params: corpus, topic, k
 // columns: statement, title, start, end, statement_id
 // $corpus text = default: the corpus
 // $topic text: the name of the topic, in upper or lower case, or its id
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_statements --topic "Candlemas Flood"
 MATCH (t:Topic)
 WHERE t.corpus = $corpus AND t.id >= '' AND (t.id = $topic OR toLower(t.name) = toLower($topic))

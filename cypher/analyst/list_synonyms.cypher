@@ -1,10 +1,10 @@
-// What else an entity is called. Its names with the number of mentions under each, and the entities whose names are close to
-// it (SYNONYM) with the similarity.
+// The other names of an entity. Its own names with the number of mentions of each, and the entities with similar names (SYNONYM)
+// with the similarity.
 // params: corpus, entity, k
 // columns: name, relation, number, entity_id
 // $corpus text = default: the corpus
 // $entity entity: the entity
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_synonyms --entity Kestrin
 MATCH (e:Entity {id: $entity, corpus: $corpus})
 CALL (e) {

@@ -1,9 +1,9 @@
-// How much was extracted from each source, the least covered first. By statements per 1,000 characters; where chunks overlap,
-// characters count twice. Reads every chunk and statement of the corpus.
+// How much was extracted from each source, the least covered first. Ranked by statements per 1,000 characters; where chunks
+// overlap, characters count twice. Reads every chunk and statement of the corpus.
 // params: corpus, k
 // columns: title, uri, chunks, characters, statements, facts, per_1000_characters
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run measure_coverage --k 10
 MATCH (d:Source)
 WHERE d.corpus = $corpus AND d.id >= ''

@@ -1,10 +1,10 @@
-// The pairs of sources that share most entities. Entities that more than $most sources mention are left out: they say little,
-// and pairs grow with the square of their number. Reads every mention of the corpus.
+// The pairs of sources that share the most entities. Entities that more than $most sources mention are left out: they say little,
+// and the number of pairs grows with the square of the number of sources. Reads every mention of the corpus.
 // params: corpus, most, k
 // columns: first, second, entities, names
 // $corpus text = default: the corpus
-// $most integer 2.. = 20: entities of more sources than that are left out
-// $k integer 1.. = 25: rows at most
+// $most integer 2.. = 20: maximum number of sources of an entity; others are left out
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run pair_sources --most 10
 MATCH (e:Entity)
 WHERE e.corpus = $corpus AND e.id >= ''

@@ -1,8 +1,8 @@
-// The largest chunks of a corpus by tokens, with what was found in them. Reads every chunk of the corpus.
+// The largest chunks of a corpus by tokens, with the number of statements found in each. Reads every chunk of the corpus.
 // params: corpus, k
 // columns: tokens, characters, statements, title, page, start, end, chunk_id
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run rank_chunks --k 10
 MATCH (c:Chunk)
 WHERE c.corpus = $corpus AND c.id >= ''

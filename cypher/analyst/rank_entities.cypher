@@ -1,9 +1,9 @@
-// The most central entities of a corpus, by the number of others that each stands in a chunk with (ties by id). Reads every
+// The most central entities of a corpus, by the number of other entities that share a chunk with them (ties by id). Reads every
 // entity of the corpus, but no relationship: degrees are stored.
 // params: corpus, k
 // columns: id, name, kind, degree, facts, statements
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run rank_entities --k 10
 MATCH (e:Entity)
 WHERE e.corpus = $corpus AND e.id >= ''

@@ -1,8 +1,8 @@
-// The facts that most sources agree on, those with most sources behind them first. Reads every fact of the corpus.
+// The facts that the most sources agree on, those with the most sources first. Reads every fact of the corpus.
 // params: corpus, k
 // columns: subject, predicate, object, sources, statements, fact_id
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run rank_facts --k 10
 MATCH (f:Fact)
 WHERE f.corpus = $corpus AND f.id >= ''

@@ -2,7 +2,7 @@
 // params: corpus, k
 // columns: predicate, facts, subjects, example
 // $corpus text = default: the corpus
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run rank_predicates --k 10
 MATCH (f:Fact)
 WHERE f.corpus = $corpus AND f.id >= ''

@@ -1,9 +1,9 @@
-// The sources that assert a fact, with the statements of each that support it.
+// The sources that assert a fact, with the supporting statements of each.
 // params: corpus, fact, k
 // columns: title, uri, statements, source_id
 // $corpus text = default: the corpus
 // $fact text: the id of the fact, as list_facts gives it
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run trace_fact --fact FACT_ID
 MATCH (f:Fact {id: $fact, corpus: $corpus})-[r:SUPPORTS]->(s:Statement)
 UNWIND r.chunks AS chunk_id

@@ -1,9 +1,9 @@
-// The provenance of a statement: every chunk that asserts it, its source, and the characters that it stands on.
+// The provenance of a statement: every chunk that asserts it, its source, and its span of characters.
 // params: corpus, statement, k
 // columns: statement, title, uri, page, start, end, details, chunk_id
 // $corpus text = default: the corpus
 // $statement text: the id of the statement, as list_mentions or hlgraph search --json gives it
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run trace_statement --statement STATEMENT_ID
 MATCH (s:Statement {id: $statement, corpus: $corpus})-[r:IN_CHUNK]->(c:Chunk)-[:FROM_SOURCE]->(d:Source)
 RETURN s.text AS statement, d.title AS title, d.uri AS uri, c.page AS page, c.start + r.start AS start,

@@ -1,11 +1,11 @@
-// The timeline of a topic: the statements about it by the date of their source. From every source that has a topic of that name;
-// the date is valid_from, else the metadata field $field. Then in the order of the text; sources without a date stand last.
+// The timeline of a topic: the statements about it by the date of their source. Includes every source with a topic of that name.
+// The date is valid_from, else the metadata field $field. Then in the order of the text; sources without a date come last.
 // params: corpus, topic, field, k
 // columns: date, statement, title, uri, statement_id
 // $corpus text = default: the corpus
 // $topic text: the name of the topic, in upper or lower case
 // $field text = date: the metadata field of sources that holds their date, such as 2024-03-05 or 1953
-// $k integer 1.. = 25: rows at most
+// $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run trace_topic --topic "Candlemas Flood" --field year
 MATCH (t:Topic)
 WHERE t.corpus = $corpus AND t.id >= '' AND toLower(t.name) = toLower($topic)

@@ -1,13 +1,13 @@
-// What connects two entities: the steps of a shortest path between them. It is at most $hops (and six) long, of facts where
-// there is one, else of facts and common chunks; of several equally short paths it is one. With each step the predicates of its
-// facts, which may stand in either direction, the number of common chunks, and a statement that mentions both ends, if there
-// is one. No row when nothing connects them.
+// What connects two entities: the steps of a shortest path between them. The path has at most $hops (and six) steps, along facts
+// if such a path exists, else along facts and common chunks; of several shortest paths it is one. Each step has the predicates of
+// its facts, which may point in either direction, the number of common chunks, and a statement that mentions both ends, if there
+// is one. No row if nothing connects them.
 // params: corpus, source, target, hops
 // columns: step, start, end, predicates, chunks, statement
 // $corpus text = default: the corpus
 // $source entity: where the path begins
 // $target entity: where it ends
-// $hops integer 1..6 = 4: steps at most
+// $hops integer 1..6 = 4: maximum number of steps
 // example: hlgraph cypher run what_connects --source "Emeric Vaude" --target "Isle of Gannow"
 MATCH (a:Entity {id: $source, corpus: $corpus})
 CALL (a) {

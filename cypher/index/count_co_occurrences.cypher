@@ -1,4 +1,4 @@
-// CO_OCCURS: adds to (or takes from) the number of chunks in which two entities stand.
+// CO_OCCURS: adds a difference, positive or negative, to the number of common chunks of two entities.
 // params: rows
 // columns: -
 UNWIND $rows AS row

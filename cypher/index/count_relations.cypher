@@ -1,4 +1,4 @@
-// RELATES: counts anew the statements behind the facts that join two entities.
+// RELATES: counts the statements behind the facts between two entities again.
 // params: fact_ids
 // columns: -
 UNWIND $fact_ids AS id

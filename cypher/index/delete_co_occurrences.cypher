@@ -1,4 +1,4 @@
-// CO_OCCURS of some pairs that stand in no chunk together any more.
+// Removes CO_OCCURS of those of some pairs that have no common chunk any more.
 // params: rows
 // columns: -
 UNWIND $rows AS row

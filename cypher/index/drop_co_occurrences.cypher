@@ -1,4 +1,4 @@
-// Removes CO_OCCURS from some entities to some: before they are counted anew.
+// Removes CO_OCCURS between two sets of entities, before it is counted again.
 // params: ids, among
 // columns: -
 UNWIND $ids AS id

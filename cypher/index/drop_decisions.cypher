@@ -1,4 +1,4 @@
-// Removes what was decided about pairs of entities, whichever way round.
+// Removes the decisions about pairs of entities, in either direction.
 // params: rows
 // columns: -
 UNWIND $rows AS row

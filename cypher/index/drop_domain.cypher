@@ -1,4 +1,4 @@
-// Removes what was said of what a corpus is about.
+// Removes the domain of a corpus.
 // params: corpus
 // columns: -
 MATCH (d:Domain {corpus: $corpus})

@@ -1,4 +1,4 @@
-// Some of the summaries that are not visible, with what joins them; gives how many they were.
+// Removes some of the hidden summaries of a corpus, with their relationships; returns their number.
 // params: corpus, size
 // columns: dropped
 MATCH (s:HiddenSummary)

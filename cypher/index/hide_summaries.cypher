@@ -1,4 +1,4 @@
-// Summaries that are part of their run no more: they are not visible from now on, and are deleted afterwards.
+// Hides summaries that no longer belong to their run; they are deleted afterwards.
 // params: ids
 // columns: -
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// PART_OF: communities and those of the next level that they lie in.
+// PART_OF: from communities to their parents on the next level.
 // params: rows
 // columns: -
 UNWIND $rows AS row

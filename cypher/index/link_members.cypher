@@ -1,4 +1,4 @@
-// MEMBER_OF: nodes (and summaries of sources, visible or not) and the communities of theirs that are not visible yet.
+// MEMBER_OF: from nodes (and summaries of sources, visible or not) to their communities that are still hidden.
 // params: rows
 // columns: -
 UNWIND $rows AS row

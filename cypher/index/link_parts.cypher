@@ -1,4 +1,4 @@
-// RESTS_ON: summaries that are not visible yet, and the statements or chunks that their words are from.
+// RESTS_ON: from summaries that are still hidden to the statements or chunks that they quote.
 // params: rows
 // columns: -
 UNWIND $rows AS row

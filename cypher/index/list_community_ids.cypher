@@ -1,4 +1,4 @@
-// The communities of a run, by id, and how many members each has now.
+// The communities of a run, by id, and the present number of members of each.
 // params: run
 // columns: id, size
 MATCH (c:Community)

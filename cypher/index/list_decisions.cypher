@@ -1,4 +1,4 @@
-// What was decided about pairs of entities of a corpus: merges (SAME_AS), and what was not merged (JUDGED).
+// The decisions about pairs of entities of a corpus: merges (SAME_AS), and pairs that were not merged (JUDGED).
 // params: corpus
 // columns: alias, canonical, verdict, by, made_by, why, score, at
 CALL () {

@@ -1,4 +1,4 @@
-// What was derived from a corpus, run by run, and the version that the corpus is at.
+// The runs derived from a corpus, and its present version.
 // params: corpus
 // columns: name, version, parameters, levels, by, stamp, corpus_version
 MATCH (x:Corpus {name: $corpus})

@@ -1,4 +1,4 @@
-// MEMBER_OF: nodes (and summaries of sources) that were deleted and are there again, and the visible communities that they were in.
+// MEMBER_OF: from nodes (and summaries of sources) that were deleted and exist again to the visible communities that had them.
 // params: rows
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// The sizes of communities whose members are all there again.
+// Restores the sizes of communities whose members all exist again.
 // params: rows
 // columns: -
 UNWIND $rows AS row

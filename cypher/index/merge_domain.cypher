@@ -1,4 +1,4 @@
-// What a corpus is about, in the place of what was said before.
+// Sets the domain of a corpus, replacing the previous one.
 // params: corpus, kinds, topics, made_by
 // columns: -
 MERGE (d:Domain {corpus: $corpus})

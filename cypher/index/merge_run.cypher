@@ -1,4 +1,4 @@
-// A run in the place of the one of its name; no row when the corpus is at another version by now.
+// Replaces the run of the same name; no row if the corpus has another version by now.
 // params: id, corpus, version, properties
 // columns: id
 MATCH (x:Corpus {name: $corpus})

@@ -1,4 +1,4 @@
-// A topic is called what most chunks call it, ties by the alphabet.
+// Names topics as most of their chunks do, ties in alphabetical order.
 // params: ids
 // columns: -
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// A corpus, one version further.
+// Raises the version of a corpus by one.
 // params: name
 // columns: version
 MATCH (c:Corpus {name: $name})

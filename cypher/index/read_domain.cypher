@@ -1,4 +1,4 @@
-// What a corpus is about, as prompts name it; no row where nobody said so.
+// The domain of a corpus, for prompts; no row if it has none.
 // params: corpus
 // columns: kinds, topics, made_by
 MATCH (d:Domain {corpus: $corpus})

@@ -1,4 +1,4 @@
-// The names of some entities, as they were counted.
+// The counted names of some entities.
 // params: ids
 // columns: id, surfaces, kinds, counts
 UNWIND $ids AS id

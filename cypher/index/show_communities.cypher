@@ -1,4 +1,4 @@
-// Communities whose run is complete: they are visible from now on.
+// Makes communities visible, because their run is complete.
 // params: ids
 // columns: -
 UNWIND $ids AS id

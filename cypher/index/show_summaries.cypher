@@ -1,4 +1,4 @@
-// Summaries whose run is complete: they are visible from now on.
+// Makes summaries visible, because their run is complete.
 // params: ids
 // columns: -
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Communities that are not visible yet: they have another label until their run is complete.
+// Writes hidden communities: they have another label until their run is complete.
 // params: rows
 // columns: -
 UNWIND $rows AS row

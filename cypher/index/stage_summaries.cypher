@@ -1,4 +1,4 @@
-// Summaries that are not visible yet, and SUMMARISES: of communities that may not be visible yet either, or of sources.
+// Writes hidden summaries, and SUMMARISES: of communities, which may be hidden too, or of sources.
 // params: rows
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// PART_OF of some communities goes.
+// Removes PART_OF of some communities.
 // params: ids
 // columns: -
 UNWIND $ids AS id

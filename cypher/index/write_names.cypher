@@ -1,4 +1,4 @@
-// What entities are called: name and kind by majority, and the counts behind them (three lists of one length).
+// Writes the names of entities: name and kind by majority, and the counts behind them (three lists of one length).
 // params: rows
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// The new state of a change, and what it did.
+// Sets the state and the outcome of a change.
 // params: id, state, outcome
 // columns: -
 MATCH (c:Change {id: $id})

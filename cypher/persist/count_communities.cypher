@@ -1,4 +1,4 @@
-// The sizes of a corpus's communities after some of their members went.
+// Counts the sizes of the communities of a corpus again, after some of their members were deleted.
 // params: corpus
 // columns: -
 MATCH (c:Community)

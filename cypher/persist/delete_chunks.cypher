@@ -1,4 +1,4 @@
-// Removes chunks and what still joins them.
+// Removes chunks and their remaining relationships.
 // params: ids
 // columns: -
 UNWIND $ids AS id

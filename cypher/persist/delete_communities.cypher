@@ -1,4 +1,4 @@
-// Removes the communities of a corpus that have no member any more.
+// Removes the communities of a corpus that have no members left.
 // params: corpus
 // columns: -
 MATCH (c:Community)

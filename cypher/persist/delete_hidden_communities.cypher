@@ -1,4 +1,4 @@
-// Removes the communities of a corpus that an interrupted build left, visible to nobody.
+// Removes the hidden communities of a corpus that an interrupted build left behind.
 // params: corpus
 // columns: -
 MATCH (c:HiddenCommunity)

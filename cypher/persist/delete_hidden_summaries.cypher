@@ -1,4 +1,4 @@
-// Removes the summaries of a corpus that an interrupted build left, visible to nobody.
+// Removes the hidden summaries of a corpus that an interrupted build left behind.
 // params: corpus
 // columns: -
 MATCH (s:HiddenSummary)

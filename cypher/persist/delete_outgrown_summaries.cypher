@@ -1,4 +1,4 @@
-// Removes the summaries of those of some sources that have a chunk that was not there; gives how many they were.
+// Removes the summaries of those of some sources that have a new chunk; returns their number.
 // params: ids
 // columns: removed
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Removes the runs of a corpus that have no community any more.
+// Removes the runs of a corpus that have no communities left.
 // params: corpus
 // columns: -
 MATCH (r:Run)

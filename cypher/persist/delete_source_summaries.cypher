@@ -1,4 +1,4 @@
-// Removes the summaries of sources of a corpus of which something is gone: a chunk of the source, or what their words are from.
+// Removes the summaries of sources of a corpus that lost a chunk of the source or a part that they quote.
 // params: corpus
 // columns: -
 MATCH (s:Summary)

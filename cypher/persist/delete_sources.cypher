@@ -1,4 +1,4 @@
-// Removes sources and what still joins them; gives those that were there.
+// Removes sources and their remaining relationships; returns those that existed.
 // params: ids
 // columns: id
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Removes the summaries of communities of a corpus of which something is gone: a member, or what their words are from.
+// Removes the summaries of communities of a corpus that lost a member or a part that they quote.
 // params: corpus
 // columns: -
 MATCH (s:Summary)

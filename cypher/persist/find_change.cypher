@@ -1,4 +1,4 @@
-// Where a change stands; no row when the journal does not have it.
+// The state of a change; no row if the journal does not have it.
 // params: id
 // columns: state, outcome
 MATCH (c:Change {id: $id})

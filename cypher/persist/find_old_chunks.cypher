@@ -1,4 +1,4 @@
-// The chunks that are there of some ids, and all chunks of some sources.
+// Those of some chunks that exist, and all chunks of some sources.
 // params: chunk_ids, source_ids
 // columns: id
 CALL () {

@@ -1,4 +1,4 @@
-// Removes a change from the journal; gives the number of its parts, which are removed next.
+// Removes a change from the journal; returns the number of its parts, which are removed next.
 // params: id
 // columns: parts
 MATCH (c:Change {id: $id})

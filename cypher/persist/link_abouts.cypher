@@ -1,4 +1,4 @@
-// ABOUT: one relationship a statement and topic, with the chunks that assert it.
+// ABOUT: one relationship per statement and topic, with the chunks that assert it.
 // params: rows
 // columns: -
 UNWIND $rows AS row

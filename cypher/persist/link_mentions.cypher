@@ -1,5 +1,5 @@
-// MENTIONS: one relationship a statement and entity; chunks, surfaces and kinds are lists of one length: who asserts it,
-// under which name, as what. The links of these chunks were removed before, so that adding is enough.
+// MENTIONS: one relationship per statement and entity. Chunks, surfaces and kinds are lists of one length: the chunk that asserts
+// it, the name and the kind used there. The old links of these chunks are already removed, so the new ones are only added.
 // params: rows
 // columns: -
 UNWIND $rows AS row

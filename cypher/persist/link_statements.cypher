@@ -1,4 +1,4 @@
-// IN_CHUNK: statements in the chunks that assert them; the span is relative to the chunk, details are those that it adds.
+// IN_CHUNK: statements in the chunks that assert them. The span is relative to the chunk, and details are those that it adds.
 // params: rows
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// SUPPORTS: one relationship a fact and statement, with the chunks that assert it.
+// SUPPORTS: one relationship per fact and statement, with the chunks that assert it.
 // params: rows
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// IN_CHUNK: topics in the chunks that name them, with the spelling of each.
+// IN_CHUNK: topics in the chunks that name them, with the spelling of each chunk.
 // params: rows
 // columns: -
 UNWIND $rows AS row

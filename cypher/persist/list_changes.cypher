@@ -1,4 +1,4 @@
-// The journal, oldest first: what is unfinished.
+// The unfinished changes in the journal, oldest first.
 // params: -
 // columns: id, corpus, state, outcome, parts
 MATCH (c:Change)

@@ -1,4 +1,4 @@
-// What some chunks say of entities: the name and kind used, and in how many statements.
+// The mentions of entities in some chunks: the name and kind used, and the number of statements.
 // params: chunk_ids
 // columns: chunk_id, entity_id, surface, kind, mentions
 UNWIND $chunk_ids AS id

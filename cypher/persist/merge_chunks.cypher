@@ -1,4 +1,4 @@
-// New chunks and those extracted again, each joined to its source.
+// Writes new chunks and those extracted again, each joined to its source.
 // params: rows, corpus
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// The corpus of a change, one version further; a change with vectors binds it to their model.
+// Creates the corpus of a change, or raises its version; a change with vectors binds it to their model.
 // params: name, embedding, dimensions
 // columns: -
 MERGE (c:Corpus {name: $name})

@@ -1,4 +1,4 @@
-// New entities, still without a name; those that are there keep what they have.
+// Writes new entities, still without a name; existing ones stay unchanged.
 // params: rows, corpus
 // columns: -
 UNWIND $rows AS row

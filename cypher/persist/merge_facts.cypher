@@ -1,4 +1,4 @@
-// New facts, each joined to the entity that is its subject.
+// Writes new facts, each joined to the entity that is its subject.
 // params: rows, corpus
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// New, edited and re-described sources; all properties are replaced.
+// Writes new and edited sources, and those with new metadata; replaces all properties.
 // params: rows
 // columns: -
 UNWIND $rows AS row

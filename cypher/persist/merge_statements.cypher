@@ -1,4 +1,4 @@
-// New statements and those extracted again.
+// Writes new statements and those extracted again.
 // params: rows, corpus
 // columns: -
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// New topics; those that are there keep what they have.
+// Writes new topics; existing ones stay unchanged.
 // params: rows, corpus
 // columns: -
 UNWIND $rows AS row

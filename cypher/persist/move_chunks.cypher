@@ -1,4 +1,4 @@
-// Kept chunks at their new place in an edited source.
+// Moves kept chunks to their new position in an edited source.
 // params: rows
 // columns: -
 UNWIND $rows AS row

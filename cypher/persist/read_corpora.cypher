@@ -1,4 +1,4 @@
-// Every corpus: its version, the model behind its vectors, and its changes that are staged, oldest first.
+// All corpora: version, embedding model, and staged changes, oldest first.
 // params: -
 // columns: name, version, embedding, dimensions, staged
 MATCH (c:Corpus)

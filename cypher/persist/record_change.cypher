@@ -1,4 +1,4 @@
-// Notes a change in the journal, after all that are there; its parts follow.
+// Records a change at the end of the journal; its parts are stored separately.
 // params: id, corpus, state, outcome, parts
 // columns: -
 MATCH (l:Lease {id: 'writer'})

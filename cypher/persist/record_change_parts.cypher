@@ -1,4 +1,4 @@
-// The bytes of a change, in parts of bounded size.
+// Stores the bytes of a change, in parts of bounded size.
 // params: rows
 // columns: -
 UNWIND $rows AS row

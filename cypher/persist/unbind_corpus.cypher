@@ -1,4 +1,4 @@
-// A corpus without sources is bound to no model.
+// Releases a corpus without sources from its embedding model.
 // params: name
 // columns: -
 MATCH (c:Corpus {name: $name})

@@ -1,4 +1,4 @@
-// Removes every IN_CHUNK into some chunks; their other links were taken out before.
+// Removes every IN_CHUNK into some chunks; their other links are already removed.
 // params: chunk_ids
 // columns: -
 UNWIND $chunk_ids AS id

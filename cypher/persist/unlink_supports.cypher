@@ -1,4 +1,4 @@
-// Takes some chunks out of SUPPORTS; a relationship that no chunk asserts any more goes.
+// Removes some chunks from SUPPORTS, and the relationships that no chunk asserts any more.
 // params: chunk_ids
 // columns: -
 UNWIND $chunk_ids AS id

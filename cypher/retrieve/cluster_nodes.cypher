@@ -1,4 +1,4 @@
-// Leiden over a projection (GDS): for every node its communities, finest first.
+// Leiden on a projection (GDS): the communities of every node, finest first.
 // params: name, resolution, seed, max_levels
 // columns: id, communities
 CALL gds.leiden.stream($name, {relationshipWeightProperty: 'weight', gamma: $resolution, randomSeed: $seed, concurrency: 1, maxLevels: $max_levels, includeIntermediateCommunities: true})

@@ -1,7 +1,7 @@
 // One breadth-first step: for every node of the frontier its heaviest neighbours (ties by id) that may be entered and were
-// not reached before, along some relationships in both directions. 'relationships' are taken as they are stored; 'counted'
-// are derived ones under a filter, counted anew from what visible sources assert, as they are counted when stored. What is
-// not asked for begins at an empty list and does no work.
+// not reached before, along some relationships in both directions. 'relationships' are used as stored. 'counted' are derived
+// relationships under a filter, counted again from what visible sources assert, by the rules of the stored counts. A part that
+// is not asked for starts from an empty list and does no work.
 // params: nodes, relationships, counted, kinds, reached, has_scope, listed, admits, fan_out
 // columns: kind, ids, is_cut
 CALL () {

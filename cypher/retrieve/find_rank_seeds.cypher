@@ -1,5 +1,5 @@
-// Which of some ids are nodes of the graph of a shape (GDS projects it) in a corpus, and whether anything joins them there: a
-// projection holds no node without relationships.
+// Which of some ids are nodes of the graph of a shape (projected by GDS) in a corpus, and whether they have a relationship in
+// it: a projection holds no node without relationships.
 // params: corpus, shape, ids
 // columns: id, kind, is_joined
 CALL () {

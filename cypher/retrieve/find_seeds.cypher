@@ -1,5 +1,5 @@
-// Which of some ids are nodes of a corpus that a pull may begin at: of the kinds asked for, of a source in the scope; and
-// the version of the corpus before anything else was read.
+// Which of some ids are nodes of a corpus that a pull may start from, by kind and by source in the scope; and the version of
+// the corpus before anything else was read.
 // params: corpus, ids, kinds, has_scope, listed, admits
 // columns: kind, ids, version
 MATCH (c:Corpus {name: $corpus})

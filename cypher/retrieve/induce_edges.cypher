@@ -1,6 +1,6 @@
-// All edges of some relationships between the nodes of a pull, each from its start to its end, as places in the list of
-// their ids; 'counted' as in expand_frontier. A row a relationship (one without a name
-// where there are no edges); no weights where each is 1. The version of the corpus is read after all edges.
+// All edges of some relationships between the nodes of a pull, each from its start to its end, as positions in the list of
+// their ids; 'counted' as in expand_frontier. One row per relationship (one without a name if there are no edges); no weights
+// if all are 1. The version of the corpus is read after all edges.
 // params: corpus, nodes, places, relationships, counted, listed, admits
 // columns: relationship, starts, stops, weights, version
 CALL () {

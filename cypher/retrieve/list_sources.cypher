@@ -1,4 +1,4 @@
-// A corpus's sources after a given one, in order of id: what filters look at, one page.
+// One page of the sources of a corpus after a given one, in order of id, with the fields that filters read.
 // params: corpus, after, size
 // columns: id, uri, title, metadata
 MATCH (n:Source)

@@ -1,4 +1,4 @@
-// Which of some ids are those of entities of a corpus.
+// Which of some ids belong to entities of a corpus.
 // params: corpus, ids
 // columns: id
 UNWIND $ids AS id

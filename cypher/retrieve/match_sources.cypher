@@ -1,5 +1,5 @@
-// The sources of a corpus of which one of some names (in lower case) is the id, the title, the uri, or its end behind a '/'.
-// Reads every source of the corpus.
+// The sources of a corpus whose id, title, URI, or end of the URI after a '/' is one of some names (in lower case). Reads every
+// source of the corpus.
 // params: corpus, names, k
 // columns: id, title, uri
 MATCH (d:Source)

@@ -1,4 +1,4 @@
-// The ids of a corpus's facts after a given one, in order: one page.
+// One page of the ids of the facts of a corpus after a given one, in order.
 // params: corpus, after, size
 // columns: id
 MATCH (n:Fact)

@@ -1,4 +1,4 @@
-// The ids of a corpus's topics after a given one, in order: one page.
+// One page of the ids of the topics of a corpus after a given one, in order.
 // params: corpus, after, size
 // columns: id
 MATCH (n:Topic)

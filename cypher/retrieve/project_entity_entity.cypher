@@ -1,5 +1,5 @@
-// Projects the graph of entities (GDS), undirected: joined by facts and by common chunks, weight the number of both; merged
-// entities by 1. Parallel relationships count by the sum of their weights.
+// Projects the graph of entities (GDS), undirected: joined by facts and by common chunks, weighted by the number of both;
+// merged entities by 1. The weights of parallel relationships add up.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {

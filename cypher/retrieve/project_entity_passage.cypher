@@ -1,5 +1,6 @@
-// Projects the graph of entities and chunks (GDS), undirected: each two entities of a statement, 2 a statement; a chunk and an
-// entity of one of its statements, 1; synonyms by their cosine, merged ones by 1. Parallel relationships count by the sum of their weights.
+// Projects the graph of entities and chunks (GDS), undirected. Each two entities of a statement are joined with weight 2 per
+// statement, a chunk and an entity of one of its statements with 1, synonyms with their cosine, merged entities with 1. The
+// weights of parallel relationships add up.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {

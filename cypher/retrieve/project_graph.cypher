@@ -1,4 +1,4 @@
-// Projects some relationships of a corpus into memory (GDS), undirected, each weight times that of its kind.
+// Projects some relationships of a corpus into memory (GDS), undirected, each weight times the factor of its kind.
 // params: name, corpus, relationships, weights
 // columns: nodes, relationships
 CALL () {

@@ -1,5 +1,4 @@
-// Projects the graph of statements with their entities and their chunks (GDS), and of merged entities,
-// undirected, each relationship 1.
+// Projects the graph of statements with their entities and chunks, and of merged entities (GDS), undirected, all weights 1.
 // params: name, corpus
 // columns: nodes, relationships
 CALL () {

@@ -1,8 +1,8 @@
-// Statements, their entities and, if asked for, their topics around some ids: at most four breadth-first steps, and all edges
-// between what was reached, as expand_frontier and induce_edges find them for a step, in one round trip. A pull of this shape
-// is what beams over statements ask for. Each step takes, of every node of the frontier, the first neighbours by id that may be
-// seen and were not reached before. Edges stand by the entity or topic in which they end: its id, and the places of the
-// statements in which they begin. The version of the corpus is read before all else and again after all else.
+// Statements, their entities and, on request, their topics around some ids: at most four breadth-first steps, and all edges
+// between the nodes reached, as by expand_frontier and induce_edges for each step, in one round trip. Beams over statements ask
+// for a pull of this shape. Each step takes, for every node of the frontier, the first neighbours by id that may be seen and
+// were not reached before. Edges are grouped by the entity or topic in which they end: its id, and the positions of the
+// statements in which they start. The version of the corpus is read before everything else, and again after it.
 // params: corpus, ids, has_topics, hops, fan_out, node_cap, has_scope, listed, admits
 // columns: version, is_cut, statements, entities, topics, stops, starts, version_after
 MATCH (c:Corpus {name: $corpus})

@@ -1,4 +1,4 @@
-// The communities of a run (of one level; -1: of all): the finest level first, in it the largest.
+// The communities of a run (of one level; -1: of all), the finest level first, and in it the largest.
 // params: run, level, k
 // columns: id, level, size, parent_id
 MATCH (c:Community)

@@ -1,5 +1,5 @@
-// Personalised PageRank over a projection (GDS) from seeds of equal weight: the best nodes of some kinds, best first, ties by
-// id. Scores are those of GDS, with weight 1 a seed. Older versions of GDS know only this form.
+// Personalised PageRank on a projection (GDS) from seeds of equal weight: the best nodes of some kinds, best first, ties by id.
+// Scores are those of GDS, with weight 1 per seed. Older versions of GDS support only this form.
 // params: name, corpus, chunks, statements, entities, kinds, damping, tolerance, max_iterations, k
 // columns: id, score
 CALL () {

@@ -1,5 +1,5 @@
-// Personalised PageRank over a projection (GDS): the best nodes of some kinds, best first, ties by id. Scores are those of GDS:
-// they do not sum to 1. Every seed is a node of the projection.
+// Personalised PageRank on a projection (GDS): the best nodes of some kinds, best first, ties by id. Scores are those of GDS,
+// which do not sum to 1. Every seed is a node of the projection.
 // params: name, corpus, chunks, statements, entities, kinds, damping, tolerance, max_iterations, k
 // columns: id, score
 CALL () {

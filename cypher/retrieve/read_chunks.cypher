@@ -1,5 +1,5 @@
-// Chunks by id, each as: id, source, text, start, end, position, tokens, headings, page, fingerprint. All in one row: a row a
-// record would cost several times as much to read.
+// Chunks by id, each as: id, source, text, start, end, position, tokens, headings, page, fingerprint. All in one row, because
+// one row per record would be several times slower to read.
 // params: ids
 // columns: records
 UNWIND $ids AS id

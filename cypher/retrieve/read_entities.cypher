@@ -1,5 +1,5 @@
-// Entities by id, each as: id, corpus, name, kind, aliases. All in one row: a row a record would cost several times as much to
-// read.
+// Entities by id, each as: id, corpus, name, kind, aliases. All in one row, because one row per record would be several times
+// slower to read.
 // params: ids
 // columns: records
 UNWIND $ids AS id

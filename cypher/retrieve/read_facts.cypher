@@ -1,5 +1,5 @@
-// Facts by id, each as: id, corpus, subject, predicate, object, text with the present names of both. All in one row: a row a
-// record would cost several times as much to read.
+// Facts by id, each as: id, corpus, subject, predicate, object, text with the present names of both. All in one row, because one
+// row per record would be several times slower to read.
 // params: ids
 // columns: records
 UNWIND $ids AS id

@@ -1,5 +1,5 @@
-// Sources by id, each as: id, corpus, uri, title, checksum, metadata, version, valid_from, valid_to. All in one row: a row a
-// record would cost several times as much to read.
+// Sources by id, each as: id, corpus, uri, title, checksum, metadata, version, valid_from, valid_to. All in one row, because one
+// row per record would be several times slower to read.
 // params: ids
 // columns: records
 UNWIND $ids AS id

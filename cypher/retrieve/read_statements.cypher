@@ -1,5 +1,5 @@
 // Statements by id, each as: id, source, text, start and end in the source, chunk, details; span and details are those of the
-// first chunk that asserts them. All in one row: a row a record would cost several times as much to read.
+// first chunk that asserts them. All in one row, because one row per record would be several times slower to read.
 // params: ids
 // columns: records
 UNWIND $ids AS id

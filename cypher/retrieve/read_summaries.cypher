@@ -1,4 +1,4 @@
-// The summaries of a run, with the vectors of their texts and what their words are from; of a source also its chunks.
+// The summaries of a run, with the vectors of their texts and the parts that they quote; for a source also its chunks.
 // params: run
 // columns: id, text, level, input_hash, community, vector, parts, source, chunks
 MATCH (s:Summary)

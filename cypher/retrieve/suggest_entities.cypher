@@ -1,4 +1,4 @@
-// For each of some phrases in the language of Lucene the entities of a corpus that fit best, with all their names.
+// The entities of a corpus that best match each of some Lucene queries, with all their names.
 // params: corpus, phrases, k
 // columns: phrase, id, name, aliases
 UNWIND range(0, size($phrases) - 1) AS phrase

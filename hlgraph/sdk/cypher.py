@@ -105,7 +105,7 @@ def _check_described(query: Query) -> None:
     if missing:
         raise InputError(
             f"{query.name}{_SUFFIX} does not describe {', '.join(missing)}; write a line '// $name kind: meaning' for each "
-            "below '// columns:', such as: // $k integer 1.. = 25: rows at most"
+            "below '// columns:', such as: // $k integer 1.. = 25: maximum number of rows"
         )
     if taken := sorted(query.params & RESERVED):
         raise InputError(f"{query.name}{_SUFFIX} has a parameter {taken[0]}, which is an option; name it otherwise")

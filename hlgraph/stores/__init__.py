@@ -1,1 +1,1 @@
-"""Storage: two protocols, a closed table of stores, and a folder a store."""
+"""Storage: the two protocols, one closed table of stores, and one folder per store."""

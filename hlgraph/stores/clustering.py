@@ -1,4 +1,4 @@
-"""Communities in process, over the whole graph of a corpus."""
+"""Leiden communities found in process, over the whole graph of a corpus."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hlgraph.subgraph import Subgraph
 
 
 class ProcessClusterer:
-    """See :class:`hlgraph.stores.derived.Clusterer`. Memory is that of the graph of the corpus, twice.
+    """Clusters in process; see :class:`hlgraph.stores.derived.Clusterer`. Needs twice the memory of the corpus's graph.
 
     Parameters
     ----------
-    read : gives the whole graph of a corpus: the kinds and relationships of a shape, without bounds
+    read : returns the whole graph of a corpus: the kinds and relationships of a shape, without bounds
     """
 
     def __init__(self, read: Callable[[PullShape, Scope], Subgraph]) -> None:
         self._read = read
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See the protocol."""
+        """See :meth:`Clusterer.cluster`."""
         relationships, kinds = INGREDIENTS[query.shape]
         graph = self._read(PullShape(relationships, kinds, hops=0), Scope(corpus))
         made = project(graph, query.shape)
@@ -40,7 +40,7 @@ class ProcessClusterer:
 
 
 def pulled(graph: GraphStore) -> Callable[[PullShape, Scope], Subgraph]:
-    """The whole graph of a corpus from any graph store: all its nodes as seeds, and no step from them."""
+    """A reader of the whole graph of a corpus for any graph store: a pull with all nodes as seeds and no hops."""
 
     def read(shape: PullShape, scope: Scope) -> Subgraph:
         ids = sorted(record.id for kind in shape.kinds for record in graph.find(kind, scope))

@@ -1,6 +1,6 @@
-"""Reading a store by queries of people's own: what such a reading gives, its limits, and what a store must do for it.
+"""Cypher queries of users: their result, their limits, and the protocol of a store that runs them.
 
-Not part of the two protocols: only a store that speaks Cypher has it, and no stage needs it.
+Not part of the two storage protocols: only a store that speaks Cypher implements it, and no stage needs it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from hlgraph.stores.queries import Query
 from hlgraph.stores.query_parameters import ParameterValue
 
 Plain: TypeAlias = Union[bool, int, float, str, list["Plain"], dict[str, "Plain"], None]  # noqa: UP007 - refers to itself
-"""What a cell holds: what JSON has. Dates are ISO texts; nodes are maps with ``labels`` and ``properties``, relationships
-maps with ``type``, ``properties``, ``start`` and ``end``, paths maps with ``nodes`` and ``relationships``."""
+"""A cell of a result, as a JSON value. A date is an ISO 8601 text, a node a map of ``labels`` and ``properties``, a
+relationship a map of ``type``, ``properties``, ``start`` and ``end``, a path a map of ``nodes`` and ``relationships``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a query may run, in seconds, and how many rows of it are taken.
+    """Limits of one query. Raises InputError for a value out of range.
 
-    Raises InputError for a value that is not above 0.
+    Attributes
+    ----------
+    timeout : maximum running time in seconds, above 0 and at most 86,400
+    max_rows : maximum number of rows to return, at least 1
     """
 
     timeout: float = 30.0
@@ -38,15 +41,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a query gave.
+    """The result of a query.
 
     Attributes
     ----------
     columns : in the order of the query
-    rows : one mapping of the columns each
-    is_cut : whether there were more rows than :attr:`Limits.max_rows`
-    milliseconds : from sending the query to its last row, names looked up before included
-    params : what was sent: the values with defaults, names turned into ids
+    rows : one mapping of column to value per row
+    is_cut : whether the query had more rows than :attr:`Limits.max_rows`
+    milliseconds : from sending the query to its last row, including the lookup of names
+    params : the parameters sent: defaults filled in, names replaced by ids
     """
 
     columns: tuple[str, ...]
@@ -57,21 +60,25 @@ class Table:
 
 
 class CypherReader(Protocol):
-    """A store that runs Cypher and changes nothing by it."""
+    """A store that runs read-only Cypher."""
 
     def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
-        """Run a query in a transaction that may only read, which ends after ``limits.timeout``.
+        """Runs a query in a read-only transaction that ends after ``limits.timeout``.
 
-        Parameters of the kinds ``entity`` and ``source`` are looked up in the corpus by name first. Every query that
-        takes ``$corpus`` needs one that there is.
+        Parameters
+        ----------
+        query : statement and the description of its parameters
+        params : values by name; those of the kinds ``entity`` and ``source`` are looked up in the corpus by name first
+        corpus : name of the corpus; it must exist if the query takes ``$corpus``
+        limits : maximum time and rows
 
         Raises
         ------
         InputError
-            For a query that writes or that the server cannot understand, and for a name that fits several records.
+            The query writes, the server does not understand it, or a name fits several records.
         UnknownNameError
-            For a corpus, an entity or a source that there is not.
+            The corpus, an entity or a source does not exist.
         StoreUnavailableError
-            When the query took longer than it may, or the server does not answer.
+            The query exceeded its time, or the server does not answer.
         """
         ...

@@ -1,7 +1,7 @@
-"""What is derived from a corpus as a whole, and what keeps it. It can be made again, and is stale once the corpus changed.
+"""Communities and summaries: derived from a whole corpus, stale once the corpus changes, and always rebuildable.
 
-Beside the two stores of :mod:`hlgraph.stores.protocols`: a ``Clusterer`` finds communities, a ``DerivedStore`` keeps what
-was found. Both belong to the graph store, whose lock guards every write.
+They complement the two stores of :mod:`hlgraph.stores.protocols`. A ``Clusterer`` finds communities, a ``DerivedStore``
+keeps them. Both belong to the graph store, whose lock guards every write.
 """
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ from hlgraph.records import Community, Kind, Summary
 
 @dataclass(frozen=True, slots=True)
 class ClusterQuery:
-    """What to cluster, and how.
+    """What to cluster, and how. Raises InputError for a value out of range.
 
     Attributes
     ----------
     shape : the graph whose nodes are clustered
-    resolution : above 1 more and smaller communities
-    max_size : the most nodes of a community of the finest level; larger ones are divided again
-    max_levels : so many levels at most; the coarsest and the finest are always among them, when it is 2 or more
+    resolution : a value above 1 gives more and smaller communities
+    max_size : maximum number of nodes of a community on the finest level; larger ones are divided again
+    max_levels : maximum number of levels; from 2 on, the coarsest and the finest are always among them
     seed : the same graph, parameters and seed give the same communities
-
-    Raises InputError for a value out of its bounds.
     """
 
     shape: ProjectionShape
@@ -51,7 +49,7 @@ class ClusterQuery:
 
     @property
     def parameters(self) -> str:
-        """All that the result depends on beside the graph, in one line."""
+        """Everything that the result depends on besides the graph, in one line."""
         return (
             f"shape={self.shape.value} resolution={self.resolution:g} max_size={self.max_size} "
             f"max_levels={self.max_levels} seed={self.seed}"
@@ -59,9 +57,13 @@ class ClusterQuery:
 
 
 class Clustered(NamedTuple):
-    """Nodes in ascending order of id, and their communities; the labels are indices into ``ids``.
+    """Nodes and their communities; nodes without edges are left out.
 
-    Nodes without edges are in none. ``by``: ``server``, ``process``, or ``process:`` and why the server did not.
+    Attributes
+    ----------
+    ids : ids of the nodes, ascending
+    communities : its labels are indices into ``ids``
+    by : ``server``, ``process``, or ``process:`` and the reason why not on the server
     """
 
     ids: list[str]
@@ -70,28 +72,34 @@ class Clustered(NamedTuple):
 
 
 class Clusterer(Protocol):
-    """Communities of a graph of one corpus by Leiden, on the server or in process, with the same type of result."""
+    """Leiden communities of a graph of one corpus, found on the server or in process, with one type of result."""
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """The communities of every node with an edge, row 0 the coarsest level, each next one inside the one before.
+        """The communities of every node that has an edge.
 
-        No community of the last level is larger than ``query.max_size``.
+        Row 0 is the coarsest level, and each level divides the one before it. No community of the last level has more than
+        ``query.max_size`` nodes.
+
+        Parameters
+        ----------
+        query : graph and parameters
+        corpus : name of the corpus
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One derivation: what was made, from which version of the corpus, with which parameters.
+    """One derivation: its name, the version of the corpus that it used, and its parameters.
 
     Attributes
     ----------
-    name : what it is called in its corpus; a new run of a name takes the place of the old one
-    version : the version of the corpus that it was made from
-    parameters : all that it depends on beside the corpus
-    levels : how many levels its communities have
-    by : who made it, see :class:`Clustered`
-    stamp : differs between two runs that made something different
-    corpus_version : the version that the corpus is at; filled in by reading
+    name : unique in the corpus; a new run replaces the old one of the same name
+    version : version of the corpus that the run used
+    parameters : everything that the result depends on besides the corpus
+    levels : number of levels of communities
+    by : who clustered, see :class:`Clustered`
+    stamp : fingerprint of the result; differs when the result differs
+    corpus_version : present version of the corpus; set by reading
     """
 
     corpus: str
@@ -105,20 +113,21 @@ class Run:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the corpus has changed since."""
+        """Whether the corpus has changed since the run."""
         return self.corpus_version not in (0, self.version)
 
 
 class Summarised(NamedTuple):
-    """A summary, what it is about, the vector of its text, and the statements or chunks that its words are from.
+    """A summary, its subject, the vector of its text, and the statements or chunks that its words come from.
 
     Attributes
     ----------
-    community_id : of the community that it is about; empty: it is about a source
-    parts : empty where the words are a model's own: then it rests on all members of the community; of a source these are
-        all its chunks, and the statements that the words are from
-    source_id : of the long source that it is about; empty: it is about a community
-    chunk_ids : of a source its chunks, ascending; all are among the parts
+    community_id : the community that it summarises; empty: it summarises a source
+    vector : shape (d,)
+    parts : ids of the statements or chunks quoted. Empty when a model wrote the text: then the summary depends on all
+        members of the community. For a source: all its chunks, and the statements quoted
+    source_id : the long source that it summarises; empty: it summarises a community
+    chunk_ids : for a source, its chunks, ascending; all are among the parts
     """
 
     summary: Summary
@@ -138,9 +147,13 @@ class Summaries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a run made: communities by level and id, the ids of the members of each, and summaries of some of them.
+    """The result of a run.
 
-    Summaries of sources may be members of communities, as nodes are.
+    Attributes
+    ----------
+    communities : by level, then by id
+    members : ids of the members of each community, by id of the community; summaries of sources may be members, as nodes are
+    summaries : summaries of some of the communities, and of long sources
     """
 
     communities: Sequence[Community] = ()
@@ -149,13 +162,13 @@ class Made:
 
     @property
     def stamp(self) -> str:
-        """A fingerprint of what was made."""
+        """A fingerprint of the result."""
         names = [*(item.id for item in self.communities), *(item.summary.id for item in self.summaries)]
         return content_id("made", *sorted(names))
 
 
 class Saved(NamedTuple):
-    """How many communities a run added, removed, and left as they were."""
+    """How many communities a run added, removed and left unchanged."""
 
     added: int
     removed: int
@@ -163,53 +176,93 @@ class Saved(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A node of a community, and what it is."""
+    """A node of a community, and its kind."""
 
     id: str
     kind: Kind
 
 
 class DerivedStore(Protocol):
-    """Communities of a corpus, by run, and their summaries.
+    """The communities of a corpus, by run, and their summaries.
 
-    What a deleted source asserted leaves its communities in the same transaction. A summary leaves with the first member of
-    its community, and with the first of its parts: what is there rests on nothing that is gone. One of a source leaves when
-    the source gets a chunk too, and its communities lose it as a member.
+    Deleting a source removes what it asserted from the communities in the same transaction. A summary is deleted as soon as
+    one member of its community or one of its parts is deleted, so that no summary depends on deleted data. The summary of a
+    source is also deleted when the source gets a new chunk, and leaves the communities that it is a member of.
     """
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
-        """What was made of a corpus, by name."""
+        """The runs of a corpus, by name."""
 
     def save(self, run: Run, made: Made) -> Saved:
-        """Put a run in the place of the one of its name: all of it is visible afterwards, or nothing of it.
+        """Replaces the run of the same name: afterwards all of the new run is visible, or nothing of it.
 
-        Communities that were there before are not written again. Needs the lock of the graph store. Raises
-        StoreConflictError when the corpus is not at the version of the run any more.
+        Communities that both runs have are not written again. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        run : name, version of the corpus and parameters
+        made : its communities and summaries
+
+        Raises
+        ------
+        StoreConflictError
+            The corpus has changed since the version of the run.
         """
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
-        """The communities of a run (of one level): finest level first, then largest first, then by id; at most ``k``."""
+        """The communities of a run: finest level first, then largest first, then by id.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        name : name of the run
+        level : return this level only; None: all levels
+        k : maximum number of communities; None: no limit
+        """
 
     def summaries(self, corpus: str, name: str) -> Summaries:
-        """All summaries of a run; kept in memory for as long as neither the run nor the corpus changes."""
+        """All summaries of a run; kept in memory until the run or the corpus changes.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        name : name of the run
+        """
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
-        """The members of each of these communities by ascending id, at most ``most`` of each."""
+        """The members of each of these communities, by ascending id.
+
+        Parameters
+        ----------
+        ids : ids of communities
+        most : maximum number of members of one community; None: no limit
+        """
 
 
 class Kept:
-    """The summaries of runs that were read last, by corpus and name; safe for threads: the last one to read wins."""
+    """A cache of the summaries of runs, by corpus and name. Thread-safe: the last read wins."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, str], tuple[Run, int, Summaries]] = {}
 
     def get(self, run: Run) -> Summaries | None:
-        """The summaries of this run as of this version of its corpus, if they are held."""
+        """The summaries of this run at this version of its corpus; None if they are not cached."""
         held = self._held.get((run.corpus, run.name))
         return held[2] if held is not None and held[:2] == (run, run.corpus_version) else None
 
     def put(self, run: Run, items: Iterable[Summarised]) -> Summaries:
-        """Hold these instead."""
+        """Replaces the cached summaries of a run.
+
+        Parameters
+        ----------
+        run : run with its ``corpus_version``
+        items : summaries, in any order
+
+        Returns
+        -------
+        Summaries
+            The same summaries, by ascending id.
+        """
         ordered = tuple(sorted(items, key=lambda item: item.summary.id))
         matrix = np.stack([item.vector for item in ordered]) if ordered else np.empty((0, 0), dtype=np.float32)
         found = Summaries(ordered, matrix)
@@ -218,10 +271,24 @@ class Kept:
 
 
 def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:
-    """The run of this name; None where there is none."""
+    """The run of this name, or None.
+
+    Parameters
+    ----------
+    store : store that keeps the runs
+    corpus : name of the corpus
+    name : name of the run
+    """
     return next((item for item in store.runs(corpus) if item.name == name), None)
 
 
 def community_id(run: Run, level: int, *, members: Sequence[str]) -> str:
-    """A community is its members on one level of a run: the same in every version of the corpus that has it."""
+    """The id of a community: a hash of its run, level and members, so it is the same in every version of the corpus.
+
+    Parameters
+    ----------
+    run : run that found the community
+    level : level, 0 the coarsest
+    members : ids of its members, in any order
+    """
     return content_id(Kind.COMMUNITY, run.corpus, run.name, str(level), *sorted(members))

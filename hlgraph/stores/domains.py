@@ -1,4 +1,4 @@
-"""What keeps the domain of each corpus: with its graph, so that it is one for all processes and machines that use the store."""
+"""The store of the domain of each corpus: kept with the graph, so that all processes and machines use the same one."""
 
 from __future__ import annotations
 
@@ -12,25 +12,37 @@ if TYPE_CHECKING:
 
 
 class DomainStore(Protocol):
-    """The domains of corpora. One can be there before its corpus is, and none of it is in the graph that is searched."""
+    """The domains of corpora. A domain can exist before its corpus, and is no part of the graph that is searched."""
 
     def read(self, corpus: str) -> Domain | None:
-        """The domain of a corpus; None where nobody set one."""
+        """The domain of a corpus; None if it has none."""
 
     def write(self, corpus: str, domain: Domain) -> None:
-        """Put a domain in the place of the one before. Needs the lock of the graph store."""
+        """Sets the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        domain : its new domain
+        """
 
     def drop(self, corpus: str) -> None:
-        """Remove the domain of a corpus; that there is none is no error. Needs the lock of the graph store."""
+        """Removes the domain of a corpus, if it has one. Needs the lock of the graph store."""
 
 
 def domain_store(stores: Stores) -> DomainStore:
-    """What keeps the domains of a pair of stores. Raises StoreError where nothing does."""
+    """The store that keeps the domains. Raises StoreError if these stores have none."""
     if stores.domains is None:
-        raise StoreError("this pair of stores keeps no domains; open it with hlgraph.connect")
+        raise StoreError("these stores keep no domains; open them with hlgraph.connect")
     return stores.domains
 
 
 def domain_of(stores: Stores, corpus: str) -> Domain | None:
-    """The domain of a corpus; None where there is none, and for stores that keep none."""
+    """The domain of a corpus; None if it has none or if the stores keep no domains.
+
+    Parameters
+    ----------
+    stores : stores of the corpus
+    corpus : name of the corpus
+    """
     return None if stores.domains is None else stores.domains.read(corpus)

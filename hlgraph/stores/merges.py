@@ -1,9 +1,9 @@
-"""Decisions that two entities of a corpus are one, or are not, and what keeps them.
+"""Decisions that two entities of a corpus are the same, or are not, and the protocol of the store that keeps them.
 
-The base tier is never touched by a merge: entities, statements and facts stay as they were extracted. A decision is a
-relationship between two entities (SAME_AS, or JUDGED for what was not merged), and reading puts it to use. So undoing is
-removing it, and a later ingest that mentions an alias finds it merged. A decision leaves with the first of its two entities:
-what nothing asserts any more leaves nothing behind.
+A merge never changes extracted data: entities, statements and facts stay as they are. A decision is a relationship between
+two entities (SAME_AS, or JUDGED when they were not merged), and every read applies it. Undoing a merge therefore only
+removes the relationship, and a later ingest that mentions an alias finds it merged. A decision is deleted together with
+the first of its two entities.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hlgraph.algorithms.merging import Groups
 from hlgraph.ids import content_id
 
 Aliases = Mapping[str, tuple[str, ...]]
-"""Of each entity that is one with others: all of them, itself among them, ascending."""
+"""The group of each merged entity, by its id: the ids of all entities of the group, itself included, ascending."""
 
 
 class Verdict(StrEnum):
-    """What was decided: one, not one, or judged to be one but held back, since another decision says otherwise."""
+    """What was decided: the same, different, or judged the same but held back because another decision contradicts it."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -39,15 +39,16 @@ class Decider(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided about two entities.
+    """One decision about two entities.
 
     Attributes
     ----------
-    alias, canonical : ids; the second is the one to be called by. In what is no merge the order means nothing
-    by, made_by : who decided; the rule, the prompt and model, or the name of the person
-    why : the evidence in a few words, never words of a document
-    score : cosine of the two names; 0 where nobody asked
-    at : when, ISO 8601 in UTC
+    alias, canonical : ids; the merged entity takes its name from the second. Without a merge the order has no meaning
+    by : person, rule or model
+    made_by : the rule, the prompt and model, or the name of the person
+    why : the evidence in a few words, never the words of a document
+    score : cosine of the two names; 0 if it was not computed
+    at : time of the decision, ISO 8601 in UTC
     """
 
     corpus: str
@@ -62,7 +63,7 @@ class Decision:
 
     @property
     def id(self) -> str:
-        """One for the pair, whichever way round: a later decision about it takes the place of the earlier one."""
+        """The same id for both orders of the pair, so that a later decision replaces the earlier one."""
         return content_id("merge", self.corpus, *self.pair)
 
     @property
@@ -72,38 +73,65 @@ class Decision:
 
 
 class MergeStore(Protocol):
-    """Decisions about entities of a corpus. What is saved or dropped raises the version of the corpus."""
+    """Decisions about the entities of a corpus. Saving or dropping one raises the version of the corpus."""
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
-        """All of them, by id."""
+        """All decisions of a corpus, by id."""
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """What is one by the merges of a corpus; read once a version and kept in memory."""
+        """The groups of merged entities of a corpus; read once per version and kept in memory.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        version : version of the corpus that the caller reads
+        """
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """Write decisions, each in the place of an earlier one about its pair: all of them, or nothing. Needs the lock.
+        """Writes all decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
 
-        Raises StoreConflictError when an entity is not in the corpus.
+        Parameters
+        ----------
+        corpus : name of the corpus
+        decisions : decisions to write
+
+        Raises
+        ------
+        StoreConflictError
+            An entity is not in the corpus.
         """
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """Remove decisions; those that are not there are no error. Needs the lock of the graph store."""
+        """Removes decisions; one that does not exist is ignored. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        decisions : decisions to remove
+        """
 
 
 def grouped(decisions: Iterable[Decision]) -> Groups:
-    """The groups that the merges among some decisions make."""
+    """The groups of entities that these decisions merge."""
     return Groups(item.pair for item in decisions if item.verdict is Verdict.SAME)
 
 
 class KeptAliases:
-    """The aliases of corpora as of one version each; safe for threads: the last one to read wins."""
+    """A cache of the aliases of corpora, one version of each. Thread-safe: the last read wins."""
 
     def __init__(self) -> None:
         self._held: dict[str, tuple[int, Aliases]] = {}
         self._guard = threading.Lock()
 
     def get(self, corpus: str, *, version: int, read: Callable[[], Iterable[Decision]]) -> Aliases:
-        """Those of this version; read where they are not held."""
+        """The aliases of a corpus at a version; reads them if they are not cached.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        version : version of the corpus
+        read : reads all decisions of the corpus
+        """
         with self._guard:
             held = self._held.get(corpus)
         if held is None or held[0] != version:

@@ -1,10 +1,11 @@
-"""Brings a store to the schema that this hlgraph needs: plan, apply, verify; the same for every kind of store.
+"""Migrations of the store schema: plan, apply and verify, the same for every kind of store; and where their files are.
 
 Migrations are files ``migrations/<store>/V001__what_it_does.<ext>``, numbered from 1 without gaps and never edited
-after a release. A store keeps the history of those that ran, with their checksums. So a store can be told apart that
-is behind (something is pending), that ran other files than these, or that a newer hlgraph wrote.
+after a release. A store keeps the history of the migrations that ran, with their checksums. The history tells whether a
+store is behind (migrations are pending), ran different files, or was written by a newer hlgraph.
 
-What differs between stores is behind :class:`MigrationTarget`.
+:class:`MigrationTarget` hides the differences between stores. :func:`folder` finds ``migrations/``, and ``cypher/`` for
+:mod:`hlgraph.stores.queries`.
 """
 
 from __future__ import annotations
@@ -19,19 +20,22 @@ from typing import Literal, Protocol, TypeAlias
 
 from hlgraph.errors import HLGraphError, MigrationError, UnknownNameError
 
-_PACKAGE = Path(__file__).parents[1]
-
 FolderName: TypeAlias = Literal["cypher", "migrations"]
-"""The folders that travel with the code: top-level in a check-out, inside the package in a wheel."""
+"""The folders of data files: top-level in a check-out, inside the package in a wheel."""
+EXTENSIONS = {"embedded": "sql", "neo4j": "cypher", "opensearch": "json"}
+"""The kinds of store, and the file extension of their migrations."""
+
+_PACKAGE = Path(__file__).parents[1]
+_FILE = re.compile(r"V(\d{3})__([a-z0-9]+(?:_[a-z0-9]+)*)")
 
 
 def folder(name: FolderName) -> Path:
-    """The folder of this name: the wheel's copy (``hlgraph/_cypher``), or the top-level one of a check-out.
+    """The data folder of this name: the copy in a wheel (``hlgraph/_cypher``), or the top-level one of a check-out.
 
     Raises
     ------
     HLGraphError
-        When there is neither: the installation is incomplete.
+        Neither exists: the installation is incomplete.
 
     Examples
     --------
@@ -42,7 +46,7 @@ def folder(name: FolderName) -> Path:
     if packaged.is_dir():
         return packaged
     checkout = _PACKAGE.parent
-    # In site-packages the folder above is not ours, and somebody else's package may be called "migrations".
+    # In site-packages the parent folder is not ours, and another package may be called "migrations".
     if (checkout / "pyproject.toml").is_file() and (checkout / name).is_dir():
         return checkout / name
     raise HLGraphError(
@@ -51,14 +55,13 @@ def folder(name: FolderName) -> Path:
     )
 
 
-EXTENSIONS = {"embedded": "sql", "neo4j": "cypher", "opensearch": "json"}
-"""The kinds of store, and the extension of their migrations."""
-
-_FILE = re.compile(r"V(\d{3})__([a-z0-9]+(?:_[a-z0-9]+)*)")
-
-
 def label(version: int, name: str) -> str:
-    """How a migration is named in files and messages.
+    """The name of a migration in files and messages.
+
+    Parameters
+    ----------
+    version : number of the migration, from 1
+    name : what it does, in snake_case
 
     Examples
     --------
@@ -70,7 +73,13 @@ def label(version: int, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file: ``text`` with its line ends normalised to ``\\\\n``, and the SHA-256 of that text."""
+    """One migration file.
+
+    Attributes
+    ----------
+    text : content of the file, with line ends normalised to ``\\\\n``
+    checksum : SHA-256 of the text
+    """
 
     version: int
     name: str
@@ -85,7 +94,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A migration as the store remembers it: when it ran (ISO 8601, UTC) and which hlgraph ran it."""
+    """A migration in the history of a store: when it ran (ISO 8601, UTC), and which version of hlgraph ran it."""
 
     version: int
     name: str
@@ -101,7 +110,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What ran and what is still to run, both in order."""
+    """The migrations that ran and those that are pending, both in order."""
 
     applied: tuple[Applied, ...]
     pending: tuple[Migration, ...]
@@ -109,32 +118,32 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What :func:`apply` ran (nothing, when the store was up to date), and the version the store has now."""
+    """The migrations that :func:`apply` ran, none if the store was up to date, and the present version of the store."""
 
     applied: tuple[Migration, ...]
     version: int
 
 
 class MigrationTarget(Protocol):
-    """One store that can be migrated. :func:`apply` calls ``history`` and ``apply`` again inside ``lock``."""
+    """A store that can be migrated. :func:`apply` calls ``history`` again, and ``apply``, inside ``lock``."""
 
     @property
     def kind(self) -> str:
         """The kind of store: a key of ``EXTENSIONS``."""
 
     def lock(self) -> AbstractContextManager[None]:
-        """The exclusive right to migrate this store, across processes; waits for another one to finish.
+        """Holds the exclusive right to migrate this store, across processes; waits while another process holds it.
 
-        Raises StoreLockedError when that takes too long. A process that dies gives the right back.
+        A process that dies releases it. Raises StoreLockedError when the wait takes too long.
         """
 
     def history(self) -> Sequence[Applied]:
-        """The migrations that ran, by ascending version; none for a store that does not exist, which is not created."""
+        """The migrations that ran, by ascending version. Empty for a store that does not exist; does not create it."""
 
     def apply(self, migration: Migration) -> None:
-        """Run the migration and record it in the history: both or neither, where the store has transactions.
+        """Runs a migration and records it in the history, atomically if the store has transactions. Needs the lock.
 
-        Raises MigrationError, naming the statement, when the store refuses it. Needs the lock.
+        Raises MigrationError, naming the statement, when the store rejects it.
         """
 
 
@@ -144,21 +153,21 @@ def discover(store: str, root: Path | None = None) -> tuple[Migration, ...]:
     Parameters
     ----------
     store : a key of ``EXTENSIONS``
-    root : another folder of migrations than hlgraph's own
+    root : another folder of migrations; None: hlgraph's own
 
     Raises
     ------
     UnknownNameError
-        When there is no such kind of store.
+        The kind of store is unknown.
     MigrationError
-        When there are none, when a file is not named like a migration, when a number is missing or there twice.
+        The folder is empty, a file is not named like a migration, or a number is missing or occurs twice.
     """
     if store not in EXTENSIONS:
         raise UnknownNameError(
             f"no migrations for a store of kind {store!r}; the kinds are {', '.join(sorted(EXTENSIONS))}"
         )
     home = (root or folder("migrations")) / store
-    # Editors and desktops leave hidden files behind; nobody meant them to be migrations.
+    # Editors and desktops leave hidden files behind; skip them.
     paths = sorted(path for path in home.glob("*") if not path.name.startswith("."))
     if not paths:
         raise MigrationError(f"{home}: holds no migrations; install hlgraph again, or write V001__what_it_does first")
@@ -167,13 +176,13 @@ def discover(store: str, root: Path | None = None) -> tuple[Migration, ...]:
         parts = _FILE.fullmatch(path.stem)
         if parts is None or path.suffix != f".{EXTENSIONS[store]}":
             raise MigrationError(
-                f"{path}: not a migration; name it V001__what_it_does.{EXTENSIONS[store]}, or move it away"
+                f"{path}: not a migration; rename it to V001__what_it_does.{EXTENSIONS[store]}, or move it away"
             )
         version = int(parts[1])
         if version != len(found) + 1:
             raise MigrationError(
-                f"{path}: number {version:03d} where {len(found) + 1:03d} is due;"
-                " migrations are numbered from 001, each number once"
+                f"{path}: its number is {version:03d}, but {len(found) + 1:03d} is expected;"
+                " number migrations from 001, each number once"
             )
         found.append(_read(version, parts[2], path))
     return tuple(found)
@@ -189,31 +198,41 @@ def _read(version: int, name: str, path: Path) -> Migration:
 
 
 def plan(target: MigrationTarget, *, root: Path | None = None) -> Plan:
-    """What ran in the store and what is pending. Changes nothing and takes no lock.
+    """The migrations that ran in a store and those that are pending. Changes nothing and takes no lock.
+
+    Parameters
+    ----------
+    target : store to look at
+    root : another folder of migrations; None: hlgraph's own
 
     Raises
     ------
     MigrationError
-        When the store has migrations that this hlgraph does not know (it is too old), or ran other texts than these.
+        A newer hlgraph wrote the store, or a migration ran with another text.
     """
     return _compare(target, discover(target.kind, root))
 
 
 def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
-    """Run what is pending, one process at a time; with nothing pending the store is only read.
+    """Runs the pending migrations, one process at a time; only reads the store if none is pending.
+
+    Parameters
+    ----------
+    target : store to migrate
+    root : another folder of migrations; None: hlgraph's own
 
     Raises
     ------
     MigrationError
-        As :func:`plan`, and when the store refuses a statement.
+        As for :func:`plan`, and when the store rejects a statement.
     StoreLockedError
-        When another process holds the lock for too long.
+        Another process holds the lock for too long.
     """
     migrations = discover(target.kind, root)
     if not _compare(target, migrations).pending:
         return Report((), len(migrations))
     with target.lock():
-        # Again, because another process may have run them while this one waited.
+        # Compare again: another process may have run them while this one waited.
         pending = _compare(target, migrations).pending
         for migration in pending:
             target.apply(migration)
@@ -221,12 +240,17 @@ def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
 
 
 def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
-    """Return if the store has exactly the schema that this hlgraph needs.
+    """Checks that a store has exactly the schema that this hlgraph needs.
+
+    Parameters
+    ----------
+    target : store to check
+    root : another folder of migrations; None: hlgraph's own
 
     Raises
     ------
     MigrationError
-        As :func:`plan`, and when something is pending.
+        As for :func:`plan`, and when a migration is pending.
     """
     pending = plan(target, root=root).pending
     if pending:
@@ -235,7 +259,7 @@ def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
 
 
 def running_version() -> str:
-    """The version of this hlgraph, for the history; ``unknown`` where it runs without being installed."""
+    """The version of this hlgraph, for the history; ``unknown`` if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -249,7 +273,7 @@ def _compare(target: MigrationTarget, migrations: Sequence[Migration]) -> Plan:
     if [item.version for item in history] != list(range(1, len(history) + 1)):
         numbers = ", ".join(str(item.version) for item in history)
         raise MigrationError(
-            f"the history of the {target.kind} store is broken: it holds {numbers}; restore a copy of it"
+            f"the migration history of the {target.kind} store is broken: it holds {numbers}; restore the store from a copy"
         )
     if len(history) > len(migrations):
         newest = history[-1]
@@ -261,6 +285,6 @@ def _compare(target: MigrationTarget, migrations: Sequence[Migration]) -> Plan:
         if (item.name, item.checksum) != (migration.name, migration.checksum):
             raise MigrationError(
                 f"migrations/{target.kind}/{migration.label}.{EXTENSIONS[target.kind]} is not the {item.label} that"
-                f" this store ran on {item.applied_at}; restore it (a migration is never edited: write a new one)"
+                f" this store ran on {item.applied_at}; restore the file, and write changes as a new migration"
             )
     return Plan(history, tuple(migrations[len(history) :]))

@@ -1,4 +1,4 @@
-"""From the settings to the two protocols: one closed table a protocol, by the scheme of a url."""
+"""Opens the stores that the settings name: one closed table per protocol, keyed by the scheme of the URL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hlgraph.stores.ranking import ServerRanker
 
 
 class Finding(NamedTuple):
-    """What a doctor found: the name of the check, whether it is fine, and what was seen."""
+    """The result of one check of a store: its name, whether it passed, and what it saw."""
 
     check: str
     is_fine: bool
@@ -28,14 +28,21 @@ class Finding(NamedTuple):
 
 
 _SERVER_BATCH = 200_000
-"""Characters of text of one change on a server: some 1,500 statements, so that a transaction stays below 200 MiB of heap."""
+"""Characters of text in one change on a server: about 1,500 statements, so that a transaction needs under 200 MiB of heap."""
 
 
 class Opened(NamedTuple):
-    """A store that is open: the pair, what is to be closed, what checks it, and what migrates it.
+    """Open stores, and everything that a caller needs to check, migrate and close them.
 
-    ``batch_characters`` is how much text one change should hold, ``batch_removed`` how many sources it should remove: as
-    much as one transaction of the store bears. ``cypher`` runs queries of people, where the store speaks Cypher.
+    Attributes
+    ----------
+    stores : the stores
+    closing : closes them
+    check : runs all checks
+    targets : the stores as migration targets
+    batch_characters : characters of text that one change should hold at most, so that it fits one transaction
+    batch_removed : sources that one change should remove at most, so that it fits one transaction
+    cypher : runs Cypher queries of users; None: the store does not speak Cypher
     """
 
     stores: Stores
@@ -156,23 +163,29 @@ _VECTORS: Mapping[str, Callable[[Settings], _Vectors]] = {
 
 
 def open_stores(target: str | Settings) -> Opened:
-    """Open the stores of a url such as ``hlgraph://./folder``, or of settings. Nothing is read or made yet.
+    """Opens the stores that a URL such as ``hlgraph://./folder``, or settings, name. Reads and creates nothing yet.
 
-    ``settings.store`` names the graph store, ``settings.vectors`` the vector store where the graph store is a server.
+    ``settings.store`` names the graph store; if that is a server, ``settings.vectors`` names the vector store.
 
-    Raises UnknownNameError for a url that names no kind of store, or no place, SettingsError for a pair that does not fit.
+    Raises
+    ------
+    UnknownNameError
+        A URL names no known kind of store, or no folder or host.
+    SettingsError
+        The vector store is missing, or given beside the embedded store.
     """
     settings = Settings(store=target) if isinstance(target, str) else target
     scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
     if scheme == "hlgraph":
         if settings.vectors:
             raise SettingsError(
-                f"the embedded store {settings.store} holds vectors itself; leave vectors out, or set store to neo4j://host:port"
+                f"the embedded store {settings.store} holds the vectors itself; leave vectors out, or set store to "
+                "neo4j://host:port"
             )
         return _embedded(settings)
     if not settings.vectors:
         raise SettingsError(
-            f"{settings.store} holds the graph only; name the store of the vectors too, such as "
+            f"{settings.store} holds only the graph; set the vector store as well, such as "
             "vectors: https://localhost:9200 (or HLGRAPH_VECTORS)"
         )
     graph = _GRAPHS[scheme](settings)
@@ -193,9 +206,9 @@ def open_stores(target: str | Settings) -> Opened:
 
 @contextlib.contextmanager
 def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
-    """The graph store of settings for queries of people; None where it is the embedded one. It needs no vectors.
+    """Opens the graph store of the settings for Cypher queries; yields None for the embedded store. Needs no vector store.
 
-    Raises UnknownNameError for a url that names no kind of store, or no place.
+    Raises UnknownNameError for a URL that names no known kind of store, or no folder or host.
     """
     scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
     if scheme == "hlgraph":
@@ -208,10 +221,21 @@ def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
 
 @contextlib.contextmanager
 def open_projected(settings: Settings, shape: ProjectionShape) -> Iterator[str]:
-    """The name of the projection of the settings' corpus on the server, which is there until the block ends.
+    """Projects the corpus of the settings on the server; yields the name of the projection, which exists until the block ends.
 
-    Raises InputError for the embedded store, UnknownNameError for a corpus that is not there, StoreUnavailableError where
-    the server has no GDS or too little memory.
+    Parameters
+    ----------
+    settings : Neo4j store and corpus
+    shape : nodes and relationships to project
+
+    Raises
+    ------
+    InputError
+        The store is embedded.
+    UnknownNameError
+        The corpus does not exist.
+    StoreUnavailableError
+        The server has no GDS, or too little memory.
     """
     scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
     if scheme == "hlgraph":
@@ -226,10 +250,10 @@ def _scheme(url: str, known: tuple[str, ...]) -> str:
     if not separator or scheme not in known:
         names = ", ".join(f"{name}://" for name in sorted(known))
         raise UnknownNameError(
-            f"{url!r} is no url of a store; write one that starts with {names}, such as {_example(known)}"
+            f"{url!r} is not the URL of a store; start it with one of {names}, such as {_example(known)}"
         )
     if not rest:
-        raise UnknownNameError(f"{url!r} names no folder or host; write one, such as {_example(known)}")
+        raise UnknownNameError(f"{url!r} names no folder or host; add one, such as {_example(known)}")
     return scheme
 
 

@@ -1,9 +1,9 @@
-"""The two kinds of storage that hlgraph needs. Domain types only; a contract suite in ``hlgraph.testing`` checks both.
+"""The two storage protocols of hlgraph, in domain types only; a contract suite in ``hlgraph.testing`` checks both.
 
-Visibility: what a change stages is invisible until ``advance(..., PUBLISHED)`` flips it in one transaction of the graph
-store. The vector store is written before that; its rows carry the id of the change, and a search leaves out the rows of
-the changes named in ``VectorQuery.hidden`` (those that ``CorpusStats.pending`` lists). What a change removed stays in the
-vector store until after the flip: a search result whose record the graph no longer has is dropped by the caller.
+Visibility: staged data stays invisible until ``advance(..., PUBLISHED)`` publishes it in one transaction of the graph
+store. The vector store is written before that. Its rows carry the id of their change, and a search leaves out the rows of
+the changes named in ``VectorQuery.hidden`` (those that ``CorpusStats.pending`` lists). Rows that a change removes stay in
+the vector store until the change is published: the caller drops a hit whose record the graph no longer has.
 """
 
 from __future__ import annotations
@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a read may see: one corpus, the sources that the filter admits, and, if given, only these sources."""
+    """What a read may see: one corpus, restricted to the sources that match a filter and to a list of sources.
+
+    Attributes
+    ----------
+    corpus : name of the corpus
+    where : metadata filter on sources; None admits all
+    sources : ids of sources; None admits all
+    """
 
     corpus: str
     where: Where | None = None
@@ -41,11 +48,17 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class PullShape:
-    """Which part of the graph to pull: breadth-first from the seeds, both directions of ``relationships``.
+    """Which part of the graph to pull: breadth-first from the seeds, along ``relationships`` in both directions.
 
-    Only nodes of ``kinds`` are entered, at most ``fan_out`` neighbours are followed from one node (heaviest first, then by
-    id), at most ``hops`` steps, at most ``node_cap`` nodes (nearer first, then by id). All edges of ``relationships``
-    between the nodes reached are part of the result.
+    The result also holds every edge of ``relationships`` between the nodes reached.
+
+    Attributes
+    ----------
+    relationships : relationships to follow
+    kinds : kinds of nodes that the search may enter
+    hops : maximum number of steps from a seed
+    fan_out : maximum number of neighbours followed from one node, heaviest first, then by id
+    node_cap : maximum number of nodes in the result, nearest first, then by id
     """
 
     relationships: frozenset[Relationship]
@@ -57,7 +70,17 @@ class PullShape:
 
 @dataclass(frozen=True, slots=True)
 class CorpusStats:
-    """What a corpus holds. ``version`` grows with every published change; ``fields`` are what filters can name."""
+    """What a corpus holds.
+
+    Attributes
+    ----------
+    version : grows with every published change
+    embedding : name of the embedding model; empty before the first vector
+    dimensions : length of the vectors; 0 before the first vector
+    records, relationships : counts; empty when they were not asked for
+    fields : metadata fields that a filter can name
+    pending : ids of the changes that are staged but not done
+    """
 
     corpus: str
     version: int = 0
@@ -70,42 +93,76 @@ class CorpusStats:
 
 
 class GraphStore(Protocol):
-    """Sources, chunks, topics, statements, facts, entities, and how they are joined."""
+    """Sources, chunks, topics, statements, facts and entities, and the relationships between them."""
 
     def lock(self) -> AbstractContextManager[tuple[Pending, ...]]:
-        """The exclusive right to change the store; yields what an interrupted run left unfinished, oldest first.
+        """Holds the exclusive right to change the store; yields the unfinished changes of interrupted runs, oldest first.
 
-        Raises StoreLockedError, naming the holder, when another process has it; entering twice in one thread is allowed.
+        One thread may enter it twice. Raises StoreLockedError, naming the holder, when another process holds it.
         """
 
     def stage(self, change: Change) -> None:
-        """Record the change, invisibly and durably. Staging the same change again changes nothing.
+        """Records a change durably but invisibly; staging the same change again has no effect. Needs the lock.
 
-        Raises StoreConflictError when a source is not at its base version, ModelMismatchError when the corpus holds vectors
-        of another model. Needs the lock.
+        Raises StoreConflictError when a source is not at its base version, and ModelMismatchError when the corpus holds
+        vectors of another model.
         """
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
-        """PUBLISHED: flip everything to its new state in one transaction. DONE: forget the change.
+        """Publishes a staged change, or forgets a published one. Needs the lock.
 
-        Advancing to a state already reached changes nothing and gives the same outcome. Needs the lock.
+        Advancing to a state already reached has no effect and returns the same outcome.
+
+        Parameters
+        ----------
+        change_id : id of the staged change
+        to : PUBLISHED makes all of the change visible in one transaction; DONE forgets the change
+
+        Returns
+        -------
+        Outcome
+            What the change added, and which facts and entities vanished with it.
         """
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """The visible records of these ids, in the order of ``ids``; those that are not there are left out."""
+        """The visible records with these ids, in the order of ``ids``.
+
+        Parameters
+        ----------
+        kind : kind of the records
+        ids : unknown ids are left out of the result
+        """
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
-        """All visible records of a kind in a scope, by ascending id (facts and entities only without filter or sources)."""
+        """All visible records of a kind in a scope, by ascending id.
+
+        Parameters
+        ----------
+        kind : kind of the records
+        scope : for facts and entities a whole corpus, without filter or sources
+        """
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """One bounded part of the visible graph; no node or edge that only sources outside the scope assert."""
+        """One bounded part of the visible graph, without nodes and edges that only sources outside the scope assert.
+
+        Parameters
+        ----------
+        seeds : ids of the nodes to start from; unknown ids are ignored
+        shape : relationships to follow, kinds to enter and bounds
+        scope : corpus and sources that may be seen
+        """
 
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
-        """What each corpus (or this one; nothing if there is none of that name) holds.
+        """What each corpus holds.
 
-        Without counts it is cheap. Counts without those of relationships, which every ingest asks for, cost little more.
+        Parameters
+        ----------
+        corpus : name of one corpus, empty result if it does not exist; None: all corpora
+        has_counts : whether to count records and relationships; without counts the call is cheap
+        has_relationships : whether to count relationships as well; record counts alone, which every ingest asks for,
+            cost little
         """
 
     def __enter__(self) -> Self: ...
@@ -117,7 +174,7 @@ class GraphStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
-    """Rows to write: the sources whose metadata filters look at, and blocks of rows that belong to them."""
+    """Rows to write: blocks of rows, and the sources whose metadata the filters of a search read."""
 
     corpus: str
     change_id: str
@@ -127,7 +184,16 @@ class VectorBatch:
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """A search by vector, by text, or by both (reciprocal rank fusion of the two rankings, each filtered inside)."""
+    """A search by vector, by text, or by both: reciprocal rank fusion of two rankings, each of which is filtered.
+
+    Attributes
+    ----------
+    k : number of hits
+    vector : shape (d,); None: search by text only
+    text : full-text query; None: search by vector only
+    where : metadata filter on the sources of the rows
+    hidden : ids of changes whose rows are left out
+    """
 
     kind: Kind
     corpus: str
@@ -139,7 +205,14 @@ class VectorQuery:
 
 
 class Neighbours(NamedTuple):
-    """Pairs at or above a threshold: index of the given vector, id of the stored row, cosine."""
+    """Pairs at or above a similarity threshold, as three arrays of one length.
+
+    Attributes
+    ----------
+    queries : index of the given vector
+    ids : id of the stored row
+    similarities : cosine of the two
+    """
 
     queries: NDArray[np.intp]
     ids: list[str]
@@ -150,22 +223,58 @@ class VectorStore(Protocol):
     """Vectors and full text of chunks, statements, topics and entities."""
 
     def upsert(self, batch: VectorBatch) -> None:
-        """Write sources and rows; the same batch twice changes nothing. Raises ModelMismatchError on other dimensions."""
+        """Writes sources and rows; writing the same batch twice has no further effect.
+
+        Raises ModelMismatchError when the vectors have another length than those of the corpus.
+        """
 
     def search(self, query: VectorQuery) -> list[Hit]:
-        """The ``k`` best rows, best first, ties by id; the filter holds inside the search, never after it."""
+        """The ``k`` best rows, best first, ties by id; the filter applies inside the search, never to its result."""
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
-        """All stored rows whose cosine to a given vector is at or above the threshold, in bounded memory."""
+        """All stored rows whose cosine to one of the given vectors reaches a threshold, found in bounded memory.
+
+        Parameters
+        ----------
+        kind : kind of the rows
+        corpus : name of the corpus
+        vectors : shape (n, d)
+        threshold : lowest cosine, inclusive
+        """
 
     def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """The ids that are there, in the order given, and their vectors."""
+        """The ids that the store holds, in the order given, and their vectors: shape (n, d), float32.
+
+        Parameters
+        ----------
+        kind : kind of the rows
+        corpus : name of the corpus
+        ids : unknown ids are left out of the result
+        """
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
-        """Ids that the store holds (of those given); for ``Kind.SOURCE`` the described sources."""
+        """The ids that the store holds.
+
+        Parameters
+        ----------
+        kind : kind of the rows; ``Kind.SOURCE``: the sources whose metadata the store holds
+        corpus : name of the corpus
+        among : look for these ids only; None: all
+        """
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
-        """Remove rows by kind (and descriptions of sources); returns how many there were. Nothing of them stays on disk."""
+        """Removes rows, and the metadata of sources, so that nothing of them stays on disk.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        ids : by kind
+
+        Returns
+        -------
+        int
+            How many rows were removed.
+        """
 
     def __enter__(self) -> Self: ...
 
@@ -176,20 +285,20 @@ class VectorStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankQuery:
-    """What a ranker is asked: the graph, where the walk begins and how long it goes on.
+    """One question to a ranker: the graph, the seeds of the walk, and the precision of the scores.
 
     Attributes
     ----------
     shape : the graph to walk on
-    seed_weights : by id, not negative, not all 0; ids that the graph does not hold count nothing
-    k : how many nodes to give
+    seed_weights : by id, not negative, not all 0; ids outside the graph are ignored
+    k : number of nodes to return
     damping : the probability to go on, from 0 to below 1
-    kinds : give nodes of these kinds only; None: of all
-    tolerance : the scores are exact to this sum of absolute differences
+    kinds : kinds of the nodes to return; None: all
+    tolerance : bound on the sum of absolute errors of the scores
     epsilon : None: exact scores. A number above 0 allows a ranker to look around the seeds only, in time that does not grow
-        with the graph: no score is then above the exact one, nor below it by more than ``epsilon`` times the sum of the
-        weights of the node's edges. 1e-5 finds nearly all of the best 50; a ranker may give scores exact to
-        ``tolerance`` all the same
+        with the graph: a score is then never above the exact one, nor below it by more than ``epsilon`` times the sum of
+        the weights of the node's edges. 1e-5 finds nearly all of the best 50. A ranker may still return scores exact to
+        ``tolerance``
     """
 
     shape: ProjectionShape
@@ -205,16 +314,39 @@ class Ranker(Protocol):
     """Personalised PageRank over a graph of one corpus, on the server or in process, with the same result."""
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """Nodes best first, ties by id; the scores of all nodes of the graph would sum to 1.
+        """The nodes with the highest scores, best first, ties by id; the scores of all nodes of the graph sum to 1.
 
-        Nothing that only sources outside the scope assert is walked on, on no hop. Empty when no seed is in the graph.
-        A seed without edges keeps a score. Raises InputError for weights or a damping that cannot be used.
+        No step of the walk uses nodes or edges that only sources outside the scope assert. A seed without edges keeps a
+        score.
+
+        Parameters
+        ----------
+        query : graph, seeds and precision
+        scope : corpus and sources that may be seen
+
+        Returns
+        -------
+        list of Hit
+            Empty when the graph holds none of the seeds.
+
+        Raises
+        ------
+        InputError
+            The weights, the damping or a bound is out of range.
         """
 
 
 class Stores(NamedTuple):
-    """The pair that holds a corpus, what ranks its nodes (None: in process, around the seeds), what clusters them, and what
-    keeps the communities, what was decided about entities, and the domains of corpora (None: nothing does).
+    """The two stores that hold a corpus, and what belongs to them.
+
+    Attributes
+    ----------
+    graph, vectors : the two stores
+    ranker : ranks nodes; None: in process, around the seeds
+    clusterer : finds communities; None: unavailable
+    derived : keeps communities and summaries; None: unavailable
+    merges : keeps decisions about entities; None: unavailable
+    domains : keeps the domains of corpora; None: unavailable
     """
 
     graph: GraphStore

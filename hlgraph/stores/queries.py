@@ -1,7 +1,7 @@
 """The query library: every Cypher statement is a file ``cypher/<stage>/<verb>_<noun>.cypher``, checked when loaded.
 
-A file begins with a header of ``//`` lines: what the statement does, then its parameters, then its columns, ``-`` for
-none::
+A file begins with a header of ``//`` lines: what the statement does, then its parameters, then its columns; ``-`` stands
+for an empty list::
 
     // Statements that mention an entity, by ascending id.
     // params: corpus, entity, k
@@ -9,11 +9,11 @@ none::
     MATCH (e:Entity {id: $entity})<-[:MENTIONS]-(s:Statement {corpus: $corpus})
     RETURN s.id AS id, s.text AS text ORDER BY id LIMIT $k
 
-The declared parameters must be those used, and the declared columns those of the last ``RETURN``, in order; so a query
-that was edited in one place only fails before it is sent, and a caller can rely on the header. Queries for people also
-describe each parameter (:mod:`hlgraph.stores.query_parameters`), and end with an example::
+The declared parameters must be those that the statement uses, and the declared columns those of its last ``RETURN``, in
+order. A query whose header and statement disagree therefore fails before it is sent, and callers can rely on the header.
+Queries for analysts also describe each parameter (:mod:`hlgraph.stores.query_parameters`) and end with an example::
 
-    // $k integer 1.. = 25: rows at most
+    // $k integer 1.. = 25: maximum number of rows
     // example: hlgraph cypher run list_mentions --entity "Mara Quill"
 """
 
@@ -33,7 +33,7 @@ STAGES = ("admin", "analyst", "index", "persist", "retrieve")
 """The folders of the library."""
 
 _NAME = re.compile(rf"(?:{'|'.join(STAGES)})/[a-z]+(?:_[a-z0-9]+)+")
-# What is not code: comments, strings, names in backticks. The first that begins wins, so '//' in a string is a string.
+# Text that is not code: comments, strings, names in backticks. The first to begin wins, so '//' in a string is a string.
 _OPAQUE = re.compile(
     r"//[^\n]* | /\*.*?\*/ | '(?:\\.|[^'\\])*' | \"(?:\\.|[^\"\\])*\" | `(?:``|[^`])*`", re.DOTALL | re.VERBOSE
 )
@@ -47,10 +47,17 @@ _COLUMN = re.compile(r"(?:.*\bAS\s+)?([A-Za-z_]\w*)", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One statement: its name in the library, the text that is sent, and what its header declares.
+    """One statement of the library, with everything that its header declares.
 
-    ``parameters`` and ``example`` are what the header says about each parameter, in its order, and how to call the query;
-    empty where it says nothing.
+    Attributes
+    ----------
+    name : ``<stage>/<verb>_<noun>``
+    text : the text that is sent
+    params : names of the parameters
+    columns : names of the columns, in order
+    summary : what the statement does
+    parameters : descriptions of the parameters, in the order of the header; empty if the header has none
+    example : a command that calls the query; empty if the header has none
     """
 
     name: str
@@ -65,19 +72,19 @@ class Query:
 def names(root: Path | None = None) -> tuple[str, ...]:
     """The names of all queries, sorted: ``<stage>/<verb>_<noun>``.
 
-    Raises InputError for a file that is no query (but a README.md) and for a name that does not fit.
+    Raises InputError for a file that is neither a query nor a README.md, and for a name of another form.
     """
     library = root or folder("cypher")
     found = []
     for path in sorted(library.rglob("*")):
         where = path.relative_to(library)
-        # Editors and desktops leave hidden files behind; they are nobody's query.
+        # Editors and desktops leave hidden files behind; skip them.
         if path.is_dir() or path.name == "README.md" or any(part.startswith(".") for part in where.parts):
             continue
         name = where.with_suffix("").as_posix()
         if path.suffix != ".cypher" or not _NAME.fullmatch(name):
             raise InputError(
-                f"{where.as_posix()}: not the name of a query; name it <stage>/<verb>_<noun>.cypher in lower case,"
+                f"{where.as_posix()}: not the name of a query; rename it to <stage>/<verb>_<noun>.cypher in lower case,"
                 f" where <stage> is one of {', '.join(STAGES)}"
             )
         found.append(name)
@@ -85,25 +92,25 @@ def names(root: Path | None = None) -> tuple[str, ...]:
 
 
 def load(name: str, root: Path | None = None) -> Query:
-    """The query of this name. Those of hlgraph's own library are read once.
+    """The query of this name. Queries of hlgraph's own library are read only once.
 
     Parameters
     ----------
     name : ``<stage>/<verb>_<noun>``
-    root : another library than hlgraph's own
+    root : folder of another library; None: hlgraph's own
 
     Raises
     ------
     UnknownNameError
-        When the library has no such query.
+        The library has no such query.
     InputError
-        When the file breaks a rule of the library.
+        The file breaks a rule of the library.
     """
     return _own(name) if root is None else _read(name, root)
 
 
 def load_all(root: Path | None = None) -> dict[str, Query]:
-    """All queries by name; one that breaks a rule is an error."""
+    """All queries by name. Raises InputError for a file that breaks a rule of the library."""
     return {name: load(name, root) for name in names(root)}
 
 
@@ -126,12 +133,17 @@ def _read(name: str, library: Path) -> Query:
 
 
 def parse(name: str, text: str) -> Query:
-    """The query that a file's text is.
+    """Parses the text of a query file.
+
+    Parameters
+    ----------
+    name : name of the query
+    text : header and statement
 
     Raises
     ------
     InputError
-        Without header, with two statements or none, and when header and statement do not agree.
+        The header is missing, the text does not hold exactly one statement, or header and statement disagree.
 
     Examples
     --------
@@ -158,13 +170,15 @@ def parse(name: str, text: str) -> Query:
             for what, some in (("uses", used - set(declared)), ("does not use", set(declared) - used))
             if some
         ]
-        raise _broken(name, f"{' and '.join(facts)}, against its header", "mend the line '// params:' or the statement")
+        raise _broken(
+            name, f"{' and '.join(facts)}, contrary to its header", "correct the line '// params:' or the statement"
+        )
     returned = _returned(name, code)
     if returned != columns:
         raise _broken(
             name,
             f"returns {', '.join(returned) or 'nothing'}, but its header says {', '.join(columns) or 'nothing'}",
-            "mend the line '// columns:' or the last RETURN",
+            "correct the line '// columns:' or the last RETURN",
         )
     parameters = _described(name, more, declared)
     example = more[-1].removeprefix("example:").strip() if len(more) > len(parameters) else ""
@@ -172,7 +186,7 @@ def parse(name: str, text: str) -> Query:
 
 
 def _header(name: str, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], list[str]]:
-    """Summary, parameters, columns, and the lines behind them."""
+    """Summary, parameters, columns, and the lines that follow them."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -191,7 +205,7 @@ def _header(name: str, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]
 
 
 def _described(name: str, lines: list[str], declared: tuple[str, ...]) -> tuple[Parameter, ...]:
-    """What the header says about the parameters: nothing, or something about each, in their order."""
+    """The descriptions of the parameters: either none, or one for each parameter, in their order."""
     described = lines[:-1] if lines and lines[-1].startswith("example:") else lines
     try:
         found = tuple(parse_line(line) for line in described)
@@ -212,12 +226,14 @@ def _listed(name: str, line: str) -> tuple[str, ...]:
         return ()
     found = tuple(each.strip() for each in rest.split(","))
     if not all(each.isidentifier() for each in found) or len(set(found)) < len(found):
-        raise _broken(name, f"has the line '// {line}'", f"list each of its {label} once, with commas, '-' for none")
+        raise _broken(
+            name, f"has the line '// {line}'", f"list each of its {label} once, separated by commas, or write '-'"
+        )
     return found
 
 
 def _code(name: str, text: str) -> str:
-    """The text up to its last code, same positions: comments blanked out, strings and quoted names made opaque."""
+    """The text up to the end of its code, at the same positions, with comments, strings and quoted names masked."""
     code = _OPAQUE.sub(lambda found: (" " if found[0].startswith("/") else _QUOTED) * len(found[0]), text)
     if unclosed := _UNCLOSED.search(code):
         line = text.count("\n", 0, unclosed.start()) + 1
@@ -228,7 +244,7 @@ def _code(name: str, text: str) -> str:
 def _parameters(name: str, code: str) -> set[str]:
     used = {found[1] for found in _PARAMETER.finditer(code)}
     if not all(each.isidentifier() for each in used):
-        raise _broken(name, "has a $ without a plain name behind it", "name parameters as in Python: $corpus")
+        raise _broken(name, "has a $ that no plain name follows", "name parameters as in Python: $corpus")
     return used
 
 
@@ -252,7 +268,7 @@ def _returned(name: str, code: str) -> tuple[str, ...]:
 
 
 def _flat(name: str, code: str) -> str:
-    """The code with all that stands in brackets blanked out."""
+    """The code with everything inside brackets blanked out."""
     flat, depth = [], 0
     for character in code:
         if character in ")]}":
@@ -263,9 +279,9 @@ def _flat(name: str, code: str) -> str:
         if depth < 0:
             break
     if depth:
-        raise _broken(name, "has brackets that do not match", "mend the statement")
+        raise _broken(name, "has brackets that do not match", "correct the statement")
     return "".join(flat)
 
 
-def _broken(name: str, reason: str, mend: str) -> InputError:
-    return InputError(f"{name}.cypher {reason}; {mend}")
+def _broken(name: str, reason: str, fix: str) -> InputError:
+    return InputError(f"{name}.cypher {reason}; {fix}")

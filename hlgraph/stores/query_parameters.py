@@ -1,11 +1,11 @@
-"""What the header of a query says about one parameter: kind, bounds, default and meaning; and values checked against it.
+"""The parameters of a query: the header line that declares kind, bounds, default and meaning, and the check of values.
 
-A line of the header, behind those of parameters and columns::
+A line of the header, after those of parameters and columns::
 
-    // $hops integer 1..6 = 4: steps at most
+    // $hops integer 1..6 = 4: maximum number of steps
 
-Bounds and default may be left out; a parameter without a default has to be given. ``entity`` and ``source`` are given as a
-name or an id, and the query gets the id.
+Bounds and default are optional; a parameter without a default is required. A value of the kind ``entity`` or ``source`` is
+a name or an id, and the query receives the id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from hlgraph.errors import InputError
 
 ParameterKind: TypeAlias = Literal["text", "integer", "number", "boolean", "entity", "source"]
-"""What a value is: a text, a whole number, any number, true or false, an entity or a source by name or id."""
+"""The kind of a value: a text, a whole number, any number, true or false, or an entity or source by name or id."""
 ParameterValue: TypeAlias = str | int | float | bool
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
@@ -34,7 +34,16 @@ _MOST = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a query; ``default`` is None where a value has to be given, bounds are inclusive, None: none."""
+    """One parameter of a query.
+
+    Attributes
+    ----------
+    name : name without the ``$``
+    kind : kind of its values
+    meaning : what it does, for the help
+    default : None: the parameter is required
+    low, high : inclusive bounds; None: unbounded
+    """
 
     name: str
     kind: ParameterKind
@@ -54,7 +63,7 @@ class Parameter:
 
         Examples
         --------
-        >>> parse_line("$hops integer 1..6 = 4: steps at most").shape
+        >>> parse_line("$hops integer 1..6 = 4: maximum number of steps").shape
         'integer 1..6, default 4'
         """
         bounds = "" if self.low is None and self.high is None else f" {_short(self.low)}..{_short(self.high)}"
@@ -62,13 +71,13 @@ class Parameter:
         return f"{self.kind}{' (name or id)' if self.is_named else ''}{bounds}, {default}"
 
     def read(self, text: str) -> ParameterValue:
-        """The value that a text stands for, as the command line gives it.
+        """Parses a value from the command line.
 
-        Raises InputError for a text that is none, and for a value out of bounds.
+        Raises InputError for a text that is not a value of the kind, and for a value out of bounds.
 
         Examples
         --------
-        >>> parse_line("$hops integer 1..6 = 4: steps at most").read("3")
+        >>> parse_line("$hops integer 1..6 = 4: maximum number of steps").read("3")
         3
         """
         given: ParameterValue = text
@@ -84,7 +93,7 @@ class Parameter:
         return self.check(given)
 
     def check(self, value: object) -> ParameterValue:
-        """The same value, where it is of the kind and within the bounds; whole numbers are numbers too.
+        """Returns the value if it has the right kind and is within the bounds; a whole number is also a number.
 
         Raises InputError otherwise.
         """
@@ -112,9 +121,9 @@ class Parameter:
 
 
 def parse_line(line: str) -> Parameter:
-    """The parameter that a line of a header describes, without its ``//``.
+    """Parses a header line, without its ``//``, into a parameter.
 
-    Raises InputError for a line of another form, and a default that is not of its kind or out of its bounds.
+    Raises InputError for a line of another form, and for a default of the wrong kind or out of bounds.
 
     Examples
     --------

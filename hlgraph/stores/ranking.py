@@ -1,4 +1,4 @@
-"""Personalised PageRank in process over any graph store: around the seeds, within bounds."""
+"""Personalised PageRank in process, over any graph store, and how an explanation names the ranker that was used."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hlgraph.subgraph import KINDS, Subgraph
 
 
 class Seeds(NamedTuple):
-    """The seeds that a graph holds: their places, ascending, and weights above 0."""
+    """The seeds that a graph holds: their positions in the graph, ascending, and their weights, all above 0."""
 
     places: NDArray[np.intp]
     weights: NDArray[np.float64]
 
 
 class WalkedGraph:
-    """The graph of one shape, ready for many rankings; safe for threads.
+    """The graph of one shape, prepared once for many rankings. Thread-safe.
 
     Attributes
     ----------
-    version : of the corpus
-    edges : how many entries its matrix has, for who bounds memory
+    version : version of the corpus
+    edges : number of entries of its matrix, from which callers bound memory
     """
 
     def __init__(self, graph: Subgraph, shape: ProjectionShape, *, precision: Precision = "single") -> None:
@@ -45,7 +45,7 @@ class WalkedGraph:
         self._spaces: list[Space] = []
 
     def rank(self, query: RankQuery) -> list[Hit]:
-        """The nodes that a query asks for; see :meth:`hlgraph.stores.protocols.Ranker.rank`."""
+        """The best nodes for a query; see :meth:`hlgraph.stores.protocols.Ranker.rank`."""
         seeds = self._seeds(query)
         if not len(seeds.places):
             return []
@@ -59,7 +59,7 @@ class WalkedGraph:
             may[[KINDS.index(kind) for kind in query.kinds]] = True
             wanted &= may[self._kinds[nodes]]
         nodes, scores = nodes[wanted], scores[wanted]
-        # Places are in the order of ids: so the lower place goes first among equal scores.
+        # Positions follow the order of ids, so ties break by id.
         best = top_k(scores, min(query.k, len(nodes)))
         return [Hit(*item) for item in zip(self._ids[nodes[best]].tolist(), scores[best].tolist(), strict=True)]
 
@@ -79,13 +79,13 @@ class WalkedGraph:
         )
         if not found.has_converged:
             raise InputError(
-                f"the scores did not settle within {query.tolerance} at damping {query.damping} in {found.iterations} "
+                f"the scores did not converge to {query.tolerance} at damping {query.damping} within {found.iterations} "
                 "iterations; lower the damping, or raise the tolerance"
             )
         return found.scores
 
     def _local(self, query: RankQuery, seeds: Seeds) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        # A list gives and takes in one step: no two threads get the same work space.
+        # pop and append are atomic, so no two threads share a work space.
         space = self._spaces.pop() if self._spaces else Space(self._walk)
         found = local_pagerank(
             self._walk,
@@ -100,12 +100,12 @@ class WalkedGraph:
 
 
 def precision_of(query: RankQuery) -> Precision:
-    """The precision that the scores of a query need."""
+    """The floating-point precision that the scores of a query need."""
     return "single" if query.epsilon is not None else precision_for(query.tolerance, query.damping)
 
 
 def check_query(query: RankQuery) -> None:
-    """Raise InputError for weights, a damping or a bound that cannot be used, before anything is read."""
+    """Checks a query before anything is read. Raises InputError for weights, a damping or a bound out of range."""
     weights = query.seed_weights.values()
     if weights and not (all(0 <= weight < math.inf for weight in weights) and any(weights)):
         raise InputError("seed_weights must be finite and not negative, and at least one must be above 0")
@@ -119,31 +119,49 @@ def check_query(query: RankQuery) -> None:
 
 @runtime_checkable
 class HasServer(Protocol):
-    """A ranker that leaves its work to a server, and does it in process where the server cannot."""
+    """A ranker that ranks on a server, and in process where the server cannot."""
 
     def why_in_process(self, scope: Scope) -> str:
-        """Why the server does not rank in this scope; empty when it does."""
+        """The reason why the server does not rank in this scope; empty when it does."""
 
 
 class ServerRanker(Ranker, HasServer, Protocol):
-    """A ranker whose graphs on the server others can use."""
+    """A ranker on a server that also names its projections for other uses."""
 
     def projection(self, shape: ProjectionShape, corpus: str) -> str:
-        """The name of the projection of a corpus, made where it is not there; it is kept until the ranker is closed."""
+        """The name of the projection of a corpus; creates it if it does not exist, and keeps it until the ranker closes.
+
+        Parameters
+        ----------
+        shape : nodes and relationships of the projection
+        corpus : name of the corpus
+        """
 
 
 @runtime_checkable
 class HasBound(Protocol):
-    """A ranker in process that holds a graph whole up to a size, and looks around the seeds only beyond it."""
+    """A ranker in process that holds the whole graph up to a size limit; beyond it, it only looks around the seeds."""
 
     def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
-        """Why it looks around the seeds only on the graph of this shape; empty when it does not."""
+        """The reason why it only looks around the seeds; empty when it ranks the whole graph.
+
+        Parameters
+        ----------
+        shape : graph to rank
+        scope : corpus and sources that may be seen
+        """
 
 
 def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
-    """Who ranks in a scope, for explanations: ``server``, ``process``, or ``process:`` and why not on the server.
+    """Where a ranking runs, for explanations: ``server``, ``process``, or ``process:`` and a reason.
 
-    With a shape also why a ranking in process looks around the seeds only.
+    The reason says why the server does not rank, or why a ranking in process only looks around the seeds.
+
+    Parameters
+    ----------
+    ranker : ranker of the stores
+    scope : corpus and sources that may be seen
+    shape : graph to rank; None: leaves out the second reason
     """
     if isinstance(ranker, HasServer):
         why = ranker.why_in_process(scope)
@@ -153,13 +171,14 @@ def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = N
 
 
 class PulledRanker:
-    """Ranks what a pull around the seeds reaches; see :class:`hlgraph.stores.protocols.Ranker`.
+    """Ranks the subgraph that a pull around the seeds reaches; see :class:`hlgraph.stores.protocols.Ranker`.
 
-    Nothing is kept: what is pulled depends on the seeds.
+    Caches nothing, because the subgraph depends on the seeds.
 
     Parameters
     ----------
-    hops, fan_out, node_cap : bounds of the pull; mass that would leave it comes back
+    graph : store to pull from
+    hops, fan_out, node_cap : bounds of the pull; the walk stays inside the subgraph
     """
 
     def __init__(self, graph: GraphStore, *, hops: int = 4, fan_out: int = 100, node_cap: int = 20_000) -> None:
@@ -167,7 +186,7 @@ class PulledRanker:
         self._bounds = (hops, fan_out, node_cap)
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`Ranker.rank`."""
         check_query(query)
         relationships, kinds = INGREDIENTS[query.shape]
         hops, fan_out, node_cap = self._bounds

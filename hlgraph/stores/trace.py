@@ -1,8 +1,7 @@
-"""What stores were asked: they write it to a collector while somebody listens, and nowhere when nobody does.
+"""Tracing of store calls: statement, parameters, time and rows, recorded only inside a :func:`listening` block.
 
-Listening belongs to one context of execution (:mod:`contextvars`): two searches in two threads do not see each other's
-calls. Work that is handed to other threads is seen when it runs in a copy of the context
-(``contextvars.copy_context().run``).
+A block records the calls of its own execution context (:mod:`contextvars`): two searches in two threads do not see each
+other's calls. Work in other threads is recorded if it runs in a copy of the context (``contextvars.copy_context().run``).
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from hlgraph.records import Scalar
 
 Language = Literal["cypher", "json", "sql", "words"]
 Value: TypeAlias = Scalar | list["Value"] | dict[str, "Value"] | None
-"""A parameter as it is kept: what JSON can say."""
+"""A recorded parameter, as a JSON value."""
 
 MOST_VALUES = 1_000
-"""Values of one list that are kept."""
+"""Maximum number of recorded values of one list."""
 MOST_CHARACTERS = 20_000
-"""Characters of one text that are kept."""
-_VECTOR = 16  # so many numbers with a point are a vector, not a list to read
+"""Maximum number of recorded characters of one text."""
+_VECTOR = 16  # a list of at least this many floats is a vector; only its length is recorded
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -35,23 +34,23 @@ _ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question to a store, and what it cost.
+    """One call to a store, and what it cost.
 
     Attributes
     ----------
     store : ``neo4j``, ``opensearch`` or ``embedded``
-    name : the query of the library, the method and path of a request, or what an embedded store did
-    language : what ``text`` is written in; ``words`` where the embedded store reads its own memory
-    text : the statement or request as it was sent, or a description
-    params : its parameters; of long lists the first thousand values, of a vector only how many numbers it has
-    cut : how long the lists (or texts) really were of which only a part is kept, by the place in ``params``
-    milliseconds : until the last row was here, without those of calls that were made inside this one
-    rows : how many rows came back; None where nobody counted
-    bytes : size of the answer; None where it is not known
-    round_trips : how often something went over the wire and back; of the embedded store, how often it was asked
-    step : the step of the retrieval that asked
-    copyable : Cypher only: ``:param`` lines and the statement, to paste into cypher-shell or the browser
-    is_failed : True when it ended with an error
+    name : name of the query in the library, method and path of a request, or the action of the embedded store
+    language : language of ``text``; ``words`` if the embedded store read its own memory
+    text : the statement or request as sent, or a description
+    params : its parameters; the first 1,000 values of a long list, and only the length of a vector
+    cut : full length of each list or text that ``params`` shortens, by its path in ``params``
+    milliseconds : time until the last row arrived, without the time of calls made inside this one
+    rows : number of rows returned; None if unknown
+    bytes : size of the answer; None if unknown
+    round_trips : number of exchanges over the network; for the embedded store, number of calls
+    step : step of the retrieval that made the call
+    copyable : Cypher only: ``:param`` lines and the statement, to paste into cypher-shell or the Neo4j browser
+    is_failed : True if the call ended with an error
     """
 
     store: str
@@ -71,7 +70,7 @@ class Call:
 
 @dataclass(slots=True)
 class Running:
-    """A call under way: its block fills in what came back."""
+    """A running call; its block fills in the result."""
 
     rows: int | None = None
     bytes: int | None = None
@@ -80,7 +79,14 @@ class Running:
 
 @dataclass(slots=True)
 class Collector:
-    """The calls heard so far, in the order in which they ended, the step that is under way, seconds of calls inside one."""
+    """The calls recorded so far.
+
+    Attributes
+    ----------
+    calls : in the order in which they ended
+    step : name of the current step
+    inner : seconds spent in calls inside the current one
+    """
 
     calls: list[Call] = field(default_factory=list)
     step: str = ""
@@ -92,7 +98,7 @@ _LISTENING: ContextVar[Collector | None] = ContextVar("hlgraph_trace", default=N
 
 @contextlib.contextmanager
 def listening() -> Iterator[Collector]:
-    """Collect the calls of a block.
+    """Records the calls of a block.
 
     Examples
     --------
@@ -110,19 +116,19 @@ def listening() -> Iterator[Collector]:
 
 
 def is_listening() -> bool:
-    """Whether calls are collected here."""
+    """Whether the current context records calls."""
     return _LISTENING.get() is not None
 
 
 def heard() -> tuple[Call, ...]:
-    """The calls that were collected here until now."""
+    """The calls that the current context has recorded so far."""
     collector = _LISTENING.get()
     return () if collector is None else tuple(collector.calls)
 
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Calls in the block are of this step; of the inner one, where steps are inside each other."""
+    """Assigns the calls of a block to this step; of nested steps the innermost counts."""
     collector = _LISTENING.get()
     if collector is None:
         yield
@@ -143,7 +149,21 @@ def traced(
     language: Language = "words",
     params: Mapping[str, object] | Callable[[], Mapping[str, object]] | None = None,
 ) -> Iterator[Running]:
-    """Trace one call to a store; nothing is worked out, and ``text`` and ``params`` are not called, when nobody listens."""
+    """Records one call to a store. Costs nothing outside a :func:`listening` block: ``text`` and ``params`` are not called.
+
+    Parameters
+    ----------
+    store : ``neo4j``, ``opensearch`` or ``embedded``
+    name : name of the call
+    text : the statement, or a function that returns it
+    language : language of the text
+    params : the parameters, or a function that returns them
+
+    Returns
+    -------
+    context manager of Running
+        Its block sets the number of rows, bytes and round trips.
+    """
     running = Running()
     collector = _LISTENING.get()
     if collector is None:
@@ -176,14 +196,14 @@ def traced(
 
 
 def count_rows(rows: int) -> None:
-    """Say how many rows the last call gave, where that is known only after its answer was decoded."""
+    """Sets the number of rows of the last call, for callers that know it only after decoding the answer."""
     collector = _LISTENING.get()
     if collector is not None and collector.calls:
         collector.calls[-1] = replace(collector.calls[-1], rows=rows)
 
 
 def _kept(value: object, place: str, *, cut: dict[str, int]) -> Value:
-    """A parameter as JSON can say it: lists and texts to their bounds, vectors and bytes by their size."""
+    """A parameter as a JSON value: lists and texts cut to their bounds, vectors and bytes replaced by their size."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, bytes | bytearray):
@@ -206,9 +226,9 @@ def _kept(value: object, place: str, *, cut: dict[str, int]) -> Value:
 
 
 def copyable(call: Call) -> str:
-    """The call as one pastes it into cypher-shell or the browser of Neo4j: a ``:param`` line a parameter, the statement.
+    """A call as text to paste into cypher-shell or the Neo4j browser: one ``:param`` line per parameter, then the statement.
 
-    A list that was cut is named in a comment, with its length: then the statement gives other rows than it did.
+    A comment names each list that was cut, and its full length: the pasted statement then returns other rows than the call.
 
     Examples
     --------
@@ -223,7 +243,7 @@ def copyable(call: Call) -> str:
 
 
 def literal(value: Value) -> str:
-    r"""A value as an expression of Cypher, on one line.
+    r"""A value as a Cypher literal, on one line.
 
     Examples
     --------
@@ -246,7 +266,7 @@ def literal(value: Value) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     escaped = _CONTROL.sub(lambda found: _ESCAPED.get(found[0], f"\\u{ord(found[0]):04X}"), escaped)
-    # Some versions read \u as the start of a code point even behind an escaped backslash: keep the two apart.
+    # Some versions read \u as the start of a code point even after an escaped backslash: keep the two apart.
     parts = escaped.replace("\\\\u", "\\\\\0u").split("\0")
     return " + ".join(f"'{part}'" for part in parts)
 
@@ -256,18 +276,36 @@ def _quoted_name(name: str) -> str:
 
 
 def request_text(method: str, path: str, *, parameters: Mapping[str, str] | None) -> str:
-    """The first line of a request to OpenSearch, as its console takes it."""
+    """The first line of a request to OpenSearch, in the form of its console.
+
+    Parameters
+    ----------
+    method : HTTP method
+    path : path of the request
+    parameters : query parameters; None for no parameters
+    """
     query = "&".join(f"{key}={value}" for key, value in (parameters or {}).items())
     return f"{method} {path}{'?' if query else ''}{query}"
 
 
 def pretty(params: Mapping[str, Value], *, most: int = MOST_VALUES) -> str:
-    """Parameters as JSON on one line; of longer lists the first ``most`` values and how many more there are."""
+    """Parameters as JSON on one line, with long lists shortened.
+
+    Parameters
+    ----------
+    params : parameters of a call
+    most : maximum number of values shown of one list; the rest is counted
+    """
     return json.dumps(shortened(dict(params), most=most), ensure_ascii=False)
 
 
 def shortened(value: Value, *, most: int) -> Value:
-    """A parameter with at most so many values in each list, then a text that says how many more there are.
+    """A parameter with its long lists shortened; a last item counts the omitted values.
+
+    Parameters
+    ----------
+    value : parameter of a call
+    most : maximum number of values of one list
 
     Examples
     --------

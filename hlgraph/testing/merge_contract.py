@@ -123,10 +123,10 @@ class MergeStoreContract:
         fill(stores)
         fill(stores, corpus="other")
         stranger = replace(decision("Tessing", "Orne"), canonical=ids.entity_id("other", "Orne"))
-        with stores.graph.lock(), pytest.raises(StoreConflictError, match="any more"):
+        with stores.graph.lock(), pytest.raises(StoreConflictError, match="no longer has"):
             merges(stores).save(CORPUS, [decision("Mara Quill", "Ivo Brandt"), stranger])
         nobody = replace(decision("Tessing", "Orne"), alias="0" * 32)
-        with stores.graph.lock(), pytest.raises(StoreConflictError, match="any more"):
+        with stores.graph.lock(), pytest.raises(StoreConflictError, match="no longer has"):
             merges(stores).save(CORPUS, [nobody])
         assert merges(stores).decisions(CORPUS) == ()
 

@@ -373,7 +373,7 @@ def test_no_row_and_more_rows_are_said() -> None:
         (("what_connects", "--source", "x"), "InputError", "needs target (where it ends); give --target VALUE"),
         (("what_connects", "--sorce", "x"), "InputError", "no parameter 'sorce'; did you mean source?"),
         (("rank_entities", "--zoom", "x"), "InputError", "no parameter 'zoom'; it takes corpus, k"),
-        (("rank_entities", "--k", "ten"), "InputError", "k is 'ten'; give a whole number: rows at most"),
+        (("rank_entities", "--k", "ten"), "InputError", "k is 'ten'; give a whole number: maximum number of rows"),
         (("rank_entities", "--k", "0"), "InputError", "k is 0; choose a whole number in 1.."),
         (("rank_entities", "--k", "1" * 30), "InputError", "choose a whole number in 1.."),
         (("rank_entities", "--k"), "InputError", "--k has no value"),
@@ -424,7 +424,7 @@ def test_without_a_server_there_is_a_list_and_no_run(monkeypatch: pytest.MonkeyP
     assert max(map(len, listed.out.splitlines())) <= 150
     shown = call("show", "what_connects", "--corpus", "it's")
     assert shown.code == 0
-    assert "  --hops    integer 1..6, default 4: steps at most\n" in shown.out
+    assert "  --hops    integer 1..6, default 4: maximum number of steps\n" in shown.out
     assert ":param corpus => 'it\\'s'\n:param source => 'ID OF THE ENTITY'\n" in shown.out
     assert analyst.load("what_connects").text in shown.out
     assert not (tmp_path / "store").exists()

@@ -81,8 +81,8 @@ def test_the_file_has_what_was_set(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         (("--store", "neo4j://me:hidden@graph:7687"), "HLGRAPH_NEO4J_PASSWORD"),
         (("--vectors", "https://me:hidden@search"), "set opensearch.user and opensearch.password"),
-        (("--store", "graph:7687"), "no url of a store"),
-        (("--vectors", "search:9200"), "no url of a store"),
+        (("--store", "graph:7687"), "not the URL of a store"),
+        (("--vectors", "search:9200"), "not the URL of a store"),
     ],
 )
 def test_a_url_that_cannot_be_used_is_not_written(tmp_path: Path, options: tuple[str, ...], says: str) -> None:

@@ -127,7 +127,7 @@ def test_a_port_of_another_kind_of_server(servers: Any) -> None:
     port = servers.opensearch.url.rpartition(":")[2]
     error = refused(f"bolt://127.0.0.1:{port}", Neo4jSettings(password=_SECRET))
     assert "no Neo4j server answers" in str(error)
-    assert "mend the url" in str(error)
+    assert "correct the URL" in str(error)
 
 
 @pytest.mark.parametrize("url", [f"neo4j://neo4j:{_SECRET}@localhost:7687", f"bolt+s://:{_SECRET}@localhost"])
@@ -181,7 +181,7 @@ def test_a_file_that_holds_no_certificates(servers: Any, tmp_path: Path) -> None
         error = refused(servers.neo4j.url, dataclasses.replace(neo4j_of(servers), ca=ca))
         assert isinstance(error, SettingsError)
         assert f"{ca}: not a file of certificates" in str(error)
-        assert "mend neo4j.ca" in str(error)
+        assert "correct neo4j.ca" in str(error)
 
 
 def test_an_authority_and_trust_in_everything_exclude_each_other(servers: Any) -> None:
@@ -192,7 +192,7 @@ def test_an_authority_and_trust_in_everything_exclude_each_other(servers: Any) -
 def test_an_encrypted_url_for_a_server_that_is_not(servers: Any) -> None:
     error = refused(servers.neo4j.url.replace("bolt://", "bolt+s://"), neo4j_of(servers))
     assert "SSL" in str(error)
-    assert "+s only where it speaks TLS" in str(error)
+    assert "+s only if the server uses TLS" in str(error)
 
 
 # The server goes away
@@ -293,7 +293,7 @@ def _drop_schema(server: Server) -> None:
         ),
         (
             ("CREATE INDEX theirs FOR (n:Source) ON (n.id)", "DROP INDEX theirs"),
-            r"There already exists an index \(:Source \{id\}\).*mend the cause.*hlgraph migrate apply",
+            r"There already exists an index \(:Source \{id\}\).*fix the cause.*hlgraph migrate apply",
         ),
     ],
 )
@@ -379,7 +379,7 @@ def test_a_transaction_that_takes_too_long(server: Server) -> None:
         ("Neo.ClientError.Transaction.LockClientStopped", "no", StoreUnavailableError, "ended the transaction"),
         ("Neo.ClientError.Transaction.TransactionTerminated", "no", StoreUnavailableError, "ended the transaction"),
         ("Neo.ClientError.Security.CredentialsExpired", "no", StoreError, "ALTER CURRENT USER"),
-        ("Neo.ClientError.Security.AuthenticationRateLimit", "no", StoreUnavailableError, "wait some seconds"),
+        ("Neo.ClientError.Security.AuthenticationRateLimit", "no", StoreUnavailableError, "wait a few seconds"),
     ],
 )
 def test_what_no_server_of_the_tests_says(code: str, message: str, kind: type[StoreError], reason: str) -> None:

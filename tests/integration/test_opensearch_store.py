@@ -174,7 +174,7 @@ def test_a_question_of_thousands_of_words(store: OpenSearchVectorStore) -> None:
     write(store, rows([f"word{at} and word{at + 1}" for at in range(1_100)]))
     question = " ".join([*(f"other{at}" for at in range(2_000)), *(f"word{at}" for at in range(1_000))])
     assert len(store.search(VectorQuery(Kind.ENTITY, "c", 3_000, text=question))) == 1_000
-    with pytest.raises(InputError, match="1,001 different words that the corpus has, at most 1,000; shorten it"):
+    with pytest.raises(InputError, match="1,001 different words of the corpus, more than 1,000; shorten it"):
         store.search(VectorQuery(Kind.ENTITY, "c", 3_000, text=f"{question} word1000"))
 
 

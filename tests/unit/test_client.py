@@ -101,11 +101,11 @@ def test_a_target_is_a_url_a_settings_file_settings_or_the_environment(
 @pytest.mark.parametrize(
     ("target", "kind", "message"),
     [
-        ("neo5j://localhost", UnknownNameError, "'neo5j://localhost' is no url of a store"),
+        ("neo5j://localhost", UnknownNameError, "'neo5j://localhost' is not the URL of a store"),
         ("hlgraph://", UnknownNameError, "names no folder"),
         ("missing.yaml", SettingsError, r"missing\.yaml: the settings file cannot be read"),
         (Path(), SettingsError, "cannot be read"),
-        (Settings(store="folder"), UnknownNameError, "'folder' is no url of a store"),
+        (Settings(store="folder"), UnknownNameError, "'folder' is not the URL of a store"),
     ],
 )
 def test_a_target_that_cannot_be_used_is_refused(

@@ -128,7 +128,7 @@ def test_a_hidden_file_is_nobodys_migration(root: Path) -> None:
 @pytest.mark.parametrize(("version", "due"), [(2, "003"), (4, "003"), (0, "001")])
 def test_gaps_and_duplicates_are_refused(root: Path, version: int, due: str) -> None:
     write(root, version, "other", "SELECT 1;")
-    with pytest.raises(MigrationError, match=f"where {due} is due"):
+    with pytest.raises(MigrationError, match=f"but {due} is expected"):
         migrate.discover("embedded", root)
 
 

@@ -123,7 +123,7 @@ def test_every_migration_divides_into_statements() -> None:
         found = statements(migration)
         assert found
         assert all("IF NOT EXISTS" in item and ";" not in item for item in found)
-    with pytest.raises(MigrationError, match="not ended"):
+    with pytest.raises(MigrationError, match="not terminated"):
         statements(Migration(1, "x", "", "RETURN 1"))
 
 
@@ -131,6 +131,6 @@ def test_every_migration_divides_into_statements() -> None:
     "url", ["neo4j://user:secret@host:7687", "bolt://", "neo4j://host/database", "http://host:7474", "neo4j://h?x=1"]
 )
 def test_a_url_that_is_none_of_a_server_is_refused_without_showing_a_password(url: str) -> None:
-    with pytest.raises(SettingsError, match="not the url of a Neo4j server") as caught:
+    with pytest.raises(SettingsError, match="not the URL of a Neo4j server") as caught:
         Server(url, Neo4jSettings())
     assert "secret" not in str(caught.value)

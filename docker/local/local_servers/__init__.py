@@ -1,1 +1,1 @@
-"""Neo4j and OpenSearch from published jars, for a machine without Docker: fetched, verified, started and stopped."""
+"""Neo4j and OpenSearch from published jars, for machines without Docker: fetch, verify, start and stop."""

@@ -29,11 +29,11 @@ def root() -> Path:
 
 
 def jars(wanted: Sequence[Jar], *, fetch_missing: Fetch = fetch) -> list[Path]:
-    """Paths of the jars in the cache, each verified; what is missing is fetched first.
+    """Paths of the jars in the cache, each verified; fetches missing jars first.
 
     Raises
     ------
-    ServerError : a jar cannot be had, or is not the one that was pinned
+    ServerError : a jar cannot be fetched, or is not the pinned one
     """
     folder = root() / "maven"
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,15 +54,15 @@ def jars(wanted: Sequence[Jar], *, fetch_missing: Fetch = fetch) -> list[Path]:
 
 
 def sha256(path: Path) -> str:
-    """The checksum of a file, as hexadecimal digits."""
+    """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fill(missing: Sequence[Jar], folder: Path, fetch_missing: Fetch) -> None:
-    """Fetch into a folder aside and move what is verified, so that a kill leaves no half of a jar in the cache.
+    """Fetches into a temporary folder and moves verified jars, so that a kill leaves no partial jar in the cache.
 
-    What could be had is kept, even where the rest could not.
+    Fetched jars are kept even if others cannot be fetched.
     """
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=root()) as name:
         aside = Path(name)

@@ -1,4 +1,4 @@
-"""A certificate for the loopback interface, signed by an authority that is made for it and thrown away."""
+"""Creates a certificate for the loopback interface, signed by an authority whose key is not kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from local_servers.state import write_private
 
 
 def make(ca: Path, keystore: Path, *, password: str) -> None:
-    """Write the authority's certificate, and a PKCS 12 file with the server's key and certificate.
+    """Writes the certificate of the authority, and a PKCS 12 file with the key and certificate of the server.
 
     Raises
     ------

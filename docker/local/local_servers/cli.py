@@ -16,7 +16,7 @@ from local_servers.lock import write_lock
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0, 1 for a server's error, or 2 for a wrong call."""
+    """Runs one command; the exit status is 0, 1 for an error of a server, or 2 for a wrong call."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -41,25 +41,26 @@ def _parser() -> argparse.ArgumentParser:
             type=Path,
             metavar="FOLDER",
             default=platformdirs.user_state_path("hlgraph") / "servers",
-            help="where the servers' data and servers.json lie (default: %(default)s)",
+            help="folder of the servers' data and servers.json (default: %(default)s)",
         )
         return made
 
-    start = command("start", "start the servers, or those of them that do not run, and wait until they answer")
-    start.add_argument("--only", choices=operate.NAMES, help="start this one alone")
+    start = command("start", "start the servers that do not run, and wait until they answer")
+    start.add_argument("--only", choices=operate.NAMES, help="start only this one")
     start.add_argument("--neo4j", metavar="VERSION", default="", help="version of Neo4j, such as 5.26")
     start.add_argument("--neo4j-port", type=int, default=0, metavar="PORT", help="port of Bolt (default: a free one)")
     start.add_argument("--opensearch-port", type=int, default=0, metavar="PORT", help="port (default: a free one)")
     start.add_argument(
-        "--by", choices=operate.WAYS, default=operate.JARS, help="containers, jars, or what is there (default: jars)"
+        "--by",
+        choices=operate.WAYS,
+        default=operate.JARS,
+        help="containers, jars, or what is available (default: jars)",
     )
     start.set_defaults(run=_start)
     stop = command("stop", "end the servers that were started in this folder")
-    stop.add_argument(
-        "--remove", action="store_true", help="end them at once, and remove the folder with all that they stored"
-    )
+    stop.add_argument("--remove", action="store_true", help="kill them, and remove the folder with all their data")
     stop.set_defaults(run=_stop)
-    status = command("status", "say which servers run")
+    status = command("status", "show which servers run")
     status.set_defaults(run=_status)
     kill = command("kill", "end one server by SIGKILL, as a power cut would")
     kill.add_argument("name", choices=operate.NAMES)
@@ -67,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     restart = command("restart", "start one server again on the same ports and data")
     restart.add_argument("name", choices=operate.NAMES)
     restart.set_defaults(run=_restart)
-    lock = commands.add_parser("lock", help="make lock.json anew from versions.toml; needs Maven")
+    lock = commands.add_parser("lock", help="create lock.json again from versions.toml; needs Maven")
     lock.set_defaults(run=_lock)
     return parser
 

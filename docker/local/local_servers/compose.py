@@ -1,4 +1,4 @@
-"""The same two servers in containers, where a Docker engine answers: docker/compose.yaml, through testcontainers."""
+"""The same two servers in containers, if a Docker engine answers: docker/compose.yaml, through testcontainers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AUTHORITY = "/usr/share/opensearch/config/root-ca.pem"
 
 
 def missing() -> str:
-    """Why containers cannot be used here; empty where they can."""
+    """The reason why containers cannot be used here; empty if they can."""
     docker = shutil.which("docker")
     if not docker:
         return "there is no docker command"
@@ -50,7 +50,7 @@ def is_used(folder: Path) -> bool:
 def start(
     folder: Path, names: Sequence[str], *, known: Servers, neo4j_version: str, ports: Mapping[str, int]
 ) -> Servers:
-    """Start containers and wait until they are healthy; they come back with their data, passwords and ports.
+    """Starts containers and waits until they are healthy; they keep their data, passwords and ports.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def start(
 
 
 def stop(folder: Path, names: Sequence[str], *, is_forced: bool = False) -> list[str]:
-    """End containers, by a request or (``is_forced``) by SIGKILL; the names of those that ran. Their data stay."""
+    """Ends containers, by a request or (``is_forced``) by SIGKILL, but keeps their data; returns the names of those that ran."""
     ended = [name for name in names if is_running(folder, name)]
     if ended:
         compose = _compose(folder, ended)
@@ -85,7 +85,7 @@ def stop(folder: Path, names: Sequence[str], *, is_forced: bool = False) -> list
 
 
 def remove(folder: Path) -> None:
-    """End the containers of a state folder and remove them with their data."""
+    """Ends the containers of a state folder and removes them with their data."""
     compose = _compose(folder, ())
     _run([*compose.compose_command_property, "down", "--volumes"], compose)
 
@@ -98,9 +98,9 @@ def is_running(folder: Path, name: str) -> bool:
 
 
 def environment(folder: Path, servers: Servers) -> str:
-    """What compose.yaml is given: a project of its own for each state folder, passwords, ports, versions."""
+    """The environment of compose.yaml: a separate project for each state folder, passwords, ports, versions."""
     lines = {"COMPOSE_PROJECT_NAME": f"hlgraph-{pins.digest(str(folder))[:8]}"}
-    # compose.yaml asks for both passwords, whichever server is started.
+    # compose.yaml requires both passwords, whichever server is started.
     lines |= {"NEO4J_PASSWORD": "unused", "OPENSEARCH_PASSWORD": "unused"}
     if servers.neo4j:
         lines |= {
@@ -119,7 +119,7 @@ def environment(folder: Path, servers: Servers) -> str:
 
 
 def _password() -> str:
-    """A password that OpenSearch accepts: letters of both sizes, a digit, a sign."""
+    """A password that OpenSearch accepts: upper-case and lower-case letters, a digit, a special character."""
     return f"{secrets.token_urlsafe(18)}-aZ9"
 
 

@@ -1,4 +1,4 @@
-"""The errors of this folder: each names what was asked for, why it failed and what mends it."""
+"""The errors of this folder: each names the request, the reason of the failure and the remedy."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class ServerError(Exception):
 
 
 class PortTakenError(ServerError):
-    """Another process has a port that a server was to listen on."""
+    """Another process uses the port that a server was to listen on."""

@@ -1,4 +1,4 @@
-"""Fetches jars from Maven repositories: with jgo, which is Python, or with the Maven client."""
+"""Fetches jars from Maven repositories: with jgo (a Python package), or with the Maven client."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SETTINGS = Path("~/.m2/settings.xml")
 
 
 def fetch(wanted: Sequence[Jar], folder: Path) -> None:
-    """Put the jars into a folder, laid out as a Maven repository. Nothing is verified here.
+    """Puts jars into a folder with the layout of a Maven repository. Verifies nothing.
 
-    With jgo, which asks for the jars alone and so needs half the time of the Maven client; with the client first where it
-    has settings of the user, such as a mirror. Each stands in for the other.
+    Uses jgo, which requests only the jars and takes half the time of the Maven client; but the client first if the user has
+    settings for it, such as a mirror. If one fails, the other is tried.
 
     Raises
     ------
-    ServerError : a jar cannot be had; those that could are in the folder
+    ServerError : a jar cannot be fetched; the others are in the folder
     """
     ways = [by_maven, by_jgo] if SETTINGS.expanduser().is_file() else [by_jgo, by_maven]
     failed = []
@@ -44,10 +44,10 @@ def fetch(wanted: Sequence[Jar], folder: Path) -> None:
 
 
 def by_maven(wanted: Sequence[Jar], folder: Path) -> None:
-    """Fetch with the Maven client, which brings its own settings: mirrors, proxies, its local repository.
+    """Fetches with the Maven client, which has its own settings: mirrors, proxies, its local repository.
 
-    Each jar stands in the project by itself and brings nothing along, so that Maven resolves nothing anew. A project
-    takes one version of a thing, so that two versions make two projects.
+    Each jar is a dependency without transitive dependencies, so that Maven resolves nothing again. A project takes one
+    version of an artifact, so two versions take two projects.
     """
     rounds: list[dict[tuple[str, ...], Jar]] = []
     for jar in wanted:
@@ -63,7 +63,7 @@ def by_maven(wanted: Sequence[Jar], folder: Path) -> None:
 
 
 def project(wanted: Sequence[Jar], *, is_transitive: bool = False) -> str:
-    """A Maven project that depends on the jars, and on what jars depend on only if ``is_transitive``."""
+    """A Maven project that depends on the jars and, if ``is_transitive``, on their dependencies."""
     alone = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = []
     for jar in wanted:
@@ -81,7 +81,7 @@ def project(wanted: Sequence[Jar], *, is_transitive: bool = False) -> str:
 
 
 def run_maven(text: str, folder: Path) -> None:
-    """Copy what a project needs at run time into a folder, laid out as a Maven repository.
+    """Copies the run-time dependencies of a project into a folder with the layout of a Maven repository.
 
     Raises
     ------
@@ -112,9 +112,9 @@ def run_maven(text: str, folder: Path) -> None:
 
 
 def by_jgo(wanted: Sequence[Jar], folder: Path, repositories: dict[str, str] | None = None) -> None:
-    """Fetch with jgo, several jars at a time, each tried three times.
+    """Fetches with jgo, several jars at a time, with three attempts each.
 
-    ``repositories`` maps names to urls; without it, jgo's own choice.
+    ``repositories`` maps names to URLs; None: the defaults of jgo.
     """
     try:
         from jgo.maven import MavenContext
@@ -130,7 +130,7 @@ def by_jgo(wanted: Sequence[Jar], folder: Path, repositories: dict[str, str] | N
             try:
                 context.project(group, artifact).at_version(version).artifact(classifier, kind).resolve()
             except (OSError, RuntimeError) as error:  # requests' errors are OSErrors
-                (folder / jar.path).unlink(missing_ok=True)  # half a file would count as fetched
+                (folder / jar.path).unlink(missing_ok=True)  # a partial file would count as fetched
                 if pause is None:
                     raise ServerError(
                         f"{jar.name}: it cannot be fetched ({error}); look at the network, then try again"

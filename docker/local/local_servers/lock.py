@@ -1,4 +1,4 @@
-"""Makes lock.json from versions.toml: Maven resolves the roots, and every jar is written down with its checksum."""
+"""Creates lock.json from versions.toml: Maven resolves the roots, and every jar is recorded with its checksum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from local_servers.pins import LOCK, Jar, Roots, roots
 
 
 def write_lock(path: Path = LOCK) -> int:
-    """Resolve versions.toml and write lock.json; the number of jars in it.
+    """Resolves versions.toml and writes lock.json; returns the number of jars in it.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def _identity(jar: Jar) -> tuple[str, ...]:
 
 
 def _closure(coordinates: tuple[str, ...]) -> list[Jar]:
-    """The jars that some coordinates (group:artifact[:type]:version) need at run time, sorted by path."""
+    """The jars that these coordinates (group:artifact[:type]:version) need at run time, sorted by path."""
     if not coordinates:
         return []
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""Neo4j with Graph Data Science as a process of this machine."""
+"""Neo4j with Graph Data Science as a local process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from local_servers.state import Neo4jEndpoint
 
 USER, FIRST_PASSWORD = "neo4j", "neo4j"
 DATABASE = "neo4j"
-# Heap and page cache. A projection of some 10^5 relationships and the tests beside it ran out of a heap of 512 MB.
+# Heap and page cache. With 512 MB of heap, a projection of about 10^5 relationships beside other tests ran out of memory.
 MEMORY = ("1g", "256m")
 PATIENCE = 180.0
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang", "java.util.concurrent")
@@ -28,21 +28,21 @@ def home(state: Path) -> Path:
 
 
 def mark(state: Path) -> str:
-    """What the command line of this server, and of no other, holds."""
+    """A part of the command line that identifies this server."""
     return f"-Dhlgraph.server={home(state)} "
 
 
 def log(state: Path) -> Path:
-    """Where the server says how it is getting on."""
+    """The log of the server."""
     return home(state) / "logs" / "neo4j.log"
 
 
 def start(pin: Pin, state: Path, endpoint: Neo4jEndpoint, note: Callable[[Neo4jEndpoint], None]) -> None:
-    """Start the server on the ports of the endpoint and wait until it answers; ``note`` is told its process id first.
+    """Starts the server on the ports of the endpoint and waits until it answers; first passes its process id to ``note``.
 
     Raises
     ------
-    ServerError : a port is taken, there is no fitting Java, a jar is not the pinned one, or the server does not come up
+    ServerError : a port is taken, there is no suitable Java, a jar is not the pinned one, or the server does not start
     """
     runtime = java.find(*pin.java)
     paths = dict(zip(pin.jars, cache.jars(pin.jars), strict=True))
@@ -85,7 +85,7 @@ def start(pin: Pin, state: Path, endpoint: Neo4jEndpoint, note: Callable[[Neo4jE
 
 
 def new_endpoint(password: str, version: str, *, port: int = 0) -> Neo4jEndpoint:
-    """An endpoint that serves Bolt on the port given, or on a free one."""
+    """An endpoint that serves Bolt on the given port, or on a free one."""
     return Neo4jEndpoint(
         url=f"bolt://127.0.0.1:{port or process.free_port()}",
         http=f"http://127.0.0.1:{process.free_port()}",
@@ -101,7 +101,7 @@ def ask(endpoint: Neo4jEndpoint, statement: str, *, database: str = DATABASE, **
 
     Raises
     ------
-    ServerError : the server refused; 401 stands in the message for a wrong password
+    ServerError : the server refused; for a wrong password the message contains 401
     """
     return _ask(endpoint, endpoint.password, statement, database=database, parameters=parameters)
 
@@ -122,7 +122,7 @@ def _ask(
 
 
 def _answers(endpoint: Neo4jEndpoint) -> bool:
-    """Whether the server answers; a new one is given its password first."""
+    """Whether the server answers; sets the password of a new one first."""
     try:
         ask(endpoint, "RETURN 1")
     except (OSError, http.client.HTTPException):
@@ -141,7 +141,7 @@ def _set_password(endpoint: Neo4jEndpoint) -> None:
     try:
         _ask(endpoint, FIRST_PASSWORD, change, database="system", parameters=passwords)
     except (OSError, http.client.HTTPException):
-        return  # asked again
+        return  # the caller tries again
     except ServerError as error:
         raise ServerError(
             f"neo4j {endpoint.http}: neither the password of servers.json nor the first one opens it ({error}); "

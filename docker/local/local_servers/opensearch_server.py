@@ -1,4 +1,4 @@
-"""OpenSearch with k-NN as a process of this machine, behind TLS and basic authentication."""
+"""OpenSearch with k-NN as a local process, behind TLS and basic authentication."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAP = "1g"
 PATIENCE = 180.0
 SOURCES = pins.HERE / "java"
 VECTOR_MODULE = "jdk.incubator.vector"
-# A Java that is cut to size knows no --release.
+# A reduced Java runtime does not support --release.
 COMPILE = ("-source", "21", "-target", "21", "-proc:none", "-nowarn", "-encoding", "UTF-8")
 LOGGING = """\
 status = error
@@ -44,17 +44,17 @@ def home(state: Path) -> Path:
 
 
 def mark(state: Path) -> str:
-    """What the command line of this server, and of no other, holds."""
+    """A part of the command line that identifies this server."""
     return f"-Dhlgraph.server={home(state)} "
 
 
 def log(state: Path) -> Path:
-    """Where the server says how it is getting on."""
+    """The log of the server."""
     return home(state) / "logs" / "console.log"
 
 
 def new_endpoint(state: Path, password: str, version: str, *, port: int = 0) -> OpenSearchEndpoint:
-    """An endpoint on the port given, or on a free one."""
+    """An endpoint on the given port, or on a free one."""
     return OpenSearchEndpoint(
         url=f"https://127.0.0.1:{port or process.free_port()}",
         user=USER,
@@ -65,11 +65,11 @@ def new_endpoint(state: Path, password: str, version: str, *, port: int = 0) -> 
 
 
 def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[OpenSearchEndpoint], None]) -> None:
-    """Start the server on the port of the endpoint and wait until it answers; ``note`` is told its process id first.
+    """Starts the server on the port of the endpoint and waits until it answers; first passes its process id to ``note``.
 
     Raises
     ------
-    ServerError : the port is taken, there is no fitting Java, a jar is not the pinned one, or the server does not come up
+    ServerError : the port is taken, there is no suitable Java, a jar is not the pinned one, or the server does not start
     """
     runtime = java.find(*pin.java)
     paths = dict(zip(pin.jars, cache.jars(pin.jars), strict=True))
@@ -109,7 +109,7 @@ def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[O
 
 
 def ask(endpoint: OpenSearchEndpoint, path: str, body: object = None) -> tuple[int, object]:
-    """Status and decoded answer of one request."""
+    """Sends one request; returns the status and the decoded answer."""
     return web.ask(endpoint.url + path, body, user=endpoint.user, password=endpoint.password, ca=Path(endpoint.ca))
 
 
@@ -164,19 +164,19 @@ def _configure(folder: Path, endpoint: OpenSearchEndpoint, ca: Path) -> None:
         "transport.port: 0\n"
         f"path.data: {folder / 'data'}\n"
         f"path.logs: {folder / 'logs'}\n"
-        # A development machine is often fuller than the watermarks of a server allow.
+        # The disk of a development machine is often fuller than the watermarks of a server allow.
         "cluster.routing.allocation.disk.threshold_enabled: false\n",
         encoding="utf-8",
     )
 
 
 def _escaped(value: str) -> str:
-    """A value of a Java properties file."""
+    """A value, escaped for a Java properties file."""
     return "".join(f"\\{one}" if one in "\\=:#! " else one for one in value)
 
 
 def _unpacked(archives: Sequence[Path], folder: Path, there: set[str]) -> list[Path]:
-    """The jars in some archives but for those whose names are ``there`` already."""
+    """Extracts the jars from archives, except those with a name in ``there``."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for archive in archives:
@@ -188,7 +188,7 @@ def _unpacked(archives: Sequence[Path], folder: Path, there: set[str]) -> list[P
 
 
 def _classes(lib: Sequence[Path], runtime: java.Java) -> Path:
-    """The folder of the compiled sources, made once for each state of the sources and the compiler."""
+    """The folder of the compiled sources; compiled once for each state of the sources and the compiler."""
     compiler = pins.pin(pins.COMPILER)
     sources = sorted(SOURCES.rglob("*.java"))
     digest = hashlib.sha256(repr([jar.sha256 for jar in compiler.jars]).encode())

@@ -30,16 +30,16 @@ def start(
     ports: Mapping[str, int] | None = None,
     by: str = JARS,
 ) -> Servers:
-    """Start what is named and does not run yet, and wait until it answers; all servers of the folder.
+    """Starts the named servers that do not run yet, and waits until they answer; returns all servers of the folder.
 
-    A server that ran before comes back with its data, password and ports. ``ports`` gives a server another port; one
-    that is not named there and never ran takes a free one, and (but for containers) another where somebody else has taken
-    that one before it listens. ``by`` says whether processes (``jars``) or containers (``docker``) are started; ``auto``
-    prefers containers where a Docker engine answers. A folder keeps its kind.
+    A server that ran before keeps its data, password and ports. ``ports`` gives a server another port. A new server without
+    one takes a free port; a process (not a container) takes another if that port is used before it listens. ``by`` chooses
+    processes (``jars``) or containers (``docker``); ``auto`` prefers containers if a Docker engine answers. A folder keeps
+    its kind.
 
     Raises
     ------
-    ServerError : a server cannot be fetched or started, or is of another version or runs on another port already
+    ServerError : a server cannot be fetched or started, or already has another version or runs on another port
     """
     folder = folder.absolute()
     with state.locked(folder):
@@ -57,13 +57,13 @@ def start(
                 for (pin, endpoint), port in zip(wanted, asked, strict=True)
                 if pin
             ]
-        for one in started:  # all have come to an end: what runs is written down, whatever became of the other
+        for one in started:  # all have finished: a running server is recorded even if the other one failed
             one.result()
         return book.servers
 
 
 def stop(folder: Path, names: Sequence[str] = NAMES, *, is_forced: bool = False) -> list[str]:
-    """End the servers that this folder started, by a request or (``is_forced``) by SIGKILL; the names of those that ran."""
+    """Ends the servers of a folder, by SIGTERM or (``is_forced``) by SIGKILL; returns the names of those that ran."""
     folder = folder.absolute()
     if not folder.is_dir():
         return []
@@ -81,11 +81,11 @@ def stop(folder: Path, names: Sequence[str] = NAMES, *, is_forced: bool = False)
 
 
 def restart(folder: Path, name: str) -> Servers:
-    """End one server if it runs, and start it in the same version on the same ports and data.
+    """Ends one server if it runs, and starts it with the same version, ports and data.
 
     Raises
     ------
-    ServerError : it was never started here, or does not come up
+    ServerError : it was never started here, or does not start
     """
     endpoint = _endpoint(state.read(folder), name)
     if endpoint is None:
@@ -95,7 +95,7 @@ def restart(folder: Path, name: str) -> Servers:
 
 
 def running(folder: Path) -> dict[str, bool]:
-    """Each server that was ever started in the folder, and whether its process or container is there."""
+    """The servers that were ever started in the folder, and whether the process or container of each runs."""
     folder = folder.absolute()
     servers = state.read(folder)
     endpoints = {name: one for name in NAMES if (one := _endpoint(servers, name))}
@@ -105,7 +105,7 @@ def running(folder: Path) -> dict[str, bool]:
 
 
 def remove(folder: Path) -> list[str]:
-    """End the servers of a folder at once and remove it with all that they stored; the names of those that ran."""
+    """Kills the servers of a folder and removes it with all their data; returns the names of those that ran."""
     folder = folder.absolute()
     ended = stop(folder, is_forced=True)
     if compose.is_used(folder):
@@ -127,14 +127,14 @@ def _is_docker(folder: Path, servers: Servers, by: str) -> bool:
 
 
 class _Book:
-    """servers.json of a folder while its servers are started at the same time."""
+    """The servers.json of a folder while its servers start in parallel."""
 
     def __init__(self, folder: Path, servers: Servers) -> None:
         self.folder, self.servers = folder, servers
         self._lock = threading.Lock()
 
     def note(self, endpoint: Endpoint) -> None:
-        """Write down how to reach a server, before it is given its password and again when its process is there."""
+        """Records how to reach a server, before it gets its password and again when its process exists."""
         with self._lock:
             if isinstance(endpoint, Neo4jEndpoint):
                 self.servers = replace(self.servers, neo4j=endpoint)
@@ -144,7 +144,7 @@ class _Book:
 
 
 def _wanted(name: str, folder: Path, servers: Servers, neo4j_version: str, port: int) -> tuple[Pin | None, Endpoint]:
-    """What is to be started, and where; no pin for a server that runs already."""
+    """The pin and the endpoint of a server to start; no pin if it already runs."""
     before = _endpoint(servers, name)
     asked = neo4j_version if name == NEO4J else ""
     pin = pins.pin(name, asked or (before.version if before else ""))
@@ -156,7 +156,7 @@ def _wanted(name: str, folder: Path, servers: Servers, neo4j_version: str, port:
         if port and port != process.port_of(before.url):
             raise ServerError(f"{name}: it runs at {before.url} already, asked for is port {port}; stop it first")
         return None, before
-    # Ports are kept once the server has run on them, so that it comes back where its users look for it.
+    # A server that has run keeps its ports, so that clients find it again.
     if before and before.pid and not port:
         return pin, before
     return pin, _new(pin, folder, before.password if before else secrets.token_urlsafe(18), port)
@@ -169,7 +169,7 @@ def _new(pin: Pin, folder: Path, password: str, port: int) -> Endpoint:
 
 
 def _start_one(pin: Pin, endpoint: Endpoint, book: _Book, port: int) -> None:
-    """Start a server; one that nobody knows the port of yet, and nobody chose it, moves on where that is taken."""
+    """Starts a server; tries other ports if the port was neither chosen by the user nor used before."""
     for _ in range(0 if endpoint.pid or port else TRIES - 1):
         try:
             return _try(pin, endpoint, book)

@@ -1,4 +1,4 @@
-"""What is pinned: the servers of versions.toml and, for each, the jars of lock.json with their checksums."""
+"""The pinned servers of versions.toml and, for each, the jars of lock.json with their checksums."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Jar:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One server in one version, or the compiler: what it is started with.
+    """One version of a server, or the compiler.
 
-    ``lib`` is the class path, ``plugins`` what goes beside it; ``java`` the oldest and the newest Java that it runs on;
-    ``answers`` the versions that the running server must name.
+    ``lib`` is the class path, ``plugins`` the jars of plugins; ``java`` is the oldest and the newest Java that it runs on;
+    ``answers`` holds the versions that the running server must report.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """What versions.toml asks for, before it is resolved."""
+    """The coordinates in versions.toml, before they are resolved."""
 
     name: str
     lib: tuple[str, ...]
@@ -72,7 +72,7 @@ class Roots:
 
 
 def roots(path: Path = VERSIONS) -> list[Roots]:
-    """Everything that versions.toml asks Maven for."""
+    """All coordinates in versions.toml."""
     tree = tomllib.loads(path.read_text(encoding="utf-8"))
     servers = [
         Roots(f"{one['kind']}-{one['version']}", tuple(one["lib"]), tuple(one["plugins"])) for one in tree["server"]
@@ -81,7 +81,7 @@ def roots(path: Path = VERSIONS) -> list[Roots]:
 
 
 def pins(versions: Path = VERSIONS, lock: Path = LOCK) -> list[Pin]:
-    """Every server that can be started, the preferred version of a kind first, and the compiler last.
+    """All servers that can be started, the preferred version of a kind first, and the compiler last.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def pins(versions: Path = VERSIONS, lock: Path = LOCK) -> list[Pin]:
 
 
 def pin(kind: str, version: str = "") -> Pin:
-    """The pinned server of a kind whose version begins with ``version``; without one, the preferred.
+    """The pinned server of a kind whose version starts with ``version``; the preferred one if ``version`` is empty.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def pin(kind: str, version: str = "") -> Pin:
 
 
 def digest(text: str) -> str:
-    """A short name made from a long text."""
+    """The SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Starts a server apart from this process, recognises it later by its process id, and ends it."""
+"""Starts a server in its own session, recognises it later by its process id, and ends it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 from local_servers.errors import PortTakenError, ServerError
 
 TAIL = 1500
-# Outside the range that systems give to connections and to servers that ask for any port (Linux from 32768, macOS from
-# 49152): a server needs seconds until it listens, and a port of that range may have gone to somebody else by then.
+# Outside the ephemeral range (Linux from 32768, macOS from 49152), from which systems give ports to connections and to servers
+# that ask for any port: a server takes seconds until it listens, and another process may get the port in the meantime.
 PORTS = range(20_000, 32_000)
-# What the servers write where they cannot listen.
+# What the servers log when they cannot listen.
 TAKEN = ("PortBindException", "BindHttpException", "BindTransportException", "Address already in use")
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on at this moment."""
+    """A port of the loopback interface that is free at this moment."""
     for port in random.sample(PORTS, 100):
         if _is_free(port):
             return port
@@ -33,16 +33,16 @@ def free_port() -> int:
 
 
 def port_of(url: str) -> int:
-    """The port in a url that names one."""
+    """The port of a URL that has one."""
     return int(url.rpartition(":")[2])
 
 
 def check_free(port: int, owner: str) -> None:
-    """Check that nobody listens on a port.
+    """Checks that a port is free.
 
     Raises
     ------
-    PortTakenError : somebody does
+    PortTakenError : another process listens on it
     """
     if not _is_free(port):
         raise PortTakenError(
@@ -51,17 +51,17 @@ def check_free(port: int, owner: str) -> None:
 
 
 def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
-    """Start a command that outlives this process, its output appended to a file; its process id."""
+    """Starts a command that outlives this process and appends its output to a file; returns its process id."""
     with log.open("ab") as out:
         made = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, start_new_session=True
         )
-    made.returncode = 0  # it is meant to go on: no warning that it does
+    made.returncode = 0  # it keeps running on purpose, so suppress the warning
     return made.pid
 
 
 def command_line(pid: int) -> str:
-    """The command line of a process; empty where there is no such process, or only its remains."""
+    """The command line of a process; empty if it does not exist or is a zombie."""
     path = Path("/proc") / str(pid) / "cmdline"
     if Path("/proc/self").exists():
         try:
@@ -75,14 +75,14 @@ def command_line(pid: int) -> str:
 
 
 def is_running(pid: int, mark: str) -> bool:
-    """Whether the process is there and carries the mark in its command line, so that it is not a later one of that id."""
+    """Whether the process exists and has the mark in its command line, which a later process with this id lacks."""
     return pid > 0 and mark in command_line(pid)
 
 
 def end(pid: int, mark: str, *, is_forced: bool = False, patience: float = 60.0) -> bool:
-    """End a process that carries the mark, by a request or (``is_forced``) by SIGKILL; False where there was none.
+    """Ends a process that has the mark, by SIGTERM or (``is_forced``) by SIGKILL; returns False if there is none.
 
-    One that does not go within ``patience`` seconds is killed.
+    A process that does not end within ``patience`` seconds is killed.
     """
     if not is_running(pid, mark):
         return False
@@ -95,11 +95,11 @@ def end(pid: int, mark: str, *, is_forced: bool = False, patience: float = 60.0)
 
 
 def wait_until(is_ready: Callable[[], bool], pid: int, *, name: str, log: Path, patience: float) -> None:
-    """Wait until a server that this process spawned answers.
+    """Waits until a server that this process spawned answers.
 
     Raises
     ------
-    PortTakenError : it ended because somebody else listens on its port; the end of its log is in the message
+    PortTakenError : it ended because another process listens on its port; the message has the end of its log
     ServerError : it ended for another reason, or did not answer within ``patience`` seconds; with the end of its log
     """
     until = time.monotonic() + patience
@@ -122,7 +122,7 @@ def tail(log: Path, characters: int = TAIL) -> str:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that is only waiting to close is free
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
         try:
             one.bind(("127.0.0.1", port))
         except OSError:
@@ -140,7 +140,7 @@ def _is_gone(pid: int, mark: str, patience: float) -> bool:
 
 
 def _is_ending(pid: int) -> bool:
-    """Whether a process that lost its command line still holds its ports: the last of its threads closes them."""
+    """Whether a process without a command line still holds its ports, which its last thread closes."""
     home = Path("/proc", str(pid))
     try:
         state = (home / "stat").read_text().rpartition(")")[2].split()[0]
@@ -151,7 +151,7 @@ def _is_ending(pid: int) -> bool:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether a child of this process has ended; takes note of its end. False for a process that is no child."""
+    """Whether a child of this process has ended; reaps it. False for a process that is not a child."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:

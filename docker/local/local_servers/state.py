@@ -1,4 +1,4 @@
-"""What is running where: servers.json of a state folder, readable by its owner only."""
+"""The servers of a state folder: its servers.json, which only its owner can read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Endpoint = TypeVar("Endpoint")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neo4jEndpoint:
-    """How to reach a Neo4j server. ``pid`` is 0 where it does not run as a process of ours."""
+    """How to reach a Neo4j server. ``pid`` is 0 if it does not run as a local process."""
 
     url: str
     http: str
@@ -33,7 +33,7 @@ class Neo4jEndpoint:
     pid: int = 0
 
     def __repr__(self) -> str:
-        """Without the password: endpoints stand in the output of failing tests."""
+        """Without the password, because failing tests print endpoints."""
         return f"Neo4jEndpoint({self.url}, version {self.version}, pid {self.pid})"
 
 
@@ -49,24 +49,24 @@ class OpenSearchEndpoint:
     pid: int = 0
 
     def __repr__(self) -> str:
-        """Without the password: endpoints stand in the output of failing tests."""
+        """Without the password, because failing tests print endpoints."""
         return f"OpenSearchEndpoint({self.url}, version {self.version}, pid {self.pid})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The servers of a state folder, each of them None where it was not started."""
+    """The servers of a state folder; None: never started."""
 
     neo4j: Neo4jEndpoint | None = None
     opensearch: OpenSearchEndpoint | None = None
 
 
 def read(folder: Path) -> Servers:
-    """The servers of a state folder; none of them where it holds no servers.json.
+    """The servers of a state folder; empty if it holds no servers.json.
 
     Raises
     ------
-    ServerError : servers.json is not one
+    ServerError : servers.json has another form
     """
     path = folder / FILE
     if not path.exists():
@@ -84,7 +84,7 @@ def read(folder: Path) -> Servers:
 
 
 def write(folder: Path, servers: Servers) -> None:
-    """Replace servers.json in one step, and where both servers are known the settings that hlgraph reaches them with."""
+    """Replaces servers.json atomically and, if both servers are known, the settings file for hlgraph."""
     tree = {name: value for name, value in asdict(servers).items() if value is not None}
     write_private(folder / FILE, json.dumps(tree, indent=2) + "\n")
     if servers.neo4j and servers.opensearch:
@@ -92,7 +92,7 @@ def write(folder: Path, servers: Servers) -> None:
 
 
 def settings(graph: Neo4jEndpoint, index: OpenSearchEndpoint) -> str:
-    """A settings file of hlgraph, with the passwords in it. JSON texts are YAML texts too."""
+    """The text of a settings file of hlgraph, including the passwords. JSON values are valid YAML."""
     lines = {
         "store": graph.url.replace("bolt://", "neo4j://"),
         "vectors": index.url,
@@ -103,7 +103,7 @@ def settings(graph: Neo4jEndpoint, index: OpenSearchEndpoint) -> str:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Write a file that only its owner can read, from its first byte on, in one step."""
+    """Writes a file atomically; only its owner can read it, from the first byte on."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     aside.unlink(missing_ok=True)
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -113,7 +113,7 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Only one process at a time starts and stops the servers of a folder."""
+    """Holds the exclusive right to start and stop the servers of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder / "servers.lock"):
         yield

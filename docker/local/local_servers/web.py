@@ -1,4 +1,4 @@
-"""One JSON request to a server on this machine."""
+"""Sends JSON requests to a server on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMEOUT = 10.0
 
 
 def ask(url: str, body: object = None, *, user: str, password: str, ca: Path | None = None) -> tuple[int, object]:
-    """Status and decoded answer of a GET, or of a POST where there is a body.
+    """Sends a GET, or a POST if there is a body; returns the status and the decoded answer.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The graph of one version of one corpus: arrays in memory, or in mapped files where it is large.
+"""The graph of one version of one corpus: nodes and relationships as arrays in memory, or in mapped files if it is large.
 
-Nodes are numbered in the order of their ids, relationships are loaded when first needed. A pull reads the rows of the nodes
-that it visits: of a graph in files nothing else comes into memory, so what a pull costs is set by its shape.
+Nodes are numbered in the order of their ids; a relationship is loaded when it is first needed. A pull reads only the rows
+of the nodes that it visits, so that its cost depends on its shape and not on the size of a graph in files.
 """
 
 from __future__ import annotations
@@ -25,21 +25,26 @@ from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import PullShape, Scope
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
+LEAST_NODES = 50_000
+"""Minimum number of nodes before a graph is kept in files; a smaller one takes a few megabytes of memory."""
 NO_SOURCE = -1
+"""The source of a node that belongs to no single source: of a fact or an entity."""
+
+_log = logging.getLogger(__name__)
 _ROW = np.dtype([("n", "<i8"), ("kind", "u1"), ("source", "<i8"), ("id", "S32")])
 _BATCH = 20_000
 _FIELDS = {"ids": "S32", "kinds": "u1", "sources": "<i4", "places": "<i4"}
 
 
 class Nodes(NamedTuple):
-    """Nodes in the order of their ids.
+    """The nodes of a corpus, in the order of their ids.
 
     Attributes
     ----------
     ids : shape (n,), bytes of length 32
     kinds : shape (n,), indices into KINDS
-    sources : shape (n,), the node of each one's source, ``NO_SOURCE`` for none
-    places : the node of each number of the database, -1 where it is not of this corpus
+    sources : shape (n,), the node of each node's source, or ``NO_SOURCE``
+    places : the node with each database number; -1 for a number outside this corpus
     """
 
     ids: NDArray[np.bytes_]
@@ -48,18 +53,18 @@ class Nodes(NamedTuple):
     places: NDArray[np.int32]
 
     def at(self, ids: Iterable[str]) -> NDArray[np.int64]:
-        """The nodes of these ids that are there, ascending, each once."""
+        """The nodes with these ids, ascending and distinct; unknown ids are left out."""
         wanted = np.unique(np.array([item.encode() for item in ids], dtype=np.bytes_))
         if not len(self.ids) or not len(wanted):
             return np.empty(0, dtype=np.int64)
-        # Of the same length: otherwise numpy would copy all ids to compare them.
+        # Give both the same item size: otherwise numpy copies all ids to compare them.
         wanted = wanted[np.char.str_len(wanted) <= self.ids.itemsize].astype(self.ids.dtype)
         at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
         found: NDArray[np.int64] = at[self.ids[at] == wanted]
         return found
 
     def numbers(self) -> NDArray[np.int64]:
-        """The number of each node in the database; in time linear in all of them."""
+        """The database number of each node, in linear time."""
         found = np.empty(len(self.ids), dtype=np.int64)
         there = np.flatnonzero(self.places >= 0)
         found[self.places[there]] = there
@@ -67,7 +72,13 @@ class Nodes(NamedTuple):
 
 
 def read_nodes(connection: sqlite3.Connection, c: int) -> Nodes:
-    """All nodes of a corpus, in memory."""
+    """All nodes of a corpus, in memory.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    c : number of the corpus
+    """
     parts = list(_rows(connection, c))
     table = np.concatenate(parts) if parts else np.empty(0, dtype=_ROW)
     places = np.full(int(table["n"].max()) + 1 if len(table) else 1, -1, dtype=np.int32)
@@ -76,7 +87,16 @@ def read_nodes(connection: sqlite3.Connection, c: int) -> Nodes:
 
 
 def write_nodes(files: GraphFiles, connection: sqlite3.Connection, *, c: int) -> None:
-    """Write all nodes of a corpus, a block at a time; the places last, so that all is there when they are."""
+    """Writes all nodes of a corpus to files, a block at a time.
+
+    ``places`` appears last: once it exists, the nodes are complete.
+
+    Parameters
+    ----------
+    files : files to write
+    connection : connection to read with
+    c : number of the corpus
+    """
     files.write("nodes", _rows(connection, c))
     table = files.mapped("nodes", _ROW)
     most = connection.execute("SELECT coalesce(max(n), 0) FROM node WHERE c = ?", (c,)).fetchone()[0]
@@ -108,17 +128,12 @@ def _cut(table: NDArray[np.void]) -> Iterator[tuple[int, NDArray[np.void]]]:
 
 
 def _sources(table: NDArray[np.void], places: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The node of each row's source. No node has the number 0."""
+    """The node of each row's source. No node has the database number 0."""
     found: NDArray[np.int32] = places[table["source"]]
     return found
 
 
-_log = logging.getLogger(__name__)
-
-LEAST_NODES = 50_000
-"""From so many nodes on a graph is kept in files; a smaller one takes some megabytes of memory, and no writing."""
-
-# From, to, weight; a pair once. Every link is anchored on one node of the corpus; the other end is of the same corpus.
+# Start, end, weight; each pair once. One end of each link is checked against the corpus; the other end shares its corpus.
 _EDGES = {
     Relationship.FROM_SOURCE: "SELECT n, source, 1 FROM node WHERE c = :c AND kind = 1",
     Relationship.NEXT: """
@@ -139,8 +154,8 @@ _EDGES = {
     Relationship.SAME_AS: "SELECT alias, canonical, 1 FROM decision JOIN node ON n = alias WHERE c = :c AND verdict = 'same'",
 }
 _EVEN = frozenset(_EDGES) - {Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM}  # every weight is 1
-# What each derived relationship is derived from, for a pull under a filter: only what visible sources assert may be seen,
-# and it is counted as publish.sql counts it, a fact a row and the first hundred entities of a chunk.
+# The data behind each derived relationship, for a pull under a filter, which may see only what visible sources assert.
+# It is counted as in publish.sql: one row per fact, and the first 100 entities of a chunk.
 _DERIVED = {
     Relationship.RELATES: """
         SELECT f.subject, f.object, count(DISTINCT s.statement) FROM supports AS s JOIN fact AS f ON f.n = s.fact
@@ -154,11 +169,18 @@ _DERIVED = {
 
 
 class OutdatedError(Exception):
-    """The corpus has a newer version: load that one."""
+    """The corpus has a newer version, which must be loaded instead."""
 
 
 class Adjacency:
-    """One version of one corpus; safe for threads once it is loaded."""
+    """The graph of one version of one corpus. Thread-safe once it is loaded.
+
+    Parameters
+    ----------
+    database : database of the store
+    corpus : name of the corpus
+    version : version of the corpus
+    """
 
     def __init__(self, database: Database, corpus: str, *, version: int) -> None:
         self.version = version
@@ -169,12 +191,17 @@ class Adjacency:
         self._links: dict[Relationship, Links] = {}
 
     def load(self, relationships: Iterable[Relationship], *, is_in_files: bool = True) -> None:
-        """Load the nodes and what is missing of some relationships, all from one state of the database.
+        """Loads the nodes and these relationships from one state of the database, unless they are loaded already.
+
+        Parameters
+        ----------
+        relationships : relationships to load
+        is_in_files : whether a large graph may be kept in files
 
         Raises
         ------
         OutdatedError
-            The corpus has changed since.
+            The corpus has changed since this version.
         """
         missing = [item for item in sorted(relationships) if item in _EDGES and item not in self._links]
         if self._nodes is not None and not missing:
@@ -207,7 +234,7 @@ class Adjacency:
 
     @contextlib.contextmanager
     def _state(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """One state of the database, that of this version."""
+        """Runs a block on one state of the database, that of this version."""
         connection.execute("BEGIN")
         try:
             self._present(connection)
@@ -224,7 +251,7 @@ class Adjacency:
         return bool(rows.fetchone()[0] >= LEAST_NODES)
 
     def _has_mapped(self, files: GraphFiles, missing: Sequence[Relationship]) -> bool:
-        """Map what is there, and say whether that is all."""
+        """Maps the files that exist; returns whether nothing is missing."""
         if self._nodes is None:
             self._nodes = map_nodes(files)
         if self._nodes is None:
@@ -247,7 +274,14 @@ class Adjacency:
                 files.write_links(item, rows, size=len(self._nodes.ids))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """Breadth-first search from the seeds within shape and scope; call :meth:`load` with its relationships first."""
+        """Breadth-first search from the seeds; call :meth:`load` with the relationships of :func:`needed` first.
+
+        Parameters
+        ----------
+        seeds : ids of the nodes to start from
+        shape : relationships, kinds and bounds
+        scope : corpus and sources that may be seen
+        """
         nodes = self._held()
         may = self._check(shape, scope)
         edges = {item: self._scoped(item, scope) for item in sorted(shape.relationships) if item in _EDGES}
@@ -272,14 +306,20 @@ class Adjacency:
         return Subgraph(nodes.ids[reached].astype("<U32"), np.array(nodes.kinds[reached]), inside, self.version, is_cut)
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
-        """All nodes of the kinds of a shape that the scope admits, and all edges between them."""
+        """All nodes of some kinds in a scope, and all edges between them; call :meth:`load` first.
+
+        Parameters
+        ----------
+        shape : kinds and relationships; its bounds are ignored
+        scope : corpus and sources that may be seen
+        """
         nodes = self._held()
         at = np.flatnonzero(self._check(shape, scope)(np.arange(len(nodes.ids))))
         inside = {item: self._scoped(item, scope).induced(at) for item in sorted(shape.relationships) if item in _EDGES}
         return Subgraph(nodes.ids[at].astype("<U32"), np.array(nodes.kinds[at]), inside, self.version)
 
     def count(self, relationships: Iterable[Relationship]) -> int:
-        """How many links some relationships have in all."""
+        """The total number of links of these relationships."""
         return sum(len(self._links[item].there.targets) for item in relationships if item in self._links)
 
     def _held(self) -> Nodes:
@@ -288,9 +328,9 @@ class Adjacency:
         return self._nodes
 
     def _check(self, shape: PullShape, scope: Scope) -> NeighbourCheck:
-        """Which nodes may be entered: of the kinds asked for, and of a source in the scope.
+        """Tells which nodes may be entered: nodes of the wanted kinds that belong to a source in the scope.
 
-        Facts and entities have no source: those that a statement of such a source asserts.
+        Facts and entities have no source: they may be entered if a statement of such a source asserts them.
         """
         nodes = self._held()
         is_kind = np.zeros(len(KINDS), dtype=bool)
@@ -321,7 +361,7 @@ class Adjacency:
         return found
 
     def _source_query(self, scope: Scope) -> tuple[str, dict[str, str | int | float]]:
-        """The sources of the scope as a query for their numbers; empty when all are visible."""
+        """An SQL query for the numbers of the sources in the scope; empty if all sources are visible."""
         conditions: list[str] = []
         values: dict[str, str | int | float] = {}
         if scope.where is not None:
@@ -339,7 +379,7 @@ class Adjacency:
         )
 
     def _scoped(self, relationship: Relationship, scope: Scope) -> Links:
-        """The links of a relationship; those derived from sources are counted anew for a filter, in memory."""
+        """The links of a relationship in a scope; under a filter, a derived relationship is counted again in memory."""
         query, values = self._source_query(scope)
         if not query or relationship not in _DERIVED:
             return self._links[relationship]
@@ -348,7 +388,7 @@ class Adjacency:
         return in_memory(self._pairs(found) if relationship is Relationship.CO_OCCURS else found)
 
     def _pairs(self, mentions: Csr) -> Csr:
-        """From chunk x entity to the number of chunks of each two entities, as the table ``co_occurs`` has them."""
+        """The number of common chunks of each pair of entities, as in the table ``co_occurs``, from chunk x entity."""
         both = sp.coo_array(mentions.T @ mentions)
         numbers = self._held().numbers()
         keep = numbers[both.row] < numbers[both.col]
@@ -363,32 +403,38 @@ class Adjacency:
         return sp.csr_array((weights, (a, b)), shape=(size, size))
 
     def _placed(self, rows: sqlite3.Cursor) -> Iterator[Pairs]:
-        """Rows of the database by the places of their nodes."""
+        """Links from rows of the database, with node positions instead of database numbers."""
         places = self._held().places
         while batch := rows.fetchmany(_BATCH):
             table = np.array(batch, dtype=np.float64)
             ends = table[:, :2].astype(np.int64)
-            is_known = (ends < len(places)).all(axis=1)  # others: younger than this version, written since
+            is_known = (ends < len(places)).all(axis=1)  # other nodes are newer than this version
             a, b = places[ends[is_known, 0]], places[ends[is_known, 1]]
             both = (a >= 0) & (b >= 0)
             yield a[both], b[both], table[is_known, 2][both].astype(np.float32)
 
 
 def needed(shape: PullShape, scope: Scope) -> frozenset[Relationship]:
-    """The relationships that a pull of this shape in this scope reads."""
+    """The relationships that a pull reads: those of its shape, and under a filter those that show what is asserted.
+
+    Parameters
+    ----------
+    shape : shape of the pull
+    scope : scope of the pull
+    """
     if scope.where is None and scope.sources is None:
         return shape.relationships
     return shape.relationships | {Relationship.MENTIONS, Relationship.SUPPORTS}
 
 
 def nothing(shape: PullShape) -> Subgraph:
-    """The subgraph of a corpus that is not there."""
+    """The empty subgraph, for a corpus that does not exist."""
     none = sp.csr_array((0, 0), dtype=np.float32)
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), dict.fromkeys(shape.relationships, none))
 
 
 def _among(values: NDArray[np.integer], held: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which values are among some that are ascending."""
+    """Which values occur in ``held``, which is ascending."""
     if not len(held):
         return np.zeros(len(values), dtype=bool)
     found: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values

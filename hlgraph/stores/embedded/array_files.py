@@ -1,4 +1,10 @@
-"""Arrays in the files of one folder: written by one process at a time, complete under their names or not there, mapped."""
+"""Memory-mapped arrays in files: the matrices of vectors, and the caches of graphs and of rows, each in its own folder.
+
+A matrix is part of the store, and only the writer changes it. The other files are a cache that readers make: one folder per
+version of a graph and one per state of a matrix. One process at a time writes a folder, and a file appears under its name
+only when it is complete. :class:`ArrayFiles` is the base of the files of graphs (``graph_files``) and of rows
+(``row_files``). The writer removes the folders of old versions and states.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +21,30 @@ from numpy.typing import DTypeLike, NDArray
 
 from hlgraph.stores.embedded.database import Database
 
+FORMAT = 1
+"""Version of the file layout; folders of another format are removed like those of an old version."""
+
+_GRAPH = "graph"
 _UNFINISHED = frozenset({".new", ".loose", ".cursor"})
 
 
+class State(NamedTuple):
+    """The state of a matrix: a deletion changes one of the first three fields, a write the others."""
+
+    file: int
+    generation: int
+    deletes: int
+    writes: int
+    dimensions: int
+    slots: int
+
+
 class ArrayFiles:
-    """Arrays by name; a cache that can be made anew, in a folder that its maker may lose at any moment.
+    """Named arrays in one folder: a rebuildable cache, which another process may remove at any moment.
 
     Parameters
     ----------
-    folder : made by :meth:`making`
+    folder : folder of the files; :meth:`making` creates it
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,35 +52,53 @@ class ArrayFiles:
 
     @contextlib.contextmanager
     def making(self) -> Iterator[None]:
-        """Make the folder, and be the only process that writes to it.
+        """Creates the folder, and holds the exclusive right to write to it.
 
         Raises
         ------
         OSError
-            The folder cannot be written to, or a writer has just removed it.
+            The folder is not writable, or a writer has just removed it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(str(self.folder / "making.lock")):
             try:
                 yield
-            finally:  # also what a maker left that was killed before
+            finally:  # also removes what a killed process left behind
                 for path in self.folder.iterdir() if self.folder.is_dir() else ():
                     if path.suffix in _UNFINISHED:
                         path.unlink(missing_ok=True)
 
     def array(self, name: str, dtype: DTypeLike) -> NDArray[Any] | None:
-        """A mapped array; None where it is not there."""
+        """A memory-mapped array; None if its file does not exist.
+
+        Parameters
+        ----------
+        name : name of the array
+        dtype : type of its elements
+        """
         try:
             return self.mapped(name, dtype)
         except OSError:
             return None
 
     def mapped(self, name: str, dtype: DTypeLike) -> NDArray[Any]:
-        """A mapped array that is there."""
+        """A memory-mapped array. Raises OSError if its file does not exist.
+
+        Parameters
+        ----------
+        name : name of the array
+        dtype : type of its elements
+        """
         return mapped_file(self.folder / name, dtype)
 
     def write(self, name: str, blocks: Iterable[NDArray[Any]]) -> None:
-        """Write an array block by block."""
+        """Writes an array block by block.
+
+        Parameters
+        ----------
+        name : name of the array
+        blocks : consecutive parts of the array
+        """
         path = self.folder / f"{name}.new"
         with path.open("wb") as out:
             for block in blocks:
@@ -70,7 +109,14 @@ class ArrayFiles:
 
     @contextlib.contextmanager
     def filling(self, name: str, dtype: DTypeLike, *, size: int) -> Iterator[NDArray[Any]]:
-        """An array to fill in any order; it is there under its name after the block."""
+        """Yields an array to fill in any order; its file appears under its name after the block.
+
+        Parameters
+        ----------
+        name : name of the array
+        dtype : type of its elements
+        size : number of its elements
+        """
         path = self.folder / f"{name}.new"
         held = np.memmap(path, dtype=dtype, mode="w+", shape=(size,))
         yield np.asarray(held)
@@ -78,30 +124,37 @@ class ArrayFiles:
         path.replace(self.folder / name)
 
     def remove(self, name: str) -> None:
-        """Remove an array that was needed to make others."""
+        """Removes an intermediate array."""
         (self.folder / name).unlink()
 
 
 def mapped_file(path: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """A file as an array, to read; an empty file cannot be mapped."""
-    if not path.stat().st_size:
+    """A file as a read-only array.
+
+    Parameters
+    ----------
+    path : path of the file
+    dtype : type of its elements
+    """
+    if not path.stat().st_size:  # an empty file cannot be mapped
         return np.empty(0, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
 
 
-FORMAT = 1
-"""Grows when the layout of the files changes: those of another format are removed like those of an old version."""
-
-_GRAPH = "graph"
-
-
 def folder_of(database: Database, c: int, *, version: int) -> Path:
-    """The folder of one version of the corpus of this number."""
+    """The folder of the graph of one version of a corpus.
+
+    Parameters
+    ----------
+    database : database of the store
+    c : number of the corpus
+    version : version of the corpus
+    """
     return database.path / _GRAPH / _name(c, version)
 
 
 def drop_old_graphs(database: Database) -> None:
-    """Remove the files of all versions but the present ones; the caller has the lock of the writer."""
+    """Removes the files of all graphs except those of the present versions; the caller has the lock of the writer."""
     folder = database.path / _GRAPH
     if not folder.is_dir():
         return
@@ -109,50 +162,73 @@ def drop_old_graphs(database: Database) -> None:
     present = {_name(c, version) for c, version in rows}
     for path in folder.iterdir():
         if path.name not in present:
-            shutil.rmtree(path, ignore_errors=True)  # a reader on Windows may hold it: the next change removes it
+            shutil.rmtree(path, ignore_errors=True)  # on Windows a reader may have it open: the next change removes it
 
 
 def _name(c: int, version: int) -> str:
     return f"{FORMAT}-{c}-{version}"
 
 
-class State(NamedTuple):
-    """What a matrix holds: a deletion changes the first three, a writing the rest."""
-
-    file: int
-    generation: int
-    deletes: int
-    writes: int
-    dimensions: int
-    slots: int
-
-
 def rows_folder(path: Path, state: State) -> Path:
-    """The folder of the files for the rows of a state; ``path`` is that of the store."""
+    """The folder of the rows of one state of a matrix.
+
+    Parameters
+    ----------
+    path : folder of the store
+    state : state of the matrix
+    """
     return path / "vectors" / f"{state.file}-{state.generation}-{state.deletes}"
 
 
 def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
-    """Remove the folders of all states of a matrix but the present one."""
+    """Removes the folders of all states of a matrix but one.
+
+    Parameters
+    ----------
+    path : folder of the store
+    file : number of the matrix
+    kept : state whose folder stays; None: remove all
+    """
     for folder in (path / "vectors").glob(f"{file}-*-*"):
         if folder.is_dir() and (kept is None or folder != rows_folder(path, kept)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def matrix_path(folder: Path, file: int, *, generation: int) -> Path:
-    """Where the matrix lies; a new generation is written when most slots of the old one are free."""
+    """The path of a matrix file.
+
+    Parameters
+    ----------
+    folder : folder of the store
+    file : number of the matrix
+    generation : increases each time the matrix is rewritten without its free slots
+    """
     return folder / "vectors" / f"{file}-{generation}.f32"
 
 
 def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]:
-    """The first ``slots`` rows as a read-only memory map (an empty array when there are none)."""
+    """The first rows of a matrix, as a read-only memory map of shape (slots, dimensions).
+
+    Parameters
+    ----------
+    path : path of the matrix
+    slots : number of rows; 0 gives an empty array
+    dimensions : length of a row
+    """
     if not slots:
         return np.empty((0, dimensions), dtype=np.float32)
     return np.memmap(path, dtype="<f4", mode="r", shape=(slots, dimensions))
 
 
 def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
-    """Write rows from slot ``first`` on, and wait until they are on the disk."""
+    """Writes rows into consecutive slots, and waits until they are on disk.
+
+    Parameters
+    ----------
+    path : path of the matrix
+    first : slot of the first row
+    rows : shape (n, d)
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     data = np.ascontiguousarray(rows, dtype="<f4")
     is_new = not path.exists()
@@ -161,7 +237,7 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
         out.write(data.tobytes())
         out.flush()
         os.fsync(out.fileno())
-    if is_new and os.name == "posix":  # the name of the file, too, must survive a power cut
+    if is_new and os.name == "posix":  # the directory entry must survive a power cut, too
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -170,7 +246,14 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
 
 
 def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
-    """Overwrite rows with zeros, and wait until they are on the disk."""
+    """Overwrites rows with zeros, and waits until they are on disk.
+
+    Parameters
+    ----------
+    path : path of the matrix
+    slots : slots to overwrite; slots beyond the end of the file are ignored
+    dimensions : length of a row
+    """
     if not path.exists() or not len(slots):
         return
     matrix = np.memmap(path, dtype="<f4", mode="r+", shape=(path.stat().st_size // (4 * dimensions), dimensions))

@@ -1,9 +1,9 @@
-"""A first pass over very many vectors in eight bits a number: which rows can be among the k best, and surely all of them.
+"""A first pass over many vectors with 8-bit codes: a superset of the k best rows, guaranteed to be complete.
 
-A search over some 10^5 rows waits for memory, not for arithmetic: in eight bits there is a quarter to read. What the
-rounding can change is bounded row by row, so the rows left over hold every one that a product in float32 puts among the k
-best, and that product is then taken of them alone: the result is the same to the last bit. Needs ``simsimd`` (extras
-``ann`` and ``local``); without it every row is multiplied in float32.
+A search over about 10^5 rows is bound by memory bandwidth, and 8-bit codes are a quarter of the data. The rounding error
+is bounded row by row, so the remaining rows include all that a float32 product ranks among the k best. Only these are then
+multiplied in float32, and the result is identical to the last bit. Needs ``simsimd`` (extras ``ann`` and ``local``);
+without it, every row is multiplied in float32.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_ROWS = 20_000
-"""From so many rows on the first pass saves more than it costs."""
+"""Minimum number of rows before the first pass saves more time than it costs."""
 
 MOST_ROWS = 1_000_000
-"""Beyond it the codes would take too much memory (384 MB at 384 dimensions): see :mod:`ann`."""
+"""Maximum number of rows; beyond it the codes take too much memory (384 MB at 384 dimensions), see :mod:`ann`."""
 
 BLOCK = 8_192
+"""Number of rows encoded at once."""
 _LEVELS: Final = 127
-_ROUNDING: Final = float(
-    np.finfo(np.float32).eps
-)  # twice the unit roundoff: for the product, and for what is computed here
+# Twice the unit roundoff: once for the product, once for the arithmetic of the bounds.
+_ROUNDING: Final = float(np.finfo(np.float32).eps)
 
 
 def is_wanted(rows: int) -> bool:
-    """Whether so many rows are worth a first pass, and simsimd is there to make it."""
+    """Whether this number of rows is worth a first pass, and simsimd is available."""
     return LEAST_ROWS <= rows <= MOST_ROWS and _has_exact_products()
 
 
 @functools.cache
 def _has_exact_products() -> bool:
-    """Whether simsimd is there and its products of codes are whole numbers on this processor, as the bounds suppose."""
+    """Whether simsimd is installed and multiplies codes exactly on this processor, as the bounds assume."""
     if importlib.util.find_spec("simsimd") is None:
         return False
     from simsimd import inner
@@ -50,8 +50,14 @@ def _has_exact_products() -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseRows:
-    """Rows as codes of eight bits: ``row = scale * code + rest``, with the lengths of both parts. Never changed: a search
-    may go on with it while another thread follows new rows.
+    """Rows as 8-bit codes: ``row = scale * code + rest``. Immutable: a search may use it while another thread adds rows.
+
+    Attributes
+    ----------
+    codes : shape (n, d)
+    scales : shape (n,)
+    lengths : shape (n,), Euclidean length of ``scale * code``, rounded up
+    rests : shape (n,), Euclidean length of ``rest``, rounded up
 
     Examples
     --------
@@ -68,7 +74,7 @@ class CoarseRows:
 
     @classmethod
     def of(cls, dimensions: int) -> CoarseRows:
-        """No rows yet."""
+        """Codes of no rows."""
         none = np.empty(0, dtype=np.float32)
         return cls(np.empty((0, dimensions), dtype=np.int8), none, none, none)
 
@@ -76,7 +82,7 @@ class CoarseRows:
         return len(self.codes)
 
     def grown(self, rows: NDArray[np.float32]) -> CoarseRows:
-        """With the rows of a matrix whose first ``len(self)`` rows are those that are there already (or zeros since).
+        """The codes of all rows of a matrix, whose first ``len(self)`` rows have codes already (or were zeroed since).
 
         O(n d) for n new rows.
         """
@@ -95,18 +101,18 @@ class CoarseRows:
     def candidates(
         self, vector: NDArray[np.float32], k: int, *, slots: NDArray[np.int64] | None = None
     ) -> NDArray[np.intp]:
-        """See :func:`candidates`."""
+        """See :func:`candidates`, here for one part."""
         return candidates([self], vector, k=k, slots=slots)
 
     def bounds(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """For each row an estimate of its product with a vector, and by how much it can be off; see :func:`candidates`."""
+        """An estimate of the product of each row with a vector, and a bound on its error; see :func:`candidates`."""
         from simsimd import inner
 
         codes, scales, lengths, rests = encoded(vector[np.newaxis].astype(np.float32))
         products = np.asarray(inner(codes[0], self.codes)).reshape(-1).astype(np.float32)
         reach = float(lengths[0] + rests[0])
         rounding = (len(vector) + 8) * _ROUNDING * reach
-        with np.errstate(invalid="ignore", over="ignore"):  # a bound that is no number leaves its row in
+        with np.errstate(invalid="ignore", over="ignore"):  # a NaN bound keeps its row
             estimates = products * (self.scales * scales[0])
             errors = self.rests * np.float32(reach + rounding) + self.lengths * np.float32(float(rests[0]) + rounding)
         return estimates, errors
@@ -115,17 +121,18 @@ class CoarseRows:
 def candidates(
     parts: Sequence[CoarseRows], vector: NDArray[np.float32], *, k: int, slots: NDArray[np.int64] | None = None
 ) -> NDArray[np.intp]:
-    """Where the rows are that can be among the k highest products with a vector, ascending.
+    """The positions of the rows that can be among the k highest products with a vector, ascending.
 
     With ``x = s c + r`` and ``q = t d + u`` the product differs from ``s t c.d`` by ``s c.u + r.q``, which is at most
-    ``|s c| |u| + |r| |q|`` (Cauchy and Schwarz), and the one that float32 gives by its rounding besides. Rows whose
-    upper bound reaches the k-th highest lower bound are left: all others have k rows above them, whatever the
-    rounding did.
+    ``|s c| |u| + |r| |q|`` (Cauchy and Schwarz); the float32 product also differs by its rounding. The result has the rows
+    whose upper bound reaches the k-th highest lower bound. At least k rows are above any other row, whatever the rounding.
 
     Parameters
     ----------
     parts : the rows, one part after the other
-    slots : the rows to look at (all, when None); the result then counts places in ``slots``
+    vector : shape (d,)
+    k : number of rows wanted
+    slots : rows to look at, and the result counts positions in ``slots``; None: all rows
     """
     found = [part.bounds(vector) for part in parts if len(part)]
     if not found:
@@ -136,7 +143,7 @@ def candidates(
             estimates, errors = estimates[slots], errors[slots]
         if k >= len(estimates):
             return np.arange(len(estimates))
-        lowest = np.fmax(estimates - errors, -np.inf)  # no number: not surely above anything
+        lowest = np.fmax(estimates - errors, -np.inf)  # NaN: not known to be above any row
         least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
         return np.flatnonzero(~(estimates + errors < least))
 
@@ -144,8 +151,8 @@ def candidates(
 def encoded(
     rows: NDArray[np.float32],
 ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """Codes, scales, lengths of the coded part, lengths of the rest; lengths are rounded up."""
-    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite gives bounds that are no numbers
+    """Codes, scales, lengths of the coded part and lengths of the rest; lengths are rounded up."""
+    with np.errstate(invalid="ignore", over="ignore"):  # a value that is not finite gives NaN bounds
         scales = np.abs(rows).max(axis=1, initial=0.0) / _LEVELS
         scales[scales < np.finfo(np.float32).tiny] = 0.0
         divisors = np.where(scales == 0.0, 1.0, scales)[:, np.newaxis].astype(np.float32)
@@ -155,7 +162,7 @@ def encoded(
 
 
 def _length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The length of each row, rounded up: more than it is even where squares were too small for float32."""
+    """The length of each row, rounded up; an upper bound even where squares underflow in float32."""
     least = np.float32(np.sqrt(np.finfo(np.float32).tiny) * 2 * rows.shape[1])
     found: NDArray[np.float32] = np.sqrt(np.vecdot(rows, rows)) * np.float32(1 + rows.shape[1] * _ROUNDING) + least
     return found

@@ -1,4 +1,4 @@
-"""The directory of an embedded store: connections, the writer's lock, and one place where foreign errors are mapped."""
+"""The directory of an embedded store: its database, the connections of readers and of the writer, and the writer's lock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ DATABASE = "hlgraph.db"
 
 
 class Database:
-    """One directory. Nothing is created before the first write; readers see the last published state while one writes."""
+    """The directory of one store. Nothing is created before the first write; readers see the last commit during one.
+
+    Parameters
+    ----------
+    path : the directory
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,15 +41,15 @@ class Database:
         self._is_checked = False
         self._watch: sqlite3.Connection | None = None
         self._watches = 0
-        self._watching = threading.Lock()  # not the guard: that one is held while a writer waits for the end of its log
+        self._watching = threading.Lock()  # not the guard, which is held while a writer truncates its log
         self._file_lock = FileLock(str(path / "writer.lock"), timeout=0, thread_local=False)
 
     def exists(self) -> bool:
-        """Whether there is a database in the directory."""
+        """Whether the directory holds a database."""
         return self.file.exists()
 
     def reader(self) -> sqlite3.Connection:
-        """This thread's reading connection. Raises StoreError when there is no store yet."""
+        """The reading connection of this thread. Raises StoreError if the store does not exist yet."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is not None:
             return found
@@ -61,16 +66,16 @@ class Database:
         return connection
 
     def state(self) -> tuple[int, int]:
-        """Another value once any connection has committed a change. Raises StoreError when there is no store yet."""
-        self.reader()  # has checked that there is a store, and its schema
+        """A value that changes as soon as any connection commits. Raises StoreError if the store does not exist yet."""
+        self.reader()  # checks that the store exists, and its schema
         with self._watching, mapped(self.path):
-            if self._watch is None:  # a connection of its own: each counts the changes of the others since it was made
+            if self._watch is None:  # one connection for all threads: each connection counts changes on its own
                 self._watch = self._connect_reading()
                 self._watches += 1
             return self._watches, self._watch.execute("PRAGMA data_version").fetchone()[0]
 
     def _connect_reading(self) -> sqlite3.Connection:
-        """Read-only where possible; on a read-only medium SQLite cannot make its shared memory, so open it as immutable."""
+        """A read-only connection; immutable on a read-only medium, where SQLite cannot create its shared memory."""
         for option in ("mode=ro", "mode=ro&immutable=1"):
             connection = sqlite3.connect(
                 f"{self.file.absolute().as_uri()}?{option}",
@@ -104,17 +109,17 @@ class Database:
         self._is_checked = True
 
     def create(self) -> None:
-        """Make the directory and the database with the present schema; an existing store is only checked."""
+        """Creates the directory and the database with the present schema; only checks an existing store."""
         with mapped(self.path):
             target = SqliteTarget(self.file)
-            if not self.exists() or not migrate.plan(target).applied:  # a kill may leave a file with no schema yet
+            if not self.exists() or not migrate.plan(target).applied:  # a kill may leave a file without a schema
                 (self.path / "vectors").mkdir(parents=True, exist_ok=True)
                 migrate.apply(target)
             self._check_schema()
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """The exclusive right to write, across processes and threads; not waited for."""
+        """Holds the exclusive right to write, across processes and threads. Raises StoreLockedError without waiting."""
         me = threading.get_ident()
         with self._guard:
             if self._owner == me:
@@ -133,7 +138,7 @@ class Database:
         note = self.path / "writer.json"
         if self._owner is not None:
             raise StoreLockedError(
-                f"{self.path}: another thread of this process is writing to this store; wait until it is done"
+                f"{self.path}: another thread of this process is writing to this store; wait until it has finished"
             )
         with mapped(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -141,7 +146,7 @@ class Database:
                 self._file_lock.acquire()
             except Timeout:
                 raise StoreLockedError(
-                    f"{self.path}: {_holder(note)} is writing to this store; wait until it is done, or stop it"
+                    f"{self.path}: {_holder(note)} is writing to this store; wait until it has finished, or stop it"
                 ) from None
             try:
                 note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
@@ -153,9 +158,8 @@ class Database:
 
     def _let_go(self) -> None:
         if self._writer is not None:
-            with contextlib.suppress(
-                sqlite3.Error
-            ):  # what was deleted must not live on in the log; the next writer retries
+            # Deleted data must not stay in the log; after a failure, the next writer tries again.
+            with contextlib.suppress(sqlite3.Error):
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
             self._writer = None
@@ -163,9 +167,9 @@ class Database:
         self._file_lock.release()
 
     def writer(self) -> sqlite3.Connection:
-        """The writing connection; only under :meth:`lock`."""
+        """The writing connection. Raises StoreError outside :meth:`lock`."""
         if self._owner != threading.get_ident():
-            raise StoreError(f"{self.path}: writing needs the store's lock")
+            raise StoreError(f"{self.path}: writing needs the lock of the store; call it inside lock()")
         if self._writer is None:
             with mapped(self.path):
                 connection = sqlite3.connect(self.file, isolation_level=None, timeout=30, check_same_thread=False)
@@ -179,7 +183,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """One immediate transaction of the writer: all of it, or nothing."""
+        """Runs a block as one transaction of the writer, which commits all of it or nothing."""
         connection = self.writer()
         with mapped(self.path):
             connection.execute("BEGIN IMMEDIATE")
@@ -192,7 +196,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Close all connections."""
+        """Closes all connections."""
         with self._guard:
             for connection in self._open:
                 connection.close()

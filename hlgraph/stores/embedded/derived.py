@@ -1,4 +1,4 @@
-"""DerivedStore on SQLite."""
+"""Communities and their summaries in SQLite: the DerivedStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _ALL = 1 << 62
 
 
 class EmbeddedDerivedStore:
-    """The derived data of one directory; see :class:`hlgraph.stores.derived.DerivedStore`."""
+    """Derived data of the store in one directory; see :class:`hlgraph.stores.derived.DerivedStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._kept = Kept()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.runs`."""
         if not self._database.exists():
             return ()
         with mapped(self._database.path):
@@ -64,17 +64,19 @@ class EmbeddedDerivedStore:
         return tuple(Run(corpus, *row) for row in rows)
 
     def save(self, run: Run, made: Made) -> Saved:
-        """See the protocol."""
+        """See :meth:`DerivedStore.save`."""
         with self._database.transaction() as connection:
             r = _put_run(connection, run)
             held = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
             wanted = {item.id: item.size for item in made.communities}
-            # One that lost a member which is there again has the id of what it was: it is written anew.
+            # A community that lost a member keeps its id; if the run has the member again, it is written again.
             kept = {name for name in wanted if held.get(name) == wanted[name]}
             _remove(connection, sorted(held.keys() - kept))
             known = _remove_other_summaries(connection, r, made.summaries)
             new = [item for item in made.summaries if item.summary.id not in known]
-            _put_summaries(connection, r, [item for item in new if item.source_id])  # before those that they are in
+            _put_summaries(
+                connection, r, [item for item in new if item.source_id]
+            )  # before the communities that have them as members
             for item in made.communities:
                 if item.id not in kept:
                     _add(connection, r, community=item, members=made.members[item.id])
@@ -86,7 +88,7 @@ class EmbeddedDerivedStore:
             return Saved(len(wanted) - len(kept), len(held.keys() - wanted.keys()), len(kept))
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.communities`."""
         if not self._database.exists():
             return []
         values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
@@ -96,7 +98,7 @@ class EmbeddedDerivedStore:
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
 
     def summaries(self, corpus: str, name: str) -> Summaries:
-        """See the protocol."""
+        """See :meth:`DerivedStore.summaries`."""
         run = run_named(self, corpus, name=name)
         if run is None:
             return Summaries((), np.empty((0, 0), dtype=np.float32))
@@ -123,7 +125,7 @@ class EmbeddedDerivedStore:
         )
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.members`."""
         found: dict[str, list[Member]] = {}
         if ids and self._database.exists():
             values = {
@@ -180,7 +182,7 @@ def _add(connection: sqlite3.Connection, r: int, *, community: Community, member
         for table, kind, key in (("member_of", "node", "n"), ("summary_member_of", "summary", "s"))
     )
     if count != len(members):
-        raise StoreError(f"community {community.id} has members that the corpus has not; run the same command again")
+        raise StoreError(f"community {community.id} has members that the corpus lacks; run the same command again")
 
 
 def _remove_summaries(connection: sqlite3.Connection, condition: str, ids: list[str]) -> None:
@@ -191,7 +193,7 @@ def _remove_summaries(connection: sqlite3.Connection, condition: str, ids: list[
 
 
 def _remove_other_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> set[str]:
-    """Remove those that are not among these; gives the ids of those that are left."""
+    """Removes all other summaries of a run; returns the ids of those that remain."""
     held = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
     wanted = {item.summary.id for item in summaries}
     _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(held - wanted))

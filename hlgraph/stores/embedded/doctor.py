@@ -1,4 +1,4 @@
-"""Does what is stored agree with itself? Checks of the embedded store, each one query that counts what is wrong."""
+"""Consistency checks of the embedded store: most are one query that counts violations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("member_of", {"node": "node"}),
     ("rests_on", {"node": "node"}),
 )
-# The pairs are joined through the primary key of mentions: SQLite makes no index for a subquery that ranks.
+# The pairs are joined through the primary key of mentions: SQLite builds no index for a subquery that ranks.
 _COUNTED_PAIRS = """
   WITH beyond AS (
     SELECT chunk, entity FROM (
@@ -89,15 +89,16 @@ _WRONG = {
       WHERE v.id IS NULL OR v.metadata <> source.metadata OR v.uri <> source.uri OR v.title <> source.title""",
     "two vectors in one slot": "SELECT count(*) FROM (SELECT 1 FROM vector GROUP BY file, slot HAVING count(*) > 1)",
 }
-
-
 _VECTORS_ONLY = ("two vectors in one slot",)
 
 
 def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, bool, str]]:
-    """Each check by name, whether it is fine, and what was seen. Reads everything; changes nothing.
+    """Runs all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing.
 
-    ``has_graph`` is False where the graph lives on a server and only the vectors are here.
+    Parameters
+    ----------
+    database : database of the store
+    has_graph : False if the graph is on a server and the database holds only vectors
     """
     if not database.exists():
         yield "store", True, f"{database.path} is empty"

@@ -1,4 +1,4 @@
-"""DomainStore on SQLite."""
+"""The domains of corpora in SQLite: the DomainStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hlgraph.stores.embedded.sqlite import mapped
 
 
 class EmbeddedDomainStore:
-    """The domains of one directory; see :class:`hlgraph.stores.domains.DomainStore`."""
+    """Domains of the store in one directory; see :class:`hlgraph.stores.domains.DomainStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def read(self, corpus: str) -> Domain | None:
-        """See the protocol."""
+        """See :meth:`DomainStore.read`."""
         if not self._database.exists():
             return None
         with mapped(self._database.path):
@@ -28,7 +28,7 @@ class EmbeddedDomainStore:
         return None if row is None else Domain(tuple(json.loads(row[0])), tuple(json.loads(row[1])), row[2])
 
     def write(self, corpus: str, domain: Domain) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.write`."""
         kinds, topics = (json.dumps(names, ensure_ascii=False) for names in (domain.kinds, domain.topics))
         with self._database.transaction() as connection:
             connection.execute(
@@ -36,6 +36,6 @@ class EmbeddedDomainStore:
             )
 
     def drop(self, corpus: str) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.drop`."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM domain WHERE corpus = ?", (corpus,))

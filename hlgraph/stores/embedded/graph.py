@@ -1,4 +1,4 @@
-"""GraphStore on SQLite."""
+"""The graph in SQLite: the GraphStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
-_ATTEMPTS = 2
-_ROOM = 1 << 22  # characters of the records of a kind that were read lately
+"""Fields of every source that a filter can name, besides its metadata."""
+_ATTEMPTS = 2  # attempts to keep a large graph in files, before it is kept in memory
+_ROOM = 1 << 22  # characters of recently read records that are cached, for each kind
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
     Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
@@ -56,7 +57,7 @@ def _pack(value: Change | Outcome) -> bytes:
 
 
 class EmbeddedGraphStore:
-    """The graph of one directory; see :class:`hlgraph.stores.protocols.GraphStore`."""
+    """Graph of the store in one directory; see :class:`hlgraph.stores.protocols.GraphStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -64,7 +65,7 @@ class EmbeddedGraphStore:
         self._adjacency: dict[str, Adjacency] = {}
         self._recent = {kind: Recent[str, Record](database, most=_ROOM, size=size_of) for kind in STORED}
         self._guard = threading.Lock()
-        self._staged: Change | None = None  # the last one, as it lies in the journal, so that it need not be read again
+        self._staged: Change | None = None  # the last staged change, so that it need not be read from the journal
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +77,7 @@ class EmbeddedGraphStore:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[tuple[Pending, ...]]:
-        """See the protocol."""
+        """See :meth:`GraphStore.lock`."""
         with self._database.lock():
             yield self._pending()
 
@@ -97,7 +98,7 @@ class EmbeddedGraphStore:
         )
 
     def stage(self, change: Change) -> None:
-        """See the protocol."""
+        """See :meth:`GraphStore.stage`."""
         with self._database.transaction() as connection:
             if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
                 return
@@ -108,7 +109,7 @@ class EmbeddedGraphStore:
             if change.embedding and row and row[0] and (row[0], row[1]) != (change.embedding, change.dimensions):
                 raise ModelMismatchError(
                     f"corpus {change.corpus!r} holds vectors of {row[0]} ({row[1]} dimensions), these are of "
-                    f"{change.embedding} ({change.dimensions}); use that model, or another corpus"
+                    f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
                 )
             connection.execute(
                 "INSERT INTO journal (id, corpus, state, outcome) VALUES (?, ?, ?, ?)",
@@ -133,8 +134,8 @@ class EmbeddedGraphStore:
                 )
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
-        """See the protocol."""
-        if to is ChangeState.DONE:  # before the change is forgotten: a kill in between has it done again
+        """See :meth:`GraphStore.advance`."""
+        if to is ChangeState.DONE:  # before the change is forgotten: after a kill in between, it is done again
             drop_old_graphs(self._database)
         with self._database.transaction() as connection:
             row = connection.execute("SELECT state, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
@@ -162,7 +163,7 @@ class EmbeddedGraphStore:
             return outcome
 
     def _journaled(self, change_id: str) -> Change:
-        """The change of an entry of the journal; that of the last ``stage`` from memory, and from there only once."""
+        """A change from the journal; the one staged last comes from memory, but only once."""
         held, self._staged = self._staged, None
         if held is not None and held.id == change_id:
             return held
@@ -172,7 +173,7 @@ class EmbeddedGraphStore:
         return msgspec.msgpack.decode(row[0], type=Change)
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.records`."""
         if kind not in STORED or not ids or not self._database.exists():
             return []
         connection = self._database.reader()
@@ -186,12 +187,12 @@ class EmbeddedGraphStore:
         return list(self._recent[kind].read(ids, read).values())
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.find`."""
         if kind not in STORED or not self._database.exists():
             return iter(())
         has_source = kind not in (Kind.FACT, Kind.ENTITY)
         if not has_source and (scope.where is not None or scope.sources is not None):
-            raise StoreError(f"{kind} records belong to the whole corpus: find them without a filter")
+            raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
         conditions = ["node.c = (SELECT c FROM corpus WHERE name = :corpus)", "node.kind = :kind"]
         values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
         if scope.sources is not None:
@@ -205,7 +206,7 @@ class EmbeddedGraphStore:
             return iter(select(self._database.reader(), kind, condition=" AND ".join(conditions), values=values))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """See the protocol."""
+        """See :meth:`GraphStore.pull`."""
         from hlgraph.stores.embedded.adjacency import nothing
 
         with mapped(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
@@ -215,7 +216,13 @@ class EmbeddedGraphStore:
         return graph
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
-        """The whole graph of a scope, without bounds: what the kinds and relationships of the shape name."""
+        """All nodes and edges of some kinds and relationships in a scope, without bounds.
+
+        Parameters
+        ----------
+        shape : kinds and relationships; its bounds are ignored
+        scope : corpus and sources that may be seen
+        """
         from hlgraph.stores.embedded.adjacency import nothing
 
         with mapped(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
@@ -225,13 +232,19 @@ class EmbeddedGraphStore:
         return graph
 
     def links(self, shape: PullShape, *, scope: Scope) -> int:
-        """How many links the relationships of a shape have in the corpus of a scope; what filters leave out counts too."""
+        """The number of links of some relationships in a corpus.
+
+        Parameters
+        ----------
+        shape : relationships to count
+        scope : corpus; its filter is ignored
+        """
         with mapped(self._database.path):
             found = self._current(shape, scope)
         return 0 if found is None else found.count(shape.relationships)
 
     def _current(self, shape: PullShape, scope: Scope) -> Adjacency | None:
-        """The corpus's graph of its present version, with what a pull reads; None when there is no such corpus."""
+        """The graph of the present version of a corpus, with the relationships of a pull; None if there is no such corpus."""
         from hlgraph.stores.embedded.adjacency import Adjacency, OutdatedError, needed
 
         for attempt in itertools.count():
@@ -243,7 +256,7 @@ class EmbeddedGraphStore:
                 if found is None or found.version != stats[0].version:
                     found = Adjacency(self._database, scope.corpus, version=stats[0].version)
                 try:
-                    # Where changes follow each other faster than files are made, memory is what is left.
+                    # If changes arrive faster than files are written, keep the graph in memory.
                     found.load(needed(shape, scope), is_in_files=attempt < _ATTEMPTS)
                 except OutdatedError:
                     continue
@@ -254,7 +267,7 @@ class EmbeddedGraphStore:
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
-        """See the protocol."""
+        """See :meth:`GraphStore.stats`."""
         if not self._database.exists():
             return ()
         connection = self._database.reader()
@@ -275,7 +288,7 @@ class EmbeddedGraphStore:
             )
 
     def _corpus_stats(self, row: tuple[int, str, int, str, int], wanted: tuple[bool, bool]) -> CorpusStats:
-        """Counts of records and of relationships as wanted; what was counted for a version stays for that version."""
+        """The statistics of a corpus, with counts as wanted; counts are cached until the version changes."""
         c, name, version, embedding, dimensions = row
         connection = self._database.reader()
         held = self._stats.get(name)

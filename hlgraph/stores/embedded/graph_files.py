@@ -1,9 +1,9 @@
-"""The graph of one version of a corpus in files that readers map: its nodes, and each relationship as :class:`Links`.
+"""The graph of one version of a corpus in memory-mapped files: its nodes, and each relationship as :class:`Links`.
 
-A folder ``graph/<format>-<corpus>-<version>`` beside the database. It is a cache: made by the first reader that needs it,
-left out where it cannot be written, and removed with the version that it is of. It tells nothing about records that are
-gone: a writer removes old versions before it forgets a change, and a reader makes the folder before it looks whether its
-version is still the present one, so that no folder of an old version is filled after that.
+The files are in a folder ``graph/<format>-<corpus>-<version>`` beside the database. It is a cache: the first reader that
+needs it writes it if it can, and a writer removes it with its version. It never reveals deleted records: a writer removes
+old versions before it forgets a change, and a reader creates the folder before it checks that its version is still the
+present one, so that a folder of an old version is never filled afterwards.
 """
 
 from __future__ import annotations
@@ -22,30 +22,44 @@ _COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])
 
 
 Pairs: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float32]]
-"""Links as arrays: from, to, weight."""
+"""Links as three arrays: start, end, weight."""
 
 
 class GraphFiles(ArrayFiles):
-    """The files of one version of one corpus; what is made is complete under its name, or not there.
+    """The files of the graph of one version of one corpus.
 
     Parameters
     ----------
-    c, version : number of the corpus, and its version
+    database : database of the store
+    c : number of the corpus
+    version : version of the corpus
     """
 
     def __init__(self, database: Database, c: int, *, version: int) -> None:
         super().__init__(folder_of(database, c, version=version))
 
     def links(self, name: str, size: int) -> Links | None:
-        """The links of a relationship over so many nodes; None where they are not there."""
+        """The links of a relationship; None if they are not in the files.
+
+        Parameters
+        ----------
+        name : name of the relationship
+        size : number of nodes of the graph
+        """
         held = self.array(name, np.uint8)
         return None if held is None else _links(held, size)
 
     def write_links(self, name: str, rows: Iterable[Pairs], *, size: int) -> None:
-        """Write a relationship over so many nodes from blocks of its links, each pair of nodes at most once.
+        """Writes a relationship from blocks of its links.
 
-        Time is linear in the links but for sorting inside a block; memory is that of a block, and pages of files that the
-        system may write and take back at any time.
+        Time is linear in the number of links, apart from sorting inside a block. Memory is that of one block, and file pages
+        that the system may evict at any time.
+
+        Parameters
+        ----------
+        name : name of the relationship
+        rows : blocks of links, each pair of nodes at most once
+        size : number of nodes of the graph
         """
         loose, fresh, cursor = (self.folder / f"{name}.{part}" for part in ("loose", "new", "cursor"))
         count = 0
@@ -67,7 +81,7 @@ class GraphFiles(ArrayFiles):
                 one.starts[nodes + 1] += number
             np.cumsum(one.starts, out=one.starts)
         _scatter(links.back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
-        _scatter(links.there, _turned(links.back), place)  # going over the nodes in order leaves targets ascending
+        _scatter(links.there, _turned(links.back), place)  # visiting the nodes in order leaves the targets ascending
         _scatter(links.back, _turned(links.there), place)
         held.flush()
         del held, links, place, table
@@ -81,7 +95,7 @@ def _table(a: NDArray[np.integer], b: NDArray[np.integer], weight: NDArray[np.fl
 
 
 def _links(held: NDArray[Any], size: int) -> Links:
-    """Both directions in one file, one after the other: where rows start, targets, weights."""
+    """Both directions from one file, one after the other: starts of rows, targets, weights."""
     half = len(held) // 2
     first = 8 * (size + 1)
     middle = first + (half - first) // 2
@@ -98,7 +112,7 @@ def _cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
 
 
 def _turned(way: OneWay) -> Iterator[Pairs]:
-    """The links of one direction as those of the other: owner, target, weight."""
+    """The links of one direction, turned into the other: owner, target, weight."""
     for start in range(0, len(way.targets), BLOCK):
         last = min(start + BLOCK, len(way.targets))
         first_row, last_row = np.searchsorted(way.starts, (start, last - 1), side="right") - 1
@@ -108,7 +122,7 @@ def _turned(way: OneWay) -> Iterator[Pairs]:
 
 
 def _scatter(way: OneWay, parts: Iterable[Pairs], cursor: NDArray[np.int64]) -> None:
-    """Put links in their rows, in the order in which they come."""
+    """Puts links into their rows, in the order of arrival."""
     cursor[:] = way.starts[:-1]
     for owner, target, weight in parts:
         order = np.argsort(owner, kind="stable")

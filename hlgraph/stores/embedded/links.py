@@ -1,4 +1,4 @@
-"""The links of one relationship, both ways, as plain arrays in memory or in mapped files: a pull reads the rows it visits."""
+"""The links of one relationship in both directions, as arrays in memory or in mapped files; a pull reads only what it visits."""
 
 from __future__ import annotations
 
@@ -12,17 +12,24 @@ from numpy.typing import NDArray
 from hlgraph.subgraph import Csr
 
 BLOCK = 1_000_000
-"""So many links are worked on at once: what a pull holds beside its result does not grow with the graph."""
+"""Number of links processed at once, so that the working memory of a pull does not grow with the graph."""
 
-_WINDOW = 8  # times the fan-out: what is read of a hub at first
+_WINDOW = 8  # links of a hub that are read first, as a multiple of the fan-out
 
 
 NeighbourCheck: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-"""Which of some nodes may be entered."""
+"""Tells which of some nodes a pull may enter."""
 
 
 class Gathered(NamedTuple):
-    """The links of some nodes: ``owner`` counts places in what was asked for, ``target`` nodes."""
+    """The links of some nodes.
+
+    Attributes
+    ----------
+    owner : position of the start node in the nodes asked for
+    target : end node
+    weight : weight of the link
+    """
 
     owner: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -30,7 +37,7 @@ class Gathered(NamedTuple):
 
 
 class OneWay(NamedTuple):
-    """Links in one direction: those of node ``i`` are ``starts[i]`` to ``starts[i + 1]``, targets ascending, each once.
+    """Links in one direction, as CSR: node ``i`` has ``starts[i]`` to ``starts[i + 1]``, targets ascending and distinct.
 
     Attributes
     ----------
@@ -44,12 +51,18 @@ class OneWay(NamedTuple):
     weights: NDArray[np.float32]
 
     def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many links each of these nodes has."""
+        """The number of links of each of these nodes."""
         found: NDArray[np.int64] = self.starts[nodes + 1] - self.starts[nodes]
         return found
 
     def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
-        """The links of these nodes, in their order, the first ``most`` of each; time and memory are linear in what is given."""
+        """The links of these nodes, in their order. Time and memory are linear in the result.
+
+        Parameters
+        ----------
+        nodes : nodes whose links are wanted
+        most : maximum number of links of one node, by ascending target; None: all
+        """
         count = self.counts(nodes) if most is None else np.minimum(self.counts(nodes), most)
         ends = np.cumsum(count)
         total = int(ends[-1]) if len(ends) else 0
@@ -57,14 +70,21 @@ class OneWay(NamedTuple):
         return Gathered(np.repeat(np.arange(len(nodes)), count), self.targets[at].astype(np.int64), self.weights[at])
 
     def matrix(self) -> Csr:
-        """All of them as a matrix, copied."""
+        """All links as a sparse matrix, copied."""
         size = len(self.starts) - 1
         parts = (np.array(self.weights), np.array(self.targets), np.array(self.starts))
         return sp.csr_array(parts, shape=(size, size))
 
 
 class Links(NamedTuple):
-    """One relationship: as it is directed, and the other way round; ``is_even``: all its weights are the same."""
+    """The links of one relationship.
+
+    Attributes
+    ----------
+    there : in the direction of the relationship
+    back : in the opposite direction
+    is_even : whether all weights are equal
+    """
 
     there: OneWay
     back: OneWay
@@ -74,9 +94,9 @@ class Links(NamedTuple):
         return len(self.there.targets) > 0
 
     def induced(self, nodes: NDArray[np.int64]) -> Csr:
-        """The links between some nodes, ascending; shape (len(nodes), len(nodes)), in their order.
+        """The links between these nodes, as a matrix in their order; ``nodes`` must be ascending.
 
-        Reads the links of the nodes that lead the way with fewer of them, a block at a time.
+        Reads the direction in which the nodes have fewer links, a block at a time.
         """
         size = len(nodes)
         counts = self.there.counts(nodes), self.back.counts(nodes)
@@ -92,12 +112,12 @@ class Links(NamedTuple):
         one, other, weight = (np.concatenate(part) for part in zip(*found, strict=True))
         ends = np.zeros(size + 1, dtype=np.int32)
         np.cumsum(np.bincount(one, minlength=size), out=ends[1:])
-        parts = (weight, other.astype(np.int32), ends)  # by rows already: no need to sort and to add up
+        parts = (weight, other.astype(np.int32), ends)  # already ordered by row, without duplicates
         return sp.csc_array(parts, shape=(size, size)).tocsr() if is_back else sp.csr_array(parts, shape=(size, size))
 
 
 def in_memory(matrix: Csr) -> Links:
-    """The links of a matrix from node to node."""
+    """The links that a node-by-node matrix describes."""
     ways = []
     for one in (matrix, sp.csr_array(matrix.T)):
         one.sum_duplicates()
@@ -106,7 +126,7 @@ def in_memory(matrix: Csr) -> Links:
 
 
 def blocks(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Runs of rows that hold about ``BLOCK`` links together, or one row that holds more: first, and one after the last."""
+    """Half-open ranges of rows that together have about ``BLOCK`` links; a larger row is a range of its own."""
     ends = np.cumsum(counts)
     first = 0
     while first < len(counts):
@@ -119,14 +139,21 @@ def blocks(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 def strongest(
     links: list[Links], nodes: NDArray[np.int64], *, fan_out: int, may: NeighbourCheck
 ) -> tuple[NDArray[np.int64], bool]:
-    """Neighbours that may be entered, at most ``fan_out`` of each node: heaviest first, then in the order of ids.
+    """The heaviest neighbours of each node that may be entered, ties by id.
 
-    Links of several relationships between the same two nodes, and of both directions, add up.
+    The weights of all links between two nodes, of several relationships and of both directions, are added up.
+
+    Parameters
+    ----------
+    links : links of the relationships to follow
+    nodes : nodes whose neighbours are wanted, ascending
+    fan_out : maximum number of neighbours of one node
+    may : tells which nodes may be entered
 
     Returns
     -------
     tuple
-        The neighbours, ascending, each once; and whether the fan-out left some out.
+        The neighbours, ascending and distinct; and whether the fan-out left any out.
     """
     ways = [way for item in links for way in (item.there, item.back)]
     if not len(nodes) or not ways:
@@ -143,16 +170,16 @@ def strongest(
 
 
 class _Hubs(NamedTuple):
-    """Neighbours of the nodes that were worked off, and the nodes that are left."""
+    """Neighbours of the nodes that are done, and the nodes that remain."""
 
     targets: NDArray[np.int64]
     left: NDArray[np.int64]
 
 
 def _of_hubs(links: list[Links], nodes: NDArray[np.int64], *, fan_out: int, may: NeighbourCheck) -> tuple[_Hubs, bool]:
-    """The neighbours of nodes with very many links of one kind and weight: so many from the first on as are needed.
+    """The neighbours of hubs: nodes with very many links, all of one relationship, direction and weight.
 
-    Such links are in order already, so the whole of a hub, which grows with the graph, need not be read.
+    Such links are already in order, so only their beginning is read; the full list grows with the graph.
     """
     ways = [(way, item.is_even) for item in links for way in (item.there, item.back)]
     counts = np.array([way.counts(nodes) for way, _ in ways])
@@ -182,7 +209,7 @@ def _admitted(links: Gathered, may: NeighbourCheck) -> Gathered:
 
 
 def _best(links: Gathered, fan_out: int) -> tuple[NDArray[np.int64], bool]:
-    if not len(links.owner) or np.bincount(links.owner).max() <= fan_out:  # the usual case: nothing to choose from
+    if not len(links.owner) or np.bincount(links.owner).max() <= fan_out:  # the usual case: all links fit
         return links.target, False
     order = np.lexsort((links.target, links.owner))
     owner, target, weight = links.owner[order], links.target[order], links.weight[order]
@@ -193,6 +220,6 @@ def _best(links: Gathered, fan_out: int) -> tuple[NDArray[np.int64], bool]:
         owner, target = owner[is_first], target[is_first]
     order = np.lexsort((target, -weight, owner))
     owner, target = owner[order], target[order]
-    # Owners are in order: each begins where it first occurs.
+    # Owners are sorted, so searchsorted finds where each begins.
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
     return target[rank < fan_out], bool((rank >= fan_out).any())

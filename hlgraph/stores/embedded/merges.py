@@ -1,4 +1,4 @@
-"""MergeStore on SQLite."""
+"""Decisions about entities in SQLite: the MergeStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SAVE = """
 
 
 class EmbeddedMergeStore:
-    """The decisions of one directory; see :class:`hlgraph.stores.merges.MergeStore`."""
+    """Decisions of the store in one directory; see :class:`hlgraph.stores.merges.MergeStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._kept = KeptAliases()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
-        """See the protocol."""
+        """See :meth:`MergeStore.decisions`."""
         if not self._database.exists():
             return ()
         values = {"corpus": corpus}
@@ -40,11 +40,11 @@ class EmbeddedMergeStore:
         return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """See the protocol."""
+        """See :meth:`MergeStore.aliases`."""
         return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.save`."""
         with self._database.transaction() as connection:
             for item in decisions:
                 values = {
@@ -61,19 +61,19 @@ class EmbeddedMergeStore:
                 }
                 if not connection.execute(_SAVE, values).rowcount:
                     raise StoreConflictError(
-                        f"corpus {corpus!r} has not both of the entities {item.alias} and {item.canonical} any more; "
+                        f"corpus {corpus!r} no longer has both of the entities {item.alias} and {item.canonical}; "
                         "run the same command again"
                     )
             _raise_version(connection, corpus, bool(decisions))
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.drop`."""
         with self._database.transaction() as connection:
             gone = [connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions]
             _raise_version(connection, corpus, any(gone))
 
 
 def _raise_version(connection: sqlite3.Connection, corpus: str, is_changed: bool) -> None:
-    """What readers made of the corpus before is of an older version now."""
+    """Outdates what readers have cached of the corpus."""
     if is_changed:
         connection.execute("UPDATE corpus SET version = version + 1 WHERE name = ?", (corpus,))

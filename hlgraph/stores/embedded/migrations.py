@@ -1,4 +1,4 @@
-"""The embedded store as a target of migrations: SQLite, all pending ones in one transaction."""
+"""The embedded store as a migration target: SQLite, with all pending migrations in one transaction."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CREATE TABLE IF NOT EXISTS migration (
   hlgraph_version TEXT NOT NULL
 ) STRICT"""
 _LEADING_COMMENTS = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
-# These end or leave the transaction that makes a migration all or nothing, or do nothing inside one.
+# Statements that would end or leave the transaction of a migration, or have no effect inside one.
 _REFUSED = {"ATTACH", "BEGIN", "COMMIT", "DETACH", "END", "PRAGMA", "RELEASE", "ROLLBACK", "SAVEPOINT", "VACUUM"}
-# SQLite's word that the statement is wrong; every other error is about the file and the machine.
+# Error codes of a wrong statement; every other error concerns the file or the machine.
 _WRONG_STATEMENT = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE}
 
 
@@ -35,14 +35,14 @@ def _now() -> datetime:
 class SqliteTarget:
     """The database of an embedded store.
 
-    :meth:`lock` is SQLite's own write lock: an immediate transaction that is committed when the block ends, so that
-    whatever interrupts a run, be it ``kill -9``, leaves the store as it was. Readers see the old schema until then.
+    :meth:`lock` is SQLite's own write lock: an immediate transaction that commits when the block ends. Any interruption,
+    even ``kill -9``, therefore leaves the store unchanged. Readers see the old schema until the commit.
 
     Parameters
     ----------
-    path : the database file; made, with its folder, when something is applied
-    clock : gives the time for the history
-    lock_seconds : how long to wait for another process
+    path : the database file; created, with its folder, when a migration is applied
+    clock : returns the time for the history
+    lock_seconds : maximum time to wait for another process, in seconds
     """
 
     kind = "embedded"
@@ -55,7 +55,7 @@ class SqliteTarget:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Begin a transaction that excludes other writers; commit it at the end of the block, drop it on an error."""
+        """Runs a block as a transaction that excludes other writers; commits at its end, rolls back on an error."""
         with mapped(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
         with mapped(self.path), closing(self._connect("rwc")) as connection:
@@ -68,7 +68,7 @@ class SqliteTarget:
             connection.execute("COMMIT")
 
     def history(self) -> list[Applied]:
-        """What ran in this database, by ascending version; inside :meth:`lock` with what the block itself applied."""
+        """The migrations that ran in this database, by ascending version; inside :meth:`lock` with those just applied."""
         if self._writer is not None:
             return _history(self._writer)
         if not self.path.exists():
@@ -80,24 +80,24 @@ class SqliteTarget:
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                     raise
-            # A database in WAL mode on a read-only medium: SQLite cannot make its shared memory there.
+            # A database in WAL mode on a read-only medium, where SQLite cannot create its shared memory.
             with closing(self._connect("ro&immutable=1")) as connection:
                 return _history(connection)
 
     def apply(self, migration: Migration) -> None:
-        """Run the statements of one migration, one by one, and record it; needs :meth:`lock`."""
+        """Runs the statements of one migration in order, and records it. Needs :meth:`lock`."""
         if self._writer is None:
             raise MigrationError(f"{self.path}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply")
         for number, statement in enumerate(statements(migration), 1):
             try:
                 self._writer.execute(statement)
             except (sqlite3.OperationalError, sqlite3.IntegrityError, sqlite3.ProgrammingError) as error:
-                # Python's own complaints (a statement with placeholders) carry no code.
+                # Errors of Python itself (a statement with placeholders) carry no code.
                 if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _WRONG_STATEMENT:
                     raise
                 raise MigrationError(
                     f"{self.path}: {migration.label}, statement {number}: {error};"
-                    " nothing was changed, mend the migration"
+                    " nothing was changed, correct the migration"
                 ) from error
         self._writer.execute(_HISTORY)
         applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
@@ -115,7 +115,7 @@ def statements(migration: Migration) -> list[str]:
     Raises
     ------
     MigrationError
-        When the last one is not ended, and for one that would break the migration's transaction.
+        The last statement has no semicolon, or a statement would break the transaction of the migration.
 
     Examples
     --------
@@ -124,25 +124,25 @@ def statements(migration: Migration) -> list[str]:
     """
     found: list[str] = []
     begin = end = 0
-    # A semicolon ends a statement unless it stands in a string, a comment or a trigger: SQLite itself knows.
+    # A semicolon ends a statement unless it is in a string, a comment or a trigger; SQLite itself can tell.
     while (end := migration.text.find(";", end) + 1) > 0:
         if sqlite3.complete_statement(migration.text[begin:end]):
             found.append(migration.text[begin:end].strip())
             begin = end
     if _code(migration.text[begin:]):
-        raise MigrationError(f"{migration.label}: its last statement is not ended; write a ';' behind it")
+        raise MigrationError(f"{migration.label}: its last statement is not terminated; add a ';' after it")
     for number, statement in enumerate(found, 1):
         verb = re.split(r"\W", _code(statement), maxsplit=1)[0].upper()
         if verb in _REFUSED:
             raise MigrationError(
-                f"{migration.label}, statement {number}: {verb} has no place in a migration, which is one transaction;"
-                " leave it out"
+                f"{migration.label}, statement {number}: {verb} is not allowed, because a migration is one transaction;"
+                " remove it"
             )
     return found
 
 
 def _code(text: str) -> str:
-    """The text from its first code on."""
+    """The text without leading comments and blank space."""
     comments = _LEADING_COMMENTS.match(text)
     return text[comments.end() :] if comments else text
 

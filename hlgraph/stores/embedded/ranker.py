@@ -1,7 +1,7 @@
-"""Personalised PageRank over the whole graph of a corpus in memory, up to a size; beyond it, around the seeds.
+"""Personalised PageRank in memory: over the whole graph of a corpus up to a size limit, and around the seeds beyond it.
 
-The graph of a version is made once. One that is too large to hold is pulled around the seeds of every query, within the
-bounds of :class:`hlgraph.stores.ranking.PulledRanker`: what a ranking holds is then set by these, not by the graph.
+The whole graph is built once per version. A larger graph is pulled around the seeds of each query, within the bounds of
+:class:`hlgraph.stores.ranking.PulledRanker`, which then limit the memory of a ranking.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from hlgraph.stores.protocols import PullShape, RankQuery, Scope
 from hlgraph.stores.ranking import PulledRanker, WalkedGraph, check_query, precision_of
 
 _EDGES = 20_000_000
-"""Graphs are kept up to so many edges in all: some 160 MiB in single precision. The last one stays in any case."""
+"""Maximum number of edges of all cached graphs, about 160 MiB in single precision. The last one used always stays."""
 _GRAPHS = 16
 WHOLE_LINKS = 2_000_000
-"""The relationships that a graph is made of may have so many links in all (some 500,000 statements) for it to be held whole."""
+"""Maximum number of links, over all relationships of a graph, to rank it whole: about 500,000 statements."""
 _Key = tuple[ProjectionShape, Scope, Precision]
 
 
 class EmbeddedRanker:
-    """See :class:`hlgraph.stores.protocols.Ranker`. Exact, or local where the query names an ``epsilon``.
+    """Ranks in process; see :class:`hlgraph.stores.protocols.Ranker`. Exact, or local if the query sets ``epsilon``.
 
-    A graph is kept for a version of its corpus, a shape, a scope and a precision; the longest unused goes first. The scope
-    is that of the graph itself: a filtered walk never sees the rest. Safe for threads: they share the graphs, and one of
-    them makes each.
+    Graphs are cached by version of the corpus, shape, scope and precision; the least recently used is dropped first. The
+    graph holds nothing outside the scope, so a filtered walk never sees the rest. Thread-safe: threads share the graphs,
+    and one of them builds each.
 
     Parameters
     ----------
-    edges : how many edges of all graphs together are kept
-    links : a corpus with more links of the relationships of a shape is ranked around the seeds, under any filter; a score is
-        then exact on what was pulled, where mass that would leave it comes back
+    graph : store of the graph
+    edges : maximum number of edges of all cached graphs together
+    links : maximum number of links, over all relationships of a shape, to rank the whole graph. A larger corpus is ranked
+        around the seeds, under any filter; a score is then exact on the subgraph that was pulled
     """
 
     def __init__(self, graph: EmbeddedGraphStore, *, edges: int = _EDGES, links: int = WHOLE_LINKS) -> None:
@@ -47,16 +48,16 @@ class EmbeddedRanker:
         self._guard = threading.Lock()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`Ranker.rank`."""
         check_query(query)
         if self.why_around(query.shape, scope):
             return self._around.rank(query, scope=scope)
         return self._walked(query.shape, scope, precision_of(query)).rank(query)
 
     def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
-        """See :class:`hlgraph.stores.ranking.HasBound`."""
+        """See :meth:`HasBound.why_around`."""
         relationships, kinds = INGREDIENTS[shape]
-        # How many it has is not told: under a filter it would tell of what the filter hides.
+        # The message does not state the number: under a filter it would reveal what the filter hides.
         is_large = self._graph.links(PullShape(relationships, kinds), scope=scope) > self._links
         return f"around the seeds, since the graph has over {self._links:,} links" if is_large else ""
 

@@ -1,9 +1,9 @@
-"""The rows of one kind of one corpus as columns in mapped files, for readers of many: ids, slots, sources, changes.
+"""The rows of one kind of one corpus as columns in memory-mapped files: ids, slots, sources, changes.
 
-A folder ``vectors/<file>-<generation>-<deletes>`` beside the matrix, made by readers: it holds the first rows, in the order
-in which they were written, and the codes of the first slots. Nothing of what was deleted stays in it: deleting rows gives
-another folder, and the writer removes the old one after that. A reader makes the folder before it looks whether it is still
-the present one, so that none of an old state is filled after that.
+Readers write them into a folder ``vectors/<file>-<generation>-<deletes>`` beside the matrix. It holds the first rows, in
+the order in which they were written, and the quantised codes of the first slots. It never keeps deleted data: deleting rows
+changes the name of the folder, and the writer then removes the old one. A reader creates the folder before it checks that
+its state is still the present one, so that a folder of an old state is never filled afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hlgraph.stores.embedded.array_files import ArrayFiles, State, rows_folder
 from hlgraph.stores.embedded.coarse import BLOCK, CoarseRows, encoded
 
 LEAST_ROWS = 50_000
-"""So many rows are held in memory at most; when there are more, all go to files."""
+"""Maximum number of rows held in memory; beyond it, all rows go to files."""
 
 _BATCH = 10_000
 _FIELDS = {"names": "S32", "slots": "<i8", "sources": "<i4", "changes": "<i4", "numbers": "<i8", "ids": "S32"}
@@ -32,12 +32,14 @@ _LONGEST = 32
 
 
 class Columns(NamedTuple):
-    """Rows in the order in which they were written; ``sources`` and ``changes`` are places in ``names``.
+    """Rows in the order in which they were written.
 
     Attributes
     ----------
     names : ids of sources and changes, bytes of length 32
-    numbers : of the rows in the database, ascending, as ``slots`` are
+    slots : slot of each row in the matrix, ascending
+    sources, changes : positions in ``names``
+    numbers : number of each row in the database, ascending
     ids : bytes of length 32
     """
 
@@ -49,13 +51,13 @@ class Columns(NamedTuple):
     ids: NDArray[np.bytes_]
 
     def then(self, more: Columns) -> Columns:
-        """These rows and more of them, in memory, with the names of these."""
+        """These rows followed by more, in memory, with the names of these."""
         parts = (np.concatenate([getattr(self, name), getattr(more, name)]) for name in list(_FIELDS)[1:])
         return Columns(self.names, *parts)
 
     @property
     def last(self) -> int:
-        """The number of the last row; 0 for none."""
+        """The number of the last row; 0 if there is none."""
         return int(self.numbers[-1]) if len(self.numbers) else 0
 
     @property
@@ -78,7 +80,7 @@ class RowFiles(ArrayFiles):
         self.writes = state.writes
 
     def columns(self) -> Columns:
-        """The most rows that are there, none younger than the state; none where there are no files."""
+        """The longest set of rows in the files that is not newer than the state; no rows if there are no files."""
         for part in sorted(self._parts(), reverse=True):
             found = [self.array(f"{part}.{name}", dtype) for name, dtype in _FIELDS.items()]
             if part <= self.writes and all(item is not None for item in found):
@@ -86,14 +88,20 @@ class RowFiles(ArrayFiles):
         return no_rows()
 
     def write_columns(self, connection: sqlite3.Connection, *, held: Columns, file: int) -> None:
-        """Write those held and all rows after them, a batch at a time, and remove the files with fewer.
+        """Writes all rows, a batch at a time, and removes the files with fewer rows.
+
+        Parameters
+        ----------
+        connection : connection to read with
+        held : the rows already in memory; only later ones are read from the database
+        file : number of the matrix
 
         Raises
         ------
         OSError
-            The folder cannot be written to, or was removed.
+            The folder is not writable, or was removed.
         ValueError
-            An id is longer than 32 bytes or not of ASCII.
+            An id is longer than 32 bytes or not ASCII.
         """
         names = {str(name, "ascii"): at for at, name in enumerate(held.names)}
         rows = self.folder / "rows.loose"
@@ -101,7 +109,7 @@ class RowFiles(ArrayFiles):
             for batch in _batches(connection, file=file, last=held.last):
                 out.write(_table(batch, names).tobytes())
         table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")
-        for field in _FIELDS:  # the ids last: with them all is there
+        for field in _FIELDS:  # the ids come last: once they exist, the set is complete
             if field == "names":
                 self.write(f"{self.writes}.names", [_texts(list(names))])
             else:
@@ -113,7 +121,7 @@ class RowFiles(ArrayFiles):
                     (self.folder / f"{part}.{field}").unlink(missing_ok=True)
 
     def codes(self, dimensions: int) -> CoarseRows | None:
-        """The codes of the most slots that are there; None for none."""
+        """The codes of as many slots as the files hold; None if they hold none."""
         for part in sorted(self._parts(_LAST_CODE), reverse=True):
             found = [self.array(f"{part}.{name}", dtype) for name, dtype in _CODES.items()]
             if all(item is not None for item in found):
@@ -122,12 +130,12 @@ class RowFiles(ArrayFiles):
         return None
 
     def write_codes(self, matrix: NDArray[np.float32]) -> None:
-        """Write the codes of all slots of a matrix, a block at a time.
+        """Writes the codes of all slots of a matrix, a block at a time.
 
         Raises
         ------
         OSError
-            The folder cannot be written to, or was removed.
+            The folder is not writable, or was removed.
         """
         count, dimensions = matrix.shape
         older = self._parts(_LAST_CODE) - {count}
@@ -136,7 +144,7 @@ class RowFiles(ArrayFiles):
                 stack.enter_context(
                     self.filling(f"{count}.{name}", dtype, size=count * (dimensions if name == "codes" else 1))
                 )
-                for name, dtype in reversed(_CODES.items())  # left in the opposite order: the last one last
+                for name, dtype in reversed(_CODES.items())  # the stack unwinds in reverse: _LAST_CODE appears last
             ][::-1]
             for start in range(0, count, BLOCK):
                 found: tuple[NDArray[Any], ...] = encoded(np.asarray(matrix[start : start + BLOCK]))
@@ -155,7 +163,15 @@ _ROW = np.dtype([(name, _FIELDS[name]) for name in ("numbers", "slots", "ids", "
 
 
 def read_columns(connection: sqlite3.Connection, *, file: int, last: int, names: dict[str, int]) -> Columns:
-    """The rows after one, in memory; ``names`` grows, and is not part of the result."""
+    """The rows after a given one, in memory, with empty ``names``.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    file : number of the matrix
+    last : number of the last row that the caller has; 0: read all
+    names : position of each id of a source or change; new ids are added to it
+    """
     parts = [_table(batch, names) for batch in _batches(connection, file=file, last=last)]
     table = np.concatenate(parts) if parts else np.empty(0, dtype=_ROW)
     return Columns(np.empty(0, "S32"), *(table[name].copy() for name in list(_FIELDS)[1:]))
@@ -179,7 +195,7 @@ def _table(batch: list[tuple[Any, ...]], names: dict[str, int]) -> NDArray[np.vo
 def _texts(names: list[str] | tuple[str, ...]) -> NDArray[np.bytes_]:
     if any(len(name) > _LONGEST for name in names):
         raise ValueError("an id is longer than 32 characters")
-    return np.array(names, dtype="S32")  # raises UnicodeEncodeError, a ValueError, for what is not of ASCII
+    return np.array(names, dtype="S32")  # raises UnicodeEncodeError, a ValueError, for a name that is not ASCII
 
 
 def _both(held: NDArray[Any], parts: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:

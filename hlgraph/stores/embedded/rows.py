@@ -1,4 +1,8 @@
-"""Rows of the embedded database as records: one SELECT a kind, shared by ``records`` and ``find``."""
+"""Records in the embedded database: read by one SELECT per kind, cached while the database is unchanged, and published.
+
+``records`` and ``find`` of the graph store read through :func:`select` and :class:`Recent`. :func:`publish` applies a
+staged change with the statements of ``sql/publish.sql``.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,17 @@ _SELECT: Mapping[Kind, str] = {
         FROM entity AS r JOIN node USING (n) JOIN corpus USING (c)""",
 }
 STORED = frozenset(_SELECT)
-_HOLDING = 300
+"""The kinds of records that this store reads by id."""
+_OVERHEAD = 300  # characters that a record takes beside its text
+_TABLES = (
+    "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
+    "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty", "t_pair", "t_co",
+    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk", "t_left", "t_untrue",
+)  # fmt: skip
+
+_Row = tuple[Any, ...]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 def _metadata(text: str) -> Metadata:
@@ -56,7 +70,6 @@ def _texts(text: str) -> tuple[str, ...]:
     return () if text == "[]" else tuple(json.loads(text))
 
 
-_Row = tuple[Any, ...]
 _MAKE: Mapping[Kind, Callable[[_Row], Record]] = {
     Kind.SOURCE: lambda r: Source(r[0], r[1], r[2], r[3], r[4], _metadata(r[5]), r[6], r[7], r[8]),
     Kind.CHUNK: lambda r: Chunk(r[0], r[1], r[2], r[3], r[4], r[5], r[6], _texts(r[7]), r[8], r[9]),
@@ -70,7 +83,15 @@ _MAKE: Mapping[Kind, Callable[[_Row], Record]] = {
 def select(
     connection: sqlite3.Connection, kind: Kind, *, condition: str, values: Mapping[str, str | int | float]
 ) -> list[Record]:
-    """Records of a kind whose ``node`` row meets a condition, by ascending id."""
+    """The records of a kind that meet a condition, by ascending id.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    kind : kind of the records
+    condition : SQL condition on the row in ``node``
+    values : parameters of the condition
+    """
     make = _MAKE[kind]
     statement = f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id"
     with sqlite.sql(f"read {kind}", statement, values=values) as call:
@@ -80,25 +101,23 @@ def select(
 
 
 def size_of(record: Record) -> int:
-    """About how many characters a record has; a few hundred more for what holds them."""
+    """The approximate size of a record in characters, including 300 for the Python objects."""
     metadata = len(str(record.metadata)) if isinstance(record, Source) else 0
-    return _HOLDING + metadata + len(getattr(record, "text", ""))
-
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
+    return _OVERHEAD + metadata + len(getattr(record, "text", ""))
 
 
 class Recent(Generic[_Key, _Value]):
-    """Values by key, each as the database has it now: all are forgotten once any connection of any process has committed.
+    """A cache of values of the database, emptied as soon as any connection of any process commits. Thread-safe.
 
-    SQLite tells of a commit by itself (``PRAGMA data_version``), so nothing that changes the database can forget to say so:
-    what was deleted is never read again. Safe for threads.
+    SQLite itself reports a commit (``PRAGMA data_version``), so no writer has to invalidate the cache, and deleted data is
+    never returned.
 
     Parameters
     ----------
-    most : the room for values, by ``size``; twice that is held at most, and what was not asked for since goes first
-    size : of one value
+    database : database that the values come from
+    most : target for the total size of the values; the cache holds at most twice as much, and drops the values that were
+        not read recently first
+    size : size of one value, in the unit of ``most``
     """
 
     def __init__(self, database: Database, *, most: int, size: Callable[[_Value], int]) -> None:
@@ -112,7 +131,13 @@ class Recent(Generic[_Key, _Value]):
         self._room = most
 
     def read(self, keys: Iterable[_Key], fetch: Callable[[list[_Key]], Mapping[_Key, _Value]]) -> dict[_Key, _Value]:
-        """The values of those keys that have one, in the order of the keys; ``fetch`` reads those that are not held."""
+        """The values of these keys, in the order of the keys; keys without a value are left out.
+
+        Parameters
+        ----------
+        keys : keys to look up
+        fetch : reads the values of keys that are not cached
+        """
         wanted = dict.fromkeys(keys)
         with self._guard:
             state = self._current()
@@ -126,13 +151,13 @@ class Recent(Generic[_Key, _Value]):
         if missing:
             fresh = fetch(missing)
             with self._guard:
-                if self._current() == state:  # else what was read may be of before a commit
+                if self._current() == state:  # otherwise the values may predate a commit
                     self._keep(fresh)
             found |= fresh
         return {key: found[key] for key in wanted if key in found}
 
     def _current(self) -> tuple[int, int]:
-        """The state of the database; everything is forgotten when it is another one."""
+        """The state of the database; empties the cache if it has changed."""
         state = self._database.state()
         if state != self._state:
             self._state = state
@@ -148,16 +173,9 @@ class Recent(Generic[_Key, _Value]):
             self._room -= size
 
 
-_TABLES = (
-    "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
-    "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty", "t_pair", "t_co",
-    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk", "t_left", "t_untrue",
-)  # fmt: skip
-
-
 @functools.cache
 def script(name: str) -> tuple[str, ...]:
-    """The statements of ``sql/<name>.sql``, one by one."""
+    """The statements of ``sql/<name>.sql``, in order."""
     text = files("hlgraph.stores.embedded").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
     return tuple(_statements(text))
 
@@ -179,7 +197,18 @@ def metadata_json(source: Source) -> str:
 
 
 def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
-    """Apply the change; the caller holds the transaction."""
+    """Applies a change to the database; the caller holds the transaction.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    change : the staged change
+
+    Returns
+    -------
+    Outcome
+        How many records were added, and the ids of those that vanished.
+    """
     for statement in script("temporary"):
         connection.execute(statement)
     for table in _TABLES:

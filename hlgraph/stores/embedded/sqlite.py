@@ -1,4 +1,4 @@
-"""The one place where errors of SQLite and of the file system become those of hlgraph."""
+"""SQLite at the edge of the embedded store: its errors become those of hlgraph, and its calls are traced."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from hlgraph.stores.protocols import PullShape, Scope, VectorQuery
 from hlgraph.stores.trace import Running, traced
 from hlgraph.where import Where, to_text
 
+STORE = "embedded"
+"""The name of this store in a trace."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextlib.contextmanager
 def mapped(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into those of hlgraph, naming the store and the mend."""
+    """Raises errors of SQLite and of the file system in a block as hlgraph errors that name the store and the remedy."""
     try:
         yield
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text or "busy" in text:
             raise StoreLockedError(
-                f"{path}: another process is writing to this store; try again when it is done"
+                f"{path}: another process is writing to this store; try again when it has finished"
             ) from error
         if "full" in text or "disk I/O" in text:
             raise StoreUnavailableError(
-                f"{path}: cannot write ({text}); free some space and run the same command again: it goes on where it stopped"
+                f"{path}: cannot write ({text}); free some space and run the same command again; it continues where it stopped"
             ) from error
         if "readonly" in text or "unable to open" in text:
             raise StoreUnavailableError(f"{path}: {text}; check that the directory exists and is writable") from error
@@ -41,24 +43,36 @@ def mapped(path: Path) -> Iterator[None]:
         raise StoreCorruptError(f"{path}: {error}; restore a copy, or delete the directory and ingest again") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        mend = (
-            "free some space and run the same command again: it goes on where it stopped"
+        remedy = (
+            "free some space and run the same command again; it continues where it stopped"
             if error.errno in _FULL
             else "check that the directory exists and is writable"
         )
-        raise StoreUnavailableError(f"{path}: {reason}; {mend}") from error
-
-
-STORE = "embedded"
+        raise StoreUnavailableError(f"{path}: {reason}; {remedy}") from error
 
 
 def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> AbstractContextManager[Running]:
-    """Trace a SELECT. Lists are sent as JSON; the trace shows them as lists."""
+    """Traces a SELECT.
+
+    Parameters
+    ----------
+    name : name of the call
+    text : the statement
+    values : its parameters; a list is sent as JSON text, and the trace shows it as a list
+    """
     return traced(STORE, name, text=lambda: _even(text), language="sql", params=lambda: _listed(values or {}))
 
 
 def pulling(name: str, seeds: Sequence[str], *, shape: PullShape, scope: Scope) -> AbstractContextManager[Running]:
-    """Trace a walk over the graph in memory."""
+    """Traces a pull from the graph in memory, or a read of all of it.
+
+    Parameters
+    ----------
+    name : ``pull``, or another name for a read of the whole graph
+    seeds : ids of the seeds
+    shape : bounds of the pull
+    scope : corpus and sources that may be seen
+    """
     return traced(
         STORE,
         name,
@@ -79,7 +93,13 @@ def pulling(name: str, seeds: Sequence[str], *, shape: PullShape, scope: Scope) 
 
 
 def searching(query: VectorQuery, k: int) -> AbstractContextManager[Running]:
-    """Trace a search by vector, which reads a file that is mapped into memory."""
+    """Traces a vector search, which reads a memory-mapped file.
+
+    Parameters
+    ----------
+    query : the search
+    k : number of rows to find
+    """
     return traced(
         STORE,
         f"search {query.kind} by vector",
@@ -101,7 +121,7 @@ def _listed(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _even(text: str) -> str:
-    """A statement without the indentation that it has in the source."""
+    """A statement without its indentation in the source code."""
     lines = text.strip().splitlines()
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     margin = min(margins, default=0)

@@ -1,4 +1,8 @@
-"""Writing and removing rows of the vector store: the matrix file first, then its row numbers in one transaction."""
+"""Writes and removes rows of the vector store: vectors in a matrix file, and slot numbers and text in the database.
+
+Writing appends to the matrix file first and then commits the slot numbers in one transaction. Removing frees slots in a
+transaction and then overwrites them with zeros. A new generation of the file is written when most slots are free.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +21,36 @@ from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.stores.protocols import VectorBatch
 from hlgraph.text import words
 
-_COMPACT = 1_000
+_COMPACT = 1_000  # minimum number of free slots before the matrix is rewritten
 _UNCLEAN = "SELECT 1 FROM vector_free WHERE file = ? AND is_zeroed = 0 LIMIT 1"
 _STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
 
 
 def text_table(file: int) -> str:
-    """The full text of one kind of one corpus: a table of its own, so that the rarity of a word is that among its rows.
+    """The name of the full-text table of one kind of one corpus.
 
-    With one table for all corpora the ranking in one would tell what is in the others.
+    Each has its own table, so that the rarity of a word is measured among its own rows. With one table for all corpora,
+    the ranking in one corpus would reveal the content of the others.
     """
     return f"text_{file}"
 
 
 def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
-    """Write the rows of one kind; the caller holds the transaction. Rows of the same change are left as they are."""
+    """Writes the rows of one kind; the caller holds the transaction.
+
+    A row with an id that the store holds replaces the old row, unless the same change wrote it.
+
+    Parameters
+    ----------
+    database : database of the store
+    block : rows of one kind
+    batch : the batch that the block belongs to
+
+    Raises
+    ------
+    ModelMismatchError
+        The vectors have another length than those of the corpus.
+    """
     connection = database.writer()
     connection.execute(
         "INSERT OR IGNORE INTO vector_file (corpus, kind, dimensions) VALUES (?, ?, ?)",
@@ -44,7 +63,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     if dimensions != block.dimensions:
         raise ModelMismatchError(
             f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
-            f"{block.dimensions}; use the model that the corpus was made with, or another corpus"
+            f"{block.dimensions}; use the embedding model of the corpus, or another corpus"
         )
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS {text_table(file)} USING fts5 (words, tokenize = 'porter unicode61')"
@@ -78,7 +97,19 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
 
 
 def free_rows(database: Database, file: int, *, wanted: str) -> int:
-    """Remove rows by id (a JSON array); the caller holds the transaction, and calls :func:`clean_file` after it."""
+    """Removes rows and frees their slots; the caller holds the transaction, and calls :func:`clean_file` after it.
+
+    Parameters
+    ----------
+    database : database of the store
+    file : number of the matrix
+    wanted : ids as a JSON array
+
+    Returns
+    -------
+    int
+        How many rows were removed.
+    """
     connection = database.writer()
     rows = connection.execute(
         "SELECT n, slot FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))", (file, wanted)
@@ -89,21 +120,27 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
     connection.executemany("INSERT INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows))
     connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
-    # Merging the segments is what takes deleted words out of the index for good.
+    # Only merging the segments removes deleted words from the index for good.
     connection.execute(f"INSERT INTO {text_table(file)} ({text_table(file)}) VALUES ('optimize')")
     return len(rows)
 
 
 def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing) -> None:
-    """What follows a commit: readers' copies of old states go, rows that were replaced are wiped, and the approximate indices
-    follow the matrices that are large enough to have one."""
+    """Finishes an upsert after its commit: wipes replaced rows, drops cached files of old states, extends the ANN indices.
+
+    Parameters
+    ----------
+    database : database of the store
+    batch : the batch that was committed
+    indices : ANN indices of the matrices; only a large matrix has one
+    """
     connection = database.writer()
     for block in batch.blocks:
         row = connection.execute(f"{_STATE} WHERE corpus = ? AND kind = ?", (batch.corpus, block.kind)).fetchone()
         if row is None:
             continue
         state = State(*row)
-        drop_old_rows(database.path, state.file, kept=state)  # a row that was replaced is a deletion, too
+        drop_old_rows(database.path, state.file, kept=state)  # replacing a row also deletes one
         if connection.execute(_UNCLEAN, (state.file,)).fetchone():
             clean_file(database, state.file, indices=indices)
             state = State(*connection.execute(f"{_STATE} WHERE file = ?", (state.file,)).fetchone())
@@ -114,7 +151,14 @@ def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing
 
 
 def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
-    """Zero the freed rows on the disk, those of the approximate index too; write the matrix anew when most of it is free."""
+    """Overwrites the freed rows on disk, in the ANN index too; rewrites the matrix if most of its slots are free.
+
+    Parameters
+    ----------
+    database : database of the store
+    file : number of the matrix
+    indices : ANN indices of the matrices
+    """
     connection = database.writer()
     state = State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone())
     generation, dimensions, slots = state.generation, state.dimensions, state.slots
@@ -125,7 +169,7 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
         freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
         zero_rows(path, freed, dimensions=dimensions)
         indices.forget(path, freed)
-    if len(free) == slots:  # nothing is left: another model may fill it
+    if len(free) == slots:  # no row is left: forget the dimensions, so that another model may fill it
         with database.transaction():
             connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
             connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
@@ -157,6 +201,6 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):  # a reader on Windows may hold it
+    with contextlib.suppress(OSError):  # on Windows a reader may have it open
         path.unlink(missing_ok=True)
         ann.index_path(path).unlink(missing_ok=True)

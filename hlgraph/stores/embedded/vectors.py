@@ -1,4 +1,4 @@
-"""VectorStore on SQLite, FTS5 and memory-mapped matrices."""
+"""Vectors in memory-mapped matrices and text in SQLite's FTS5: the VectorStore of the embedded store."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ from hlgraph.text import content_words, words
 from hlgraph.where import Where
 
 _SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND id IN (SELECT value FROM json_each(:ids))"
-_FUSE = 100
-_PLACES = 100_000  # of vectors of a kind that were read lately
-_GATHER = 20
-_THREADED = 50_000
-_FEW = 100  # vectors for which products with all rows take less time than an index of the rows
+_FUSE = 100  # minimum length of the two rankings of a hybrid search
+_PLACES = 100_000  # slots of recently read vectors that are cached, for each kind
+_GATHER = 20  # rows are gathered if they are fewer than one in this many
+_THREADED = 50_000  # minimum number of rows before a product uses threads
+_FEW = 100  # maximum number of vectors for which products with all rows are faster than an index of the rows
 
 
 class EmbeddedVectorStore:
-    """Vectors and text of one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
+    """Vectors and text of the store in one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
 
-    Search is exact: one product over the memory-mapped matrix (of what :mod:`coarse` leaves, where there are many rows),
-    then a filter mask, then the k best.
+    A search by vector multiplies the memory-mapped matrix with the query vector, applies the filter and takes the k best.
+    With many rows, :mod:`coarse` first excludes most of them, without changing the result. With very many rows and no
+    filter, :mod:`ann` proposes the candidates, if it is installed; only then is the search approximate.
     """
 
     def __init__(self, database: Database) -> None:
@@ -60,10 +61,8 @@ class EmbeddedVectorStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._indices.is_ahead():
-            with (
-                contextlib.suppress(StoreLockedError),
-                self._database.lock(),
-            ):  # otherwise the next writer adds them again
+            # While another process writes, the rows stay unsaved, and the next writer adds them again.
+            with contextlib.suppress(StoreLockedError), self._database.lock():
                 self._indices.save()
         self._views.clear()
         self._database.close()
@@ -71,7 +70,7 @@ class EmbeddedVectorStore:
     # Writing
 
     def upsert(self, batch: VectorBatch) -> None:
-        """See the protocol."""
+        """See :meth:`VectorStore.upsert`."""
         with self._database.lock():
             with self._database.transaction() as connection:
                 if batch.sources:
@@ -85,7 +84,7 @@ class EmbeddedVectorStore:
             extend_index(self._database, batch, indices=self._indices)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
-        """See the protocol."""
+        """See :meth:`VectorStore.delete`."""
         count = 0
         files: list[int] = []
         with self._database.lock():
@@ -112,9 +111,9 @@ class EmbeddedVectorStore:
     # Reading
 
     def search(self, query: VectorQuery) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`VectorStore.search`."""
         if query.k < 1:
-            raise InputError(f"k is {query.k}; ask for at least 1")
+            raise InputError(f"k is {query.k}; it must be at least 1")
         if not self._database.exists():
             return []
         if query.vector is not None and query.text is not None:
@@ -142,8 +141,8 @@ class EmbeddedVectorStore:
             return []
         if len(query.vector) != view.dimensions:
             raise ModelMismatchError(
-                f"the question has a vector of {len(query.vector)} dimensions, corpus {query.corpus!r} holds "
-                f"{view.dimensions}; use the model that the corpus was made with"
+                f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
+                f"{view.dimensions}; use the embedding model of the corpus"
             )
         keep = self._mask(view, query)
         question = query.vector.astype(np.float32)
@@ -155,7 +154,7 @@ class EmbeddedVectorStore:
         return list(map(Hit, ids[best].astype(np.str_).tolist(), scores[best].tolist()))
 
     def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
-        """Rows to score: those that an approximate index names and those that it does not cover; None for all."""
+        """Rows to score: those that the ANN index proposes and those that it does not cover; None: all rows."""
         path = matrix_path(self._database.path, view.state.file, generation=view.state.generation)
         if len(view) < ann.LEAST_ROWS or not ann.is_installed():
             return None
@@ -171,9 +170,9 @@ class EmbeddedVectorStore:
     def _narrowed(
         self, view: View, query: VectorQuery, k: int, *, rows: NDArray[np.intp] | None
     ) -> NDArray[np.intp] | None:
-        """Fewer rows that hold the ``k`` best of these, where finding them takes less time than scoring all.
+        """A smaller set of rows that includes the ``k`` best of these, if finding it is faster than scoring all of them.
 
-        The first search of a process, often the only one, does without the codes.
+        The first search of a process, often its only one, does not use the codes.
         """
         count = len(view) if rows is None else len(rows)
         if count < coarse.LEAST_ROWS or query.vector is None or not coarse.is_wanted(len(view.matrix)):
@@ -189,7 +188,7 @@ class EmbeddedVectorStore:
         return found if rows is None else rows[found]
 
     def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
-        """Which rows a query may see; None when all."""
+        """Which rows a query may see; None: all."""
         keep: NDArray[np.bool_] | None = None
         if query.hidden:
             keep = ~view.is_from(query.hidden)
@@ -246,7 +245,7 @@ class EmbeddedVectorStore:
         return [Hit(item, score) for item, score in found]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
-        """See the protocol."""
+        """See :meth:`VectorStore.neighbours`."""
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not len(view):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
@@ -267,7 +266,7 @@ class EmbeddedVectorStore:
         )
 
     def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """See the protocol."""
+        """See :meth:`VectorStore.vectors`."""
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not ids:
             return [], np.empty((0, 0 if view is None else view.dimensions), dtype=np.float32)
@@ -285,7 +284,7 @@ class EmbeddedVectorStore:
         return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
-        """See the protocol."""
+        """See :meth:`VectorStore.ids`."""
         if not self._database.exists():
             return set()
         if kind is Kind.SOURCE:
@@ -301,12 +300,12 @@ class EmbeddedVectorStore:
 
 
 def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.float32]:
-    """Cosines of the rows (None: all). Few rows are gathered, many are cut out of one product with the whole matrix."""
+    """Cosines of the rows (None: all). Few rows are gathered; many are taken from one product with the whole matrix."""
     if rows is not None and len(rows) * _GATHER < len(view.matrix):
         gathered: NDArray[np.float32] = np.vecdot(view.matrix[view.slots[rows]], vector)
         return gathered
-    # Threads are for many rows only: waking them costs more, and far more on a busy machine. They sum in another order,
-    # so they are not for rows that another search may find by their codes and score one by one.
+    # Use threads for many rows only: waking them costs time, and far more on a busy machine. They add in another order, so
+    # they must not score rows that another search may find by their codes and score one by one.
     is_threaded = len(view.matrix) >= _THREADED and not coarse.is_wanted(len(view.matrix))
     found: NDArray[np.float32] = view.matrix @ vector if is_threaded else np.vecdot(view.matrix, vector)
     if len(found) != len(view):

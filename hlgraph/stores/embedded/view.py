@@ -1,6 +1,7 @@
-"""The rows of the vector store for searches: columns in the order of slots over a memory-mapped matrix, refreshed by version.
+"""The rows of the vector store, ready for searches: columns in the order of slots, over a memory-mapped matrix.
 
-Few rows are held in memory. Of many, the first lie in mapped files (:mod:`row_files`), and those written since in memory.
+A view is refreshed when rows were written or deleted. Up to ``row_files.LEAST_ROWS`` rows are held in memory; beyond that,
+the first rows are in mapped files (:mod:`row_files`), and only later rows in memory.
 """
 
 from __future__ import annotations
@@ -28,11 +29,20 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One kind of one corpus: its rows in the order of their slots, over the memory-mapped matrix.
+    """The rows of one kind of one corpus, in the order of their slots.
 
-    ``first`` are in mapped files, ``rest`` in memory; ``names`` are those of the rest, whose places begin after the names of
-    the first. ``index`` (at most one, for neighbours) and ``coarse`` (the first pass of a search, part by part) only grow
-    and are handed on: they know rows by slot, and a slot is used once in a generation, so they outlive deletions.
+    ``index`` and ``coarse`` only grow, and the next view takes them over. They identify rows by slot, and a slot is used
+    only once in a generation, so they stay valid after deletions.
+
+    Attributes
+    ----------
+    state : state of the matrix
+    matrix : shape (slots, d), memory-mapped
+    first : rows in mapped files
+    rest : rows in memory
+    names : position of each source and change of ``rest``, counted from the end of the names of ``first``
+    index : at most one index, for neighbours
+    coarse : 8-bit codes for the first pass of a search, part by part
     """
 
     state: State
@@ -48,17 +58,17 @@ class View:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """The length of a vector."""
         return self.state.dimensions
 
     @property
     def slots(self) -> NDArray[np.int64]:
-        """Where each row is in the matrix, ascending."""
+        """The slot of each row in the matrix, ascending."""
         found: NDArray[np.int64] = _joined(self.first.slots, self.rest.slots)
         return found
 
     def ids(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.bytes_]:
-        """The ids of some rows (of all, when None), as bytes."""
+        """The ids of some rows (None: of all), as bytes."""
         if rows is None or not len(self.rest.ids):
             every: NDArray[np.bytes_] = _joined(self.first.ids, self.rest.ids)
             return every if rows is None else every[rows]
@@ -69,7 +79,7 @@ class View:
         return found
 
     def is_of(self, sources: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows are of one of these sources."""
+        """Which rows belong to one of these sources."""
         found: NDArray[np.bool_] = self._among(sources)[_joined(self.first.sources, self.rest.sources)]
         return found
 
@@ -79,7 +89,7 @@ class View:
         return found
 
     def _among(self, names: Collection[str]) -> NDArray[np.bool_]:
-        """By the place of a name: whether it is one of these."""
+        """For each position of a name, whether it is one of these."""
         wanted = np.array([name.encode() for name in names] or [b""], dtype=np.bytes_)
         held = np.isin(self.first.names, wanted) & (len(names) > 0)
         rest = np.fromiter((name in names for name in self.names), dtype=bool, count=len(self.names))
@@ -87,7 +97,7 @@ class View:
 
 
 class Views:
-    """One view a kind and corpus, shared by all readers of a store."""
+    """The views of a store, one per kind and corpus, shared by all readers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -95,11 +105,17 @@ class Views:
         self._guard = threading.Lock()
 
     def clear(self) -> None:
-        """Let go of the memory maps."""
+        """Releases the memory maps."""
         self._views.clear()
 
     def view(self, kind: Kind, corpus: str) -> View | None:
-        """The present state; only rows written since the last look are read, unless some were deleted."""
+        """The present rows; None if the store has none. Reads only new rows, unless rows were deleted.
+
+        Parameters
+        ----------
+        kind : kind of the rows
+        corpus : name of the corpus
+        """
         connection = self._database.reader()
         with self._guard, mapped(self._database.path):
             for is_in_files in (True, False):
@@ -121,7 +137,7 @@ class Views:
             return None
 
     def codes(self, view: View) -> list[CoarseRows]:
-        """The codes of all slots: those in files, and those of slots written since; they grow with the view."""
+        """The codes of all slots: from files, and computed for later slots. The view keeps them."""
         count = len(view.matrix)
         files = RowFiles(self._database.path, view.state)
         parts = list(view.coarse)
@@ -150,7 +166,7 @@ class Views:
         return None if row is None else State(*row)
 
     def _begun(self, state: State, held: View | None) -> View:
-        """The view held, if it is of this state but for rows written since, else one of the rows in files."""
+        """The cached view if it lacks nothing but new rows; otherwise a view of the rows in files."""
         if held is not None and held.state[:3] == state[:3]:
             files = RowFiles(self._database.path, state).columns()
             if len(files.ids) <= len(held.first.ids):
@@ -181,11 +197,11 @@ class Views:
         )
 
     def _make(self, state: State, make: Callable[[RowFiles], None]) -> None:
-        """Make files of a state, unless rows of it were deleted since; what fails is held in memory."""
+        """Writes files for a state, unless rows were deleted since; on failure the rows stay in memory."""
         files = RowFiles(self._database.path, state)
         connection = self._database.reader()
         try:
-            with files.making():  # before the look at the state: see row_files
+            with files.making():  # before checking the state, see row_files
                 connection.execute("BEGIN")
                 try:
                     query = "SELECT writes FROM vector_file WHERE (file, generation, deletes) = (?, ?, ?)"

@@ -1,4 +1,4 @@
-"""A metadata filter as a condition of SQLite: it agrees with `hlgraph.where.matches` on every source."""
+"""Translates a metadata filter into an SQLite condition that agrees with `hlgraph.where.matches` on every source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Parameter = str | int | float
 
 _COLUMNS = {"source_id": "source.id", "title": "source.title", "uri": "source.uri"}
 
-# One row for each value of the key: the elements of an array, or the scalar itself beside one dummy row. The key is
+# One row for each value of the key: the elements of an array, or the scalar itself joined with one dummy row. The key is
 # compared as data because a JSON path cannot name every key (quotes, escapes) in all versions of SQLite.
 _VALUES = (
     "EXISTS (SELECT 1 FROM json_each(source.metadata) AS m,"
@@ -25,8 +25,8 @@ _LISTED = "IN (SELECT value FROM json_each({values}))"
 _TYPE = "iif(m.type = 'array', v.type, m.type)"
 _ATOM = "iif(m.type = 'array', v.atom, m.atom)"
 
-# SQLite reads an expression with a stack of 100 and a leaf takes 30 of them: in a filter that nests deeper than this,
-# the leaves are computed first, as columns, and the expression is over their names.
+# SQLite parses an expression with a stack of 100, of which a leaf takes 30. In a filter that nests deeper than this, the
+# leaves are computed first, as columns, and the expression uses the names of the columns.
 _INLINE_DEPTH = 16
 _HOISTED = "(SELECT {expression} FROM (SELECT {leaves}) AS leaf)"
 
@@ -36,8 +36,7 @@ def to_sql(where: Where) -> tuple[str, dict[str, Parameter]]:
 
     Parameters
     ----------
-    where
-        The filter.
+    where : the filter
 
     Returns
     -------
@@ -61,7 +60,7 @@ def to_sql(where: Where) -> tuple[str, dict[str, Parameter]]:
 
 @dataclass(frozen=True, slots=True)
 class _Expression:
-    """SQL text with the operator at its top, if any, and how deep it nests."""
+    """SQL text, the operator at its top, if any, and its nesting depth."""
 
     text: str
     height: int = 0
@@ -105,7 +104,7 @@ class _Writer:
         return _VALUES.format(key=name, test=self._test(where, _ATOM, _TYPE))
 
     def _test(self, where: Compare | In, atom: str, kind: str) -> str:
-        """Whether one stored value is as the filter wants it; ``kind``: its JSON type, nothing for a column of text."""
+        """A test of one stored value against the filter; ``kind`` is its JSON type, empty for a text column."""
         values = where.values if isinstance(where, In) else (where.value,)
         texts = [value for value in values if isinstance(value, str)]
         numbers = [value for value in values if not isinstance(value, str | bool)]
@@ -123,7 +122,7 @@ class _Writer:
         if isinstance(where, In):
             return _LISTED.format(values=self._bind(json.dumps(values)))
         if isinstance(values[0], float):
-            # Read by the JSON parser that reads the metadata, so that equal digits are equal numbers in every version.
+            # Use the JSON parser that reads the metadata, so that equal digits are equal numbers in every version.
             return f"{where.op} json_extract({self._bind(json.dumps(values[0]))}, '$')"
         return f"{where.op} {self._bind(values[0])}"
 
@@ -134,7 +133,10 @@ class _Writer:
 
 
 def _join(operator: Literal["AND", "OR"], parts: Iterable[_Expression]) -> _Expression:
-    """A tree of least height, the higher side first: SQLite limits the height, and pays stack for the right side."""
+    """Joins expressions into a tree of minimum height, the higher side first.
+
+    SQLite limits the height of a tree, and uses stack for the right side.
+    """
     heap = [(part.height, index, part) for index, part in enumerate(parts)]
     heapq.heapify(heap)
     for index in range(len(heap), 2 * len(heap) - 1):

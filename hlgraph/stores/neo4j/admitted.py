@@ -1,7 +1,7 @@
-"""Which sources a filter admits: decided here, by the meaning of the filter itself, and kept for one version of a corpus.
+"""The sources that a filter admits, decided in process and cached for one version of a corpus.
 
 Cypher is never built from a filter. The sources of a corpus are read in pages, ``hlgraph.where.matches`` decides on each,
-and queries get the ids: of the admitted ones, or of the others where these are fewer.
+and queries receive ids: of the admitted sources, or of the others if these are fewer.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _KEPT = 32
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A scope as parameters: a source is visible if ``(source in listed) == admits``; all are if not ``has_scope``."""
+    """A scope as query parameters: without ``has_scope`` all sources are visible, else if ``(source in listed) == admits``."""
 
     has_scope: bool
     listed: tuple[str, ...]
     admits: bool
 
     def params(self) -> Row:
-        """As the queries name them."""
+        """The parameters, by their names in the queries."""
         return {"has_scope": self.has_scope, "listed": list(self.listed), "admits": self.admits}
 
 
@@ -37,14 +37,20 @@ EVERYTHING = Admitted(has_scope=False, listed=(), admits=False)
 
 
 class Filters:
-    """Decides on filters, and remembers the last decisions."""
+    """Decides on filters, and caches the last decisions."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._known: OrderedDict[tuple[str, int, Where], Admitted] = OrderedDict()
 
     def admitted(self, scope: Scope, version: int) -> Admitted:
-        """The sources that a scope admits in a version of its corpus."""
+        """The sources that a scope admits.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        version : version of the corpus that the caller reads
+        """
         if scope.where is None:
             if scope.sources is None:
                 return EVERYTHING

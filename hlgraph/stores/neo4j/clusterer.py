@@ -1,4 +1,4 @@
-"""Communities by Leiden on the server (GDS), and in process where the server cannot."""
+"""Leiden communities found on the server (GDS), or in process if the server cannot."""
 
 from __future__ import annotations
 
@@ -17,15 +17,20 @@ from hlgraph.stores.neo4j.server import Server
 
 _log = logging.getLogger(__name__)
 _LEVELS = 10
-"""Levels that GDS is asked for: with a cap of a hundred nodes it makes fewer."""
+"""Maximum number of levels that GDS is asked for; more than it makes with a cap of 100 nodes."""
 
 
 class GdsClusterer:
-    """See :class:`hlgraph.stores.derived.Clusterer`.
+    """Clusters on the server; see :class:`hlgraph.stores.derived.Clusterer`.
 
-    ``gds.leiden`` over a projection of the shape. It knows no cap on sizes: communities above the cap are divided as its
-    finer levels divide them. Where that is not enough, without the plugin, or with too little memory, ``fallback`` clusters
-    in process, and the result and a warning say why.
+    Runs ``gds.leiden`` on a projection of the shape. It has no cap on sizes, so larger communities are divided in the way
+    of its finer levels. If that does not suffice, the plugin is missing, or memory is short, ``fallback`` clusters in
+    process, and the result and a warning state the reason.
+
+    Parameters
+    ----------
+    server : the database
+    fallback : clusters where the server cannot
     """
 
     def __init__(self, server: Server, *, fallback: Clusterer) -> None:
@@ -39,14 +44,14 @@ class GdsClusterer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Drop the projections that were made here; those of a server that went away went with it."""
+        """Drops the projections that this object created; those of a lost server are gone with it."""
         try:
             self._gds.close()
         except StoreError as lost:
             _log.info("projections were not dropped: %s", lost)
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See the protocol."""
+        """See :meth:`Clusterer.cluster`."""
         found = self._on_server(query, corpus)
         if isinstance(found, Clustered):
             return found
@@ -54,7 +59,7 @@ class GdsClusterer:
         return self._fallback.cluster(query, corpus=corpus)._replace(by=f"process: {found}")
 
     def _on_server(self, query: ClusterQuery, corpus: str) -> Clustered | str:
-        """The communities, or why the server cannot find them."""
+        """The communities, or the reason why the server cannot find them."""
         if not self._server.ask("admin/find_plugin_functions", function=PLUGIN):
             return "the server has no Graph Data Science plugin (GDS)"
         projection = ShapeProjection(corpus, query.shape)

@@ -1,7 +1,7 @@
-"""Reference counts behind derived data: what entities are called, and which of them stand in one chunk. Pure.
+"""Reference counts behind derived data: the names of entities, and which entities share a chunk. Pure functions.
 
-The rules are those of the embedded store, so that both give the same graph: an entity is called what most mentions call it
-(ties by the alphabet); of a chunk with very many entities the first hundred count (most mentioned, then by id).
+The rules are those of the embedded store, so that both build the same graph. An entity gets the name that most mentions
+use, ties in alphabetical order. Of a chunk with very many entities the first 100 count: most mentioned first, then by id.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from hlgraph.stores.neo4j.server import Row
 
 PAIRED = 100
-"""So many entities of one chunk are joined by CO_OCCURS."""
+"""Maximum number of entities of one chunk that CO_OCCURS joins."""
 
 
 class Said(NamedTuple):
-    """How often a chunk calls an entity by a name, as a kind."""
+    """How often a chunk mentions an entity by one name and kind."""
 
     chunk_id: str
     entity_id: str
@@ -28,7 +28,7 @@ class Said(NamedTuple):
 
 
 def said_by(rows: Iterable[Row]) -> list[Said]:
-    """What new chunks say, from the rows of their mentions."""
+    """The counts of new chunks, from the rows of their mentions."""
     found: Counter[tuple[str, str, str, str]] = Counter()
     for row in rows:
         entity = str(row["entity_id"])
@@ -40,7 +40,18 @@ def said_by(rows: Iterable[Row]) -> list[Said]:
 
 
 def pair_changes(old: Iterable[Said], new: Iterable[Said]) -> list[Row]:
-    """By how much the number of common chunks of two entities changes, smaller id first; nothing where it stays."""
+    """Changes in the number of common chunks of pairs of entities; unchanged pairs are left out.
+
+    Parameters
+    ----------
+    old : counts of the chunks before the change
+    new : counts of the chunks after the change
+
+    Returns
+    -------
+    list
+        Rows with ``a``, ``b`` (the smaller id first) and ``chunks``, the difference.
+    """
     found: Counter[tuple[str, str]] = Counter()
     for said, sign in ((old, -1), (new, 1)):
         for entities in _entities_of_chunks(said):
@@ -57,7 +68,13 @@ def _entities_of_chunks(said: Iterable[Said]) -> list[list[str]]:
 
 
 def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[tuple[str, str]]]:
-    """By how much the count of each name and kind of an entity changes."""
+    """Changes in the count of each name and kind of each entity.
+
+    Parameters
+    ----------
+    old : counts of the chunks before the change
+    new : counts of the chunks after the change
+    """
     found: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for said, sign in ((old, -1), (new, 1)):
         for item in said:
@@ -66,9 +83,14 @@ def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[
 
 
 def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, str]]]) -> list[Row]:
-    """Entities with their counts after the change, and the name and kind that follow from them.
+    """Entities with their counts after a change, and the name and kind that follow from these.
 
-    An entity that nothing mentions keeps its name: a fact may still join it.
+    An entity without mentions keeps its name, because a fact may still refer to it.
+
+    Parameters
+    ----------
+    stored : entities with their present counts
+    changes : changes of the counts, by id, from :func:`name_changes`
     """
     rows: list[Row] = []
     for row in stored:

@@ -1,4 +1,4 @@
-"""DerivedStore on Neo4j: a run is written in batches under a label that nobody reads, and shown in one transaction."""
+"""Communities and their summaries in Neo4j: a run is written hidden, in batches, and becomes visible in one transaction."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 
 _LINKS = 20_000
-"""Members that one transaction joins to their communities."""
+"""Maximum number of members that one transaction joins to their communities."""
 _DROPPED = 500
-"""Hidden communities that one transaction deletes."""
+"""Maximum number of hidden communities that one transaction deletes."""
 _SUMMARIES = 500
-"""Summaries that one transaction writes, each with a vector of a few hundred numbers."""
+"""Maximum number of summaries that one transaction writes, each with a vector of a few hundred numbers."""
 _ALL = 1 << 31
 
 
 class Neo4jDerivedStore:
-    """The derived data of one database; see :class:`hlgraph.stores.derived.DerivedStore`.
+    """Derived data of one database; see :class:`hlgraph.stores.derived.DerivedStore`.
 
-    What a run adds is written first, hidden, in as many transactions as it takes; one transaction then shows it, hides what
-    it removes, and records the run; what is hidden is deleted last. Killed in between, the next run deletes it.
+    New data of a run is written first, hidden under labels that no query reads, in any number of transactions. One
+    transaction then shows it, hides what the run removes, and records the run. Hidden data is deleted last; after a kill,
+    the next run deletes it.
     """
 
     def __init__(self, server: Server, lease: Lease) -> None:
@@ -36,7 +37,7 @@ class Neo4jDerivedStore:
         self._kept = Kept()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.runs`."""
         return tuple(
             Run(
                 corpus,
@@ -52,7 +53,7 @@ class Neo4jDerivedStore:
         )
 
     def save(self, run: Run, made: Made) -> Saved:
-        """See the protocol."""
+        """See :meth:`DerivedStore.save`."""
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
         sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
@@ -60,9 +61,11 @@ class Neo4jDerivedStore:
         known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
         written = [item for item in made.summaries if item.summary.id not in known]
         added = [item for item in made.communities if item.id not in held]
-        # One that lost a member which is there again has the id of what it was: it is mended where it is.
+        # A community that lost a member keeps its id; if the run has the member again, it is repaired in place.
         lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
-        self._stage_summaries(key, [item for item in written if item.source_id])  # before those that they are in
+        self._stage_summaries(
+            key, [item for item in written if item.source_id]
+        )  # before the communities that have them as members
         self._stage(key, added, made=made)
         self._stage_summaries(key, [item for item in written if not item.source_id])
         wanted = {item.id for item in made.communities}
@@ -139,7 +142,7 @@ class Neo4jDerivedStore:
             pass
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.communities`."""
         chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k}
         rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
         return [
@@ -154,7 +157,7 @@ class Neo4jDerivedStore:
         ]
 
     def summaries(self, corpus: str, name: str) -> Summaries:
-        """See the protocol."""
+        """See :meth:`DerivedStore.summaries`."""
         run = run_named(self, corpus, name=name)
         if run is None:
             return Summaries((), np.empty((0, 0), dtype=np.float32))
@@ -165,7 +168,7 @@ class Neo4jDerivedStore:
         return self._kept.put(run, (_summarised(corpus, row) for row in rows))
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
-        """See the protocol."""
+        """See :meth:`DerivedStore.members`."""
         found: dict[str, list[Member]] = {}
         wanted = list(ids)
         for start in range(0, len(wanted), BATCH):

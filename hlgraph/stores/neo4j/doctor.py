@@ -1,4 +1,4 @@
-"""Does the server have what hlgraph needs, and does what it holds agree with itself?"""
+"""Checks of a Neo4j server: its version and schema, and the consistency of its data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hlgraph.stores.neo4j.ranker import PLUGIN
 from hlgraph.stores.neo4j.server import Server
 
 OLDEST = (5, 26)
-"""The oldest version of Neo4j that the queries run on."""
+"""The oldest version of Neo4j that supports the queries."""
 
 
 def check(server: Server) -> Iterator[tuple[str, bool, str]]:
-    """Each check by name, whether it is fine, and what was seen. Reads everything; changes nothing."""
+    """Runs all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing."""
     try:
         rows = server.read(lambda transaction: transaction.rows("admin/read_version"))
     except HLGraphError as error:

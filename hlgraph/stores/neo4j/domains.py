@@ -1,4 +1,4 @@
-"""DomainStore on Neo4j: a node for each corpus that has a domain, joined to nothing."""
+"""The domains of corpora in Neo4j: one node, without relationships, for each corpus that has a domain."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hlgraph.stores.neo4j.server import Server, Transaction
 
 
 class Neo4jDomainStore:
-    """The domains of one database; see :class:`hlgraph.stores.domains.DomainStore`."""
+    """Domains of one database; see :class:`hlgraph.stores.domains.DomainStore`."""
 
     def __init__(self, server: Server, lease: Lease) -> None:
         self._server = server
         self._lease = lease
 
     def read(self, corpus: str) -> Domain | None:
-        """See the protocol."""
+        """See :meth:`DomainStore.read`."""
         rows: list[dict[str, Any]] = self._server.ask("index/read_domain", corpus=corpus)
         return next((Domain(tuple(row["kinds"]), tuple(row["topics"]), row["made_by"]) for row in rows), None)
 
     def write(self, corpus: str, domain: Domain) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.write`."""
         values = {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by}
 
         def work(transaction: Transaction) -> None:
@@ -33,7 +33,7 @@ class Neo4jDomainStore:
         self._server.write(work)
 
     def drop(self, corpus: str) -> None:
-        """See the protocol."""
+        """See :meth:`DomainStore.drop`."""
 
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)

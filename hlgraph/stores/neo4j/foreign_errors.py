@@ -1,4 +1,4 @@
-"""The one place where errors of the driver and of the server become those of hlgraph."""
+"""Translates errors of the Neo4j driver and server into those of hlgraph, in one place."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from neo4j import exceptions as foreign
 
 from hlgraph.errors import StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
 
-_RESUME = "the same command again goes on where it stopped"
+_RESUME = "run the same command again; it continues where it stopped"
 TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
-"""The code of a transaction that lasted longer than it said it would."""
+"""The code of a transaction that exceeded the time limit set by the client."""
 LOCK_STOPPED = "Neo.ClientError.Transaction.LockClientStopped"
-"""The code of a transaction that was ended, by its time limit too, while it waited for a lock."""
+"""The code of a transaction that was ended, also by its time limit, while it waited for a lock."""
 
-_OR_DROP = "or give up a change that is too large: hlgraph journal drop"
+_OR_DROP = "or drop a change that is too large: hlgraph journal drop"
 _BY_CODE = {
     "Neo.ClientError.Security.Unauthorized": (
         StoreError,
@@ -23,7 +23,7 @@ _BY_CODE = {
     ),
     "Neo.ClientError.Security.AuthenticationRateLimit": (
         StoreUnavailableError,
-        "too many wrong passwords; wait some seconds, and set HLGRAPH_NEO4J_PASSWORD",
+        "too many wrong passwords; wait a few seconds, and set HLGRAPH_NEO4J_PASSWORD",
     ),
     "Neo.ClientError.Security.CredentialsExpired": (
         StoreError,
@@ -31,7 +31,7 @@ _BY_CODE = {
     ),
     "Neo.ClientError.Security.Forbidden": (
         StoreError,
-        "the user may not do this; grant it the role publisher and schema rights",
+        "the user lacks a privilege; grant it the role publisher and schema rights",
     ),
     "Neo.ClientError.Database.DatabaseNotFound": (
         StoreError,
@@ -47,7 +47,7 @@ _BY_CODE = {
     ),
     "Neo.ClientError.Procedure.ProcedureNotFound": (
         StoreError,
-        "a procedure is missing; install the Graph Data Science plugin (GDS) on the server, or use the ranker in process",
+        "a procedure is missing; install the Graph Data Science plugin (GDS) on the server, or rank in process",
     ),
     "Neo.ClientError.Schema.ConstraintValidationFailed": (
         StoreCorruptError,
@@ -65,7 +65,8 @@ _BY_CODE = {
     ),
     "Neo.ClientError.General.TransactionOutOfMemoryError": (
         StoreUnavailableError,
-        f"one transaction may not use so much memory on this server; raise db.memory.transaction.max, then {_RESUME}, {_OR_DROP}",
+        "the transaction needs more memory than this server allows; raise db.memory.transaction.max, then "
+        f"{_RESUME}, {_OR_DROP}",
     ),
     "Neo.ClientError.Transaction.TransactionTimedOut": (
         StoreUnavailableError,
@@ -79,7 +80,7 @@ _BY_CODE = {
         ),
         (
             StoreUnavailableError,
-            f"the server ended the transaction: it shuts down, or somebody ended it; {_RESUME}",
+            f"the server ended the transaction, because it shuts down or a user ended it; {_RESUME}",
         ),
     ),
     TIMED_OUT: (
@@ -93,13 +94,13 @@ _GDS = "Neo.ClientError.Procedure.ProcedureNotFound"
 
 @contextlib.contextmanager
 def mapped(url: str) -> Iterator[None]:
-    """Turn errors of Neo4j into those of hlgraph, naming the server and the mend; never with a value of a query."""
+    """Raises errors of Neo4j in a block as hlgraph errors that name the server and the remedy, never a value of a query."""
     try:
         yield
     except foreign.Neo4jError as error:
         raise _server_error(url, error) from error
     except foreign.ConfigurationError as error:
-        raise StoreError(f"{url}: {error}; check the url of the store and neo4j.ca") from error
+        raise StoreError(f"{url}: {error}; check the URL of the store and neo4j.ca") from error
     except foreign.IncompleteCommit as error:
         raise _lost(url, error) from error
     except foreign.ServiceUnavailable as error:
@@ -120,7 +121,9 @@ def _server_error(url: str, error: foreign.Neo4jError) -> StoreError:
     said = _line(message) or code
     if isinstance(error, foreign.TransientError):
         if "DeadlockDetected" in code:
-            return StoreConflictError(f"{url}: others write the same nodes ({code}); run the same command again")
+            return StoreConflictError(
+                f"{url}: another process writes the same nodes ({code}); run the same command again"
+            )
         return StoreUnavailableError(f"{url}: {said} ({code}); {_RESUME}")
     return StoreError(f"{url}: {said} ({code}); run: hlgraph doctor")
 
@@ -132,7 +135,8 @@ def _no_server(url: str, error: foreign.ServiceUnavailable) -> StoreError:
             f"{url}: the certificate of the server is not trusted; set neo4j.ca to the file of its authority's certificate"
         )
     return StoreUnavailableError(
-        f"{url}: no Neo4j server answers ({_reason(error)}); start it, or mend the url of the store (+s only where it speaks TLS)"
+        f"{url}: no Neo4j server answers ({_reason(error)}); start it, or correct the URL of the store (+s only if the server "
+        "uses TLS)"
     )
 
 
@@ -141,7 +145,7 @@ def _lost(url: str, error: BaseException) -> StoreError:
 
 
 def _reason(error: BaseException) -> str:
-    """The error at the root of a chain: the outer ones of the driver only say that a connection failed."""
+    """The error at the root of a chain; the outer errors of the driver only say that a connection failed."""
     *_, root = _chain(error)
     return _line(str(root)) or type(root).__name__
 
@@ -150,10 +154,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     found: BaseException | None = error
     while found is not None:
         yield found
-        # A group has one error for each server that was asked: the first stands for all.
+        # A group has one error for each server that was asked; the first represents all.
         found = found.exceptions[0] if isinstance(found, BaseExceptionGroup) else found.__cause__ or found.__context__
 
 
 def _line(text: str) -> str:
-    """The first line of a message, cut: what a server says can hold pieces of data."""
+    """The first line of a message, shortened, because messages of a server can contain data."""
     return (text.splitlines() or [""])[0][:200]

@@ -1,7 +1,8 @@
-"""Personalised PageRank and Leiden on the server (GDS): a projection a corpus version, made once, reused, dropped.
+"""Graph Data Science (GDS) on the server: one projection per version of a corpus, created once, reused, then dropped.
 
-A projection is named after what it holds (prefix, corpus, version, relationships with their weights). So one that is there
-is the right one, whoever made it; those of older versions of the same corpus are dropped when a newer one is made.
+The name of a projection states its content (prefix, corpus, version, relationships with their weights). An existing
+projection is therefore the right one, whichever process created it. Creating a newer one drops those of older versions of
+the same corpus.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ T = TypeVar("T")
 _PREFIX = "hlgraph"
 _ATTEMPTS = 3
 _SHARE = 0.5
-"""The share of the server's heap that a projection and the algorithm on it may be estimated to take."""
+"""Maximum share of the server's heap for the estimated memory of a projection and its algorithm."""
 _SHAPES: Mapping[ProjectionShape, str] = {
     ProjectionShape.ENTITY_PASSAGE: "retrieve/project_entity_passage",
     ProjectionShape.STATEMENT_ENTITY_CHUNK: "retrieve/project_statement_entity_chunk",
@@ -38,7 +39,13 @@ _SHAPES: Mapping[ProjectionShape, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Which part of a corpus to project: relationships, undirected, and a factor for the weights of each."""
+    """The part of a corpus to project.
+
+    Attributes
+    ----------
+    corpus : name of the corpus
+    relationships : relationships to project, undirected, and a factor for the weights of each
+    """
 
     corpus: str
     relationships: Mapping[Relationship, float]
@@ -50,20 +57,20 @@ class Projection:
 
     @property
     def weights(self) -> dict[str, float]:
-        """The factors, by the names of the relationships in their order."""
+        """The factors, by name of the relationship, in alphabetical order."""
         return {key.value: self.relationships[key] for key in sorted(self.relationships)}
 
     @property
     def content(self) -> str:
-        """What it holds, for its name."""
+        """The content of the projection, for its name."""
         return repr(self.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeProjection:
-    """The graph of a shape over a corpus; nodes and weights are those of :func:`hlgraph.algorithms.projection.project`.
+    """The graph of a shape over a corpus, without the nodes that have no edge.
 
-    But nodes without edges are left out.
+    Nodes and weights are otherwise those of :func:`hlgraph.algorithms.projection.project`.
     """
 
     corpus: str
@@ -71,7 +78,7 @@ class ShapeProjection:
 
     @property
     def content(self) -> str:
-        """What it holds, for its name."""
+        """The content of the projection, for its name."""
         return self.shape.value
 
 
@@ -79,7 +86,7 @@ AnyProjection = Projection | ShapeProjection
 
 
 class Memory(NamedTuple):
-    """Estimated bytes, upper bounds: the projection itself, and what each algorithm takes beside it."""
+    """Estimated memory in bytes, as upper bounds: of the projection itself, and of each algorithm in addition."""
 
     projection: int
     page_rank: int
@@ -87,14 +94,14 @@ class Memory(NamedTuple):
 
 
 class GraphDataScience:
-    """The projections of one database; safe for threads.
+    """The projections of one database. Thread-safe.
 
-    Any process may use a projection while it is there. :meth:`close`, or the end of the context, drops what was made here;
-    who still needs it makes it again. Where the settings of the server say ``keep_projections``, it stays for the next
-    process, until a newer version of the corpus is projected or :meth:`drop` is called.
+    Any process may use an existing projection. :meth:`close`, or the end of the context, drops the projections that this
+    object created; another process that still needs one creates it again. With the setting ``keep_projections`` they stay
+    for the next process, until a newer version of the corpus is projected or :meth:`drop` is called.
 
-    The statements are those of the query library, over the driver that the store has open. The client library of GDS would
-    bring a second connection with its own retries, errors and counters, and pandas; it would add nothing to four calls.
+    The statements come from the query library and run over the open driver of the store. The client library of GDS would
+    bring pandas and a second connection with its own retries, errors and counters, and would add nothing to four calls.
     """
 
     def __init__(self, server: Server) -> None:
@@ -113,7 +120,7 @@ class GraphDataScience:
         self.close()
 
     def close(self) -> None:
-        """Drop the projections that were made here, unless the settings say to keep them."""
+        """Drops the projections that this object created, unless the settings keep them."""
         if self._server.settings.keep_projections:
             return
         for name in sorted(self._made):
@@ -122,11 +129,17 @@ class GraphDataScience:
     def cluster(
         self, projection: AnyProjection, *, resolution: float = 1.0, max_levels: int = 10, seed: int = 0
     ) -> Clustered:
-        """Communities by Leiden; row 0 of the levels is the coarsest. Nodes without relationships are not projected.
+        """Leiden communities of a projection; row 0 of the levels is the coarsest. Nodes without edges are left out.
 
-        The levels are those of the algorithm itself, which may divide a community of a finer level in a coarser one.
+        The levels are those of the algorithm itself, and a coarser level may divide a community of a finer one. It runs on
+        one thread, so the same projection, parameters and seed give the same result.
 
-        The same projection, parameters and seed give the same result (one thread).
+        Parameters
+        ----------
+        projection : graph to cluster; created if it does not exist
+        resolution : a value above 1 gives more and smaller communities
+        max_levels : maximum number of levels
+        seed : seed of the random numbers
         """
         options: Row = {"resolution": resolution, "seed": seed, "max_levels": max_levels}
         rows = self.on(projection, lambda name: self._server.ask("retrieve/cluster_nodes", name=name, **options))
@@ -137,7 +150,18 @@ class GraphDataScience:
         return Clustered([str(row["id"]) for row in rows], CommunityLevels(levels), "server")
 
     def on(self, projection: AnyProjection, work: Callable[[str], T]) -> T:
-        """Run work on a projection, by its name; again when somebody dropped it, or changed the corpus, in the meantime."""
+        """Runs work on a projection; repeats it if another process has dropped the projection or changed the corpus.
+
+        Parameters
+        ----------
+        projection : graph to work on; created if it does not exist
+        work : function of the name of the projection
+
+        Raises
+        ------
+        StoreConflictError
+            The projection was dropped in every attempt.
+        """
         for _ in range(_ATTEMPTS):
             name = self.project(projection)
             try:
@@ -150,20 +174,20 @@ class GraphDataScience:
                     raise
         raise StoreConflictError(
             f"{self._server.url}: the projection of corpus {projection.corpus!r} was dropped {_ATTEMPTS} times while it was "
-            "used; ask again"
+            "in use; ask again"
         )
 
     def project(self, projection: AnyProjection) -> str:
-        """The name of the projection of the corpus's present version, made when it is not there.
+        """The name of the projection of the present version of the corpus; creates it if it does not exist.
 
-        One that was seen once for this version is not looked for again. Raises UnknownNameError when there is no such
-        corpus, StoreUnavailableError when it would take too much memory.
+        A projection is looked up only once per version. Raises UnknownNameError when the corpus does not exist, and
+        StoreUnavailableError when the projection would take too much memory.
         """
         name = self._name(projection)
         while name not in self._seen:
             with self._guard:
                 self._find(name, projection)
-            # A server shows a query what is committed by then: a writer may have overtaken the projection.
+            # A query sees what is committed when it runs: a writer may have changed the corpus during the projection.
             made, name = name, self._name(projection)
             if made != name:
                 self._drop(made)
@@ -178,7 +202,7 @@ class GraphDataScience:
         return f"{_family(projection.corpus)}-{version}-{content_id('projection', projection.content)[:12]}"
 
     def _find(self, name: str, projection: AnyProjection) -> None:
-        """Make sure that the projection is there, and that older versions are not."""
+        """Creates the projection if it does not exist, and drops those of older versions."""
         held = {str(row["name"]) for row in self._list(_family(projection.corpus))}
         present = name.rpartition("-")[0] + "-"
         for old in held:
@@ -203,7 +227,7 @@ class GraphDataScience:
 
     @contextlib.contextmanager
     def _unless_made(self, name: str) -> Iterator[None]:
-        """Another process may have made the same projection in the meantime: then it is there."""
+        """Ignores an error of a block if the projection exists afterwards: another process has created it meanwhile."""
         try:
             yield
         except StoreError:
@@ -211,7 +235,7 @@ class GraphDataScience:
                 raise
 
     def _check_memory(self, name: str, projection: AnyProjection) -> None:
-        """Refuse a projection that is too large; it stays too large for this version of the corpus."""
+        """Refuses a projection that is too large, for as long as the version of the corpus stays."""
         need = self.estimate(projection)
         heap = whole(self._server.ask("admin/read_heap")[0], "heap")
         most = need.projection + max(need.page_rank, need.leiden)
@@ -222,7 +246,7 @@ class GraphDataScience:
             )
 
     def estimate(self, projection: AnyProjection) -> Memory:
-        """How much memory the projection would take on the server: an upper bound."""
+        """The memory that the projection would take on the server, as an upper bound."""
         corpus = projection.corpus
         if isinstance(projection, ShapeProjection):
             counted = self._server.ask("admin/count_edges", corpus=corpus, shape=projection.shape.value)[0]
@@ -236,7 +260,7 @@ class GraphDataScience:
         return Memory(whole(row, "projection"), whole(row, "page_rank"), whole(row, "leiden"))
 
     def drop(self, corpus: str) -> list[str]:
-        """Drop all projections of a corpus; returns their names."""
+        """Drops all projections of a corpus; returns their names."""
         names = [str(row["name"]) for row in self._list(_family(corpus))]
         for name in names:
             self._drop(name)
@@ -252,5 +276,5 @@ class GraphDataScience:
 
 
 def _family(corpus: str) -> str:
-    """What the names of a corpus's projections begin with; a corpus's name itself may be anything."""
+    """The prefix of the names of a corpus's projections: a hash, because the name of a corpus may be any text."""
     return f"{_PREFIX}-{content_id('corpus', corpus)[:12]}"

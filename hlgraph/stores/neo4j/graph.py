@@ -1,4 +1,4 @@
-"""GraphStore on Neo4j."""
+"""The graph in Neo4j: the GraphStore of a Neo4j server."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _ATTEMPTS = 5
 
 
 class Neo4jGraphStore:
-    """The graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`.
+    """Graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`.
 
     Attributes
     ----------
-    lease : the right to write, for others who write to the same database
+    lease : the right to write, shared with the other stores of this database
     """
 
     def __init__(self, server: Server) -> None:
@@ -62,20 +62,20 @@ class Neo4jGraphStore:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[tuple[Pending, ...]]:
-        """See the protocol."""
+        """See :meth:`GraphStore.lock`."""
         self._create()
         with self.lease.held():
             yield self._server.read(journal.pending)
 
     def _create(self) -> None:
-        """Bring an empty database to the present schema; one that has some is only checked."""
+        """Creates the present schema in an empty database; only checks a database that has one."""
         target = Neo4jTarget(self._server)
         if not self._has_schema and not migrate.plan(target).applied:
             migrate.apply(target)
         self._is_ready()
 
     def _is_ready(self) -> bool:
-        """Whether the database has the schema; False when it has nothing of hlgraph. Raises MigrationError in between."""
+        """Whether the database has the schema; False if it is empty. Raises MigrationError if migrations are pending."""
         if not self._has_schema:
             plan = migrate.plan(Neo4jTarget(self._server))
             if plan.applied and plan.pending:
@@ -85,7 +85,7 @@ class Neo4jGraphStore:
         return self._has_schema
 
     def stage(self, change: Change) -> None:
-        """See the protocol."""
+        """See :meth:`GraphStore.stage`."""
 
         def work(transaction: Transaction) -> None:
             self.lease.check(transaction)
@@ -116,11 +116,11 @@ class Neo4jGraphStore:
             if is_bound and held != (change.embedding, change.dimensions):
                 raise ModelMismatchError(
                     f"corpus {change.corpus!r} holds vectors of {held[0]} ({held[1]} dimensions), these are of "
-                    f"{change.embedding} ({change.dimensions}); use that model, or another corpus"
+                    f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
                 )
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
-        """See the protocol."""
+        """See :meth:`GraphStore.advance`."""
 
         def work(transaction: Transaction) -> Outcome:
             self.lease.check(transaction)
@@ -145,7 +145,7 @@ class Neo4jGraphStore:
         return outcome
 
     def _change(self, transaction: Transaction, name: str) -> Change:
-        """The change as it was staged: the one still in memory, or that of the journal."""
+        """The staged change, from memory or from the journal."""
         if self._staged is not None and self._staged.id == name:
             return self._staged
         parts = {row["id"]: whole(row, "parts") for row in transaction.rows("persist/list_changes")}
@@ -154,7 +154,7 @@ class Neo4jGraphStore:
     # Reading
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.records`."""
         if kind not in PLURAL or not ids or not self._is_ready():
             return []
         wanted = list(dict.fromkeys(ids))
@@ -165,12 +165,12 @@ class Neo4jGraphStore:
         return [found[item] for item in wanted if item in found]
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
-        """See the protocol."""
+        """See :meth:`GraphStore.find`."""
         if kind not in PLURAL or not self._is_ready():
             return iter(())
         is_whole = scope.where is None and scope.sources is None
         if not is_whole and kind not in (*_OF_A_SOURCE, Kind.SOURCE):
-            raise StoreError(f"{kind} records belong to the whole corpus: find them without a filter")
+            raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
         names = self._page(kind, scope.corpus) if is_whole else iter(self._inside(kind, scope))
         return self._records(kind, names)
 
@@ -215,25 +215,23 @@ class Neo4jGraphStore:
         return found[0].version if found else 0
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """See the protocol."""
+        """See :meth:`GraphStore.pull`."""
         if not self._is_ready():
             return nothing(shape)
         for _ in range(_ATTEMPTS):
-            version = 0 if scope.where is None else self._version(scope.corpus)  # a filter is decided for a version
+            version = 0 if scope.where is None else self._version(scope.corpus)  # a filter is decided for one version
             if scope.where is not None and not version:
                 return nothing(shape)
             bounds = Bounds(scope.corpus, self._filters.admitted(scope, version), version)
             found = self._server.read(functools.partial(pull, seeds=seeds, shape=shape, bounds=bounds))
             if found is not None:
                 return found
-        raise StoreConflictError(
-            f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times while a part of it was read; ask again"
-        )
+        raise StoreConflictError(f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a pull; ask again")
 
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
-        """See the protocol."""
+        """See :meth:`GraphStore.stats`."""
         if not self._is_ready():
             return ()
 

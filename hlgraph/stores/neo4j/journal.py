@@ -1,4 +1,4 @@
-"""The journal as nodes: a change in parts of bounded size, its state and its outcome."""
+"""The journal in Neo4j: each change as nodes of bounded size, with its state and its outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ _PARTS_AT_ONCE = 8
 
 
 def record(transaction: Transaction, change: Change) -> None:
-    """Write a change as staged; doing so twice changes nothing."""
+    """Writes a change as staged; writing it twice has no further effect.
+
+    Parameters
+    ----------
+    transaction : the writing transaction
+    change : change to record
+    """
     data = msgspec.msgpack.encode(change)
     parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
     names = part_ids(change.id, len(parts))
@@ -32,7 +38,19 @@ def record(transaction: Transaction, change: Change) -> None:
 
 
 def load(transaction: Transaction, name: str, *, parts: int) -> Change:
-    """A recorded change. Raises StoreCorruptError when a part of it is not there."""
+    """A recorded change.
+
+    Parameters
+    ----------
+    transaction : transaction to read with
+    name : id of the change
+    parts : number of its parts
+
+    Raises
+    ------
+    StoreCorruptError
+        A part is missing.
+    """
     names = part_ids(name, parts)
     found: dict[str, bytes] = {}
     for start in range(0, parts, _PARTS_AT_ONCE):
@@ -44,7 +62,7 @@ def load(transaction: Transaction, name: str, *, parts: int) -> Change:
 
 
 def pending(transaction: Transaction) -> tuple[Pending, ...]:
-    """What is unfinished, oldest first."""
+    """The unfinished changes, oldest first."""
     return tuple(
         Pending(
             load(transaction, str(row["id"]), parts=whole(row, "parts")),
@@ -56,28 +74,51 @@ def pending(transaction: Transaction) -> tuple[Pending, ...]:
 
 
 def forget(transaction: Transaction, name: str) -> None:
-    """Remove a change; one that is not there is no error."""
+    """Removes a change, if it exists.
+
+    Parameters
+    ----------
+    transaction : the writing transaction
+    name : id of the change
+    """
     for row in transaction.rows("persist/forget_change", id=name):
         transaction.write("persist/forget_change_parts", part_ids(name, whole(row, "parts")), key="ids")
 
 
 def part_ids(name: str, parts: int) -> list[str]:
-    """The keys of the parts of a change, in order."""
+    """The keys of the parts of a change, in order.
+
+    Parameters
+    ----------
+    name : id of the change
+    parts : number of its parts
+    """
     return [f"{name}/{index:06d}" for index in range(parts)]
 
 
 def pack(outcome: Outcome) -> bytes:
-    """An outcome as bytes."""
+    """Encodes an outcome."""
     return msgspec.msgpack.encode(outcome)
 
 
 def unpack(data: object) -> Outcome:
-    """The outcome that these bytes are."""
+    """Decodes an outcome."""
     return msgspec.msgpack.decode(_bytes(data), type=Outcome)
 
 
 def whole(row: Row, name: str) -> int:
-    """A column that holds a whole number."""
+    """The value of a column of whole numbers.
+
+    Parameters
+    ----------
+    row : a row
+    name : name of the column
+
+    Raises
+    ------
+    StoreCorruptError
+        The value is not a whole number.
+    """
     value = row[name]
     if not isinstance(value, int):
         raise StoreCorruptError(
@@ -88,5 +129,5 @@ def whole(row: Row, name: str) -> int:
 
 def _bytes(data: object) -> bytes:
     if not isinstance(data, bytes | bytearray):
-        raise StoreCorruptError("the journal holds something that is no journal; run: hlgraph doctor")
+        raise StoreCorruptError("a journal entry is not of the form that hlgraph writes; run: hlgraph doctor")
     return bytes(data)

@@ -1,8 +1,8 @@
-"""The exclusive right to write to a database: a lease on a node, renewed while it is held, checked in every write.
+"""The exclusive right to write to a database: a lease on a node, renewed while it is held, and checked in every write.
 
-A lease instead of an open transaction, because servers end transactions that last. Every transaction that writes locks the
-lease node first and looks whether the token is still the own one (fencing): a writer that lost its lease, after a long
-sleep say, can no longer change anything.
+It is a lease and not an open transaction, because servers end long transactions. Every writing transaction first locks the
+lease node and checks that the token is still its own (fencing). A writer that lost its lease, for example after a long
+sleep, can therefore no longer change anything.
 """
 
 from __future__ import annotations
@@ -22,17 +22,24 @@ from hlgraph.stores.neo4j.server import LONGEST, Server, Transaction
 
 _LOG = logging.getLogger(__name__)
 SECONDS = 30
-"""How long a lease runs without being renewed: after so long the lease of a process that died elsewhere is free."""
+"""Seconds until a lease expires without renewal; then the lease of a process that died on another machine is free."""
 
 _WAIT = 10.0
-"""Seconds to wait for the transaction of a holder whose lease ran out."""
+"""Seconds to wait for the transaction of a holder whose lease has expired."""
 
 _LEFT: set[str] = set()
-"""Tokens that this process had and could not give back, since the server was away: nothing of it writes with them."""
+"""Tokens of this process that it could not release because the server was away; it never writes with them again."""
 
 
 class Lease:
-    """The lease named ``name`` of one database; may be entered again by the thread that holds it."""
+    """A named lease of one database; the thread that holds it may enter it again.
+
+    Parameters
+    ----------
+    server : the database
+    name : name of the lease
+    seconds : time until it expires without renewal
+    """
 
     def __init__(self, server: Server, name: str, *, seconds: int = SECONDS) -> None:
         self._server = server
@@ -46,7 +53,7 @@ class Lease:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lease; not waited for. Raises StoreLockedError, naming the holder, when another one has it."""
+        """Holds the lease during a block. Raises StoreLockedError, naming the holder, without waiting."""
         me = threading.get_ident()
         with self._guard:
             if self._owner == me:
@@ -62,12 +69,14 @@ class Lease:
                     self._let_go()
 
     def check(self, transaction: Transaction) -> None:
-        """Make sure, in a writing transaction, that the lease is still held; nobody can take it until the transaction ends.
+        """Checks, in a writing transaction, that the lease is still held; then it cannot be taken until the transaction ends.
 
-        Raises StoreLockedError when it is not.
+        Raises StoreLockedError when the lease is lost.
         """
         if self._owner != threading.get_ident():
-            raise StoreLockedError(f"{self._server.url}: writing needs the store's lock", retryable=False)
+            raise StoreLockedError(
+                f"{self._server.url}: writing needs the lock of the store; call it inside lock()", retryable=False
+            )
         if not transaction.rows("admin/renew_lease", id=self._name, token=self._token, seconds=self._seconds):
             raise StoreLockedError(
                 f"{self._server.url}: the right to write was lost to another process (this one did not answer for "
@@ -77,7 +86,7 @@ class Lease:
     def _take(self, me: int) -> None:
         if self._owner is not None:
             raise StoreLockedError(
-                f"{self._server.url}: another thread of this process is writing to this store; wait until it is done"
+                f"{self._server.url}: another thread of this process is writing to this store; wait until it has finished"
             )
         held = self._server.read(lambda transaction: transaction.rows("admin/read_lease", id=self._name))
         dead = ""
@@ -121,8 +130,8 @@ class Lease:
 
     def _locked(self, holder: object) -> StoreLockedError:
         return StoreLockedError(
-            f"{self._server.url}: {holder} is writing to this store; wait until it is done, or stop it "
-            f"(its right runs out {self._seconds} s after it died)"
+            f"{self._server.url}: {holder} is writing to this store; wait until it has finished, or stop it "
+            f"(its right to write expires {self._seconds} s after it died)"
         )
 
     def _renew(self, token: str, ended: threading.Event) -> None:
@@ -145,13 +154,13 @@ class Lease:
         token, self._owner, self._token = self._token, None, ""
         try:
             self._server.write(lambda transaction: transaction.rows("admin/drop_lease", id=self._name, token=token))
-        except HLGraphError as error:  # the work is done or has failed by itself: the lease runs out
+        except HLGraphError as error:  # the outcome of the work is already known, and the lease expires by itself
             _LEFT.add(token)
-            _LOG.warning("the right to write could not be given back, it runs out in %s s: %s", self._seconds, error)
+            _LOG.warning("the right to write could not be released, it expires in %s s: %s", self._seconds, error)
 
 
 def _is_dead(host: object, pid: object) -> bool:
-    """Whether the holder was a process of this machine that is no more."""
+    """Whether the holder was a process of this machine that no longer exists."""
     if host != socket.gethostname() or not isinstance(pid, int) or os.name != "posix":
         return False
     try:

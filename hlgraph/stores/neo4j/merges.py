@@ -1,4 +1,4 @@
-"""MergeStore on Neo4j: decisions are relationships between entities, and go with either of them."""
+"""Decisions about entities in Neo4j: relationships between two entities, deleted with either of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
 
 class Neo4jMergeStore:
-    """The decisions of one database; see :class:`hlgraph.stores.merges.MergeStore`."""
+    """Decisions of one database; see :class:`hlgraph.stores.merges.MergeStore`."""
 
     def __init__(self, server: Server, lease: Lease) -> None:
         self._server = server
@@ -21,16 +21,16 @@ class Neo4jMergeStore:
         self._kept = KeptAliases()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
-        """See the protocol."""
+        """See :meth:`MergeStore.decisions`."""
         found = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
         return tuple(sorted(found, key=lambda item: item.id))
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """See the protocol."""
+        """See :meth:`MergeStore.aliases`."""
         return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.save`."""
 
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)
@@ -38,7 +38,7 @@ class Neo4jMergeStore:
             there = records(Kind.ENTITY, transaction.collect("retrieve/read_entities", ends)).values()
             if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
                 raise StoreConflictError(
-                    f"corpus {corpus!r} has not all of the entities of these decisions any more; run the same command again"
+                    f"corpus {corpus!r} no longer has all entities of these decisions; run the same command again"
                 )
             transaction.write("index/drop_decisions", _pairs(decisions))
             for name, is_merged in (("index/merge_same_as", True), ("index/merge_judged", False)):
@@ -51,7 +51,7 @@ class Neo4jMergeStore:
         self._server.write(work)
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """See the protocol."""
+        """See :meth:`MergeStore.drop`."""
         wanted = {item.id for item in decisions}
         held = [item for item in self.decisions(corpus) if item.id in wanted]
 

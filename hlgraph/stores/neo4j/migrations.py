@@ -1,4 +1,4 @@
-"""A Neo4j database as a target of migrations: every statement may run twice, the history is written last."""
+"""A Neo4j database as a migration target: every statement may run twice, and the history is written last."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def _now() -> datetime:
 class Neo4jTarget:
     """One database.
 
-    A server cannot change its schema and write data in one transaction. So each statement of a migration must be able to
-    run twice (``IF NOT EXISTS``), and the history is written when all of them ran: what is killed in between runs again.
+    A server cannot change its schema and write data in one transaction. Therefore each statement of a migration must be
+    able to run twice (``IF NOT EXISTS``), and the history is written after all of them. After a kill, the migration runs
+    again.
     """
 
     kind = "neo4j"
@@ -35,12 +36,12 @@ class Neo4jTarget:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """The lease ``migration`` of the database; not waited for: the other process does the same work."""
+        """Holds the lease ``migration`` of the database; never waits, because another holder does the same work."""
         with Lease(self._server, "migration").held():
             yield
 
     def history(self) -> list[Applied]:
-        """What ran in this database, by ascending version."""
+        """The migrations that ran in this database, by ascending version."""
         rows = self._server.read(lambda transaction: transaction.rows("admin/read_migrations"))
         return [
             Applied(
@@ -54,14 +55,14 @@ class Neo4jTarget:
         ]
 
     def apply(self, migration: Migration) -> None:
-        """Run the statements one by one, wait for the indexes, then record it."""
+        """Runs the statements in order, waits for the indexes, then records the migration."""
         try:
             self._server.schema([*statements(migration), "CALL db.awaitIndexes(300)"])
         except StoreUnavailableError:
             raise
         except StoreError as error:
             raise MigrationError(
-                f"{migration.label}: {error}; mend the cause, then run: hlgraph migrate apply"
+                f"{migration.label}: {error}; fix the cause, then run: hlgraph migrate apply"
             ) from error
         properties = {
             "name": migration.name,
@@ -87,5 +88,5 @@ def statements(migration: Migration) -> list[str]:
     text = _COMMENT.sub("", "\n" + migration.text)
     *found, rest = (part.strip() for part in text.split(";\n"))
     if rest.rstrip(";"):
-        raise MigrationError(f"{migration.label}: its last statement is not ended; write a ';' behind it")
+        raise MigrationError(f"{migration.label}: its last statement is not terminated; add a ';' after it")
     return found

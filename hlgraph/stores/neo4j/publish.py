@@ -1,4 +1,4 @@
-"""Publishing a change: one transaction of batched statements, in the order of the sections of the embedded ``publish.sql``."""
+"""Publishes a change: one transaction of batched statements, in the order of the sections of the embedded ``publish.sql``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DERIVED = (
     "delete_hidden_communities",
     "delete_runs",
 )
-"""What follows when something vanished, in this order: summaries are told by the sizes before they are counted anew, and those
-of sources are members too."""
+"""Queries to run when something vanished, in this order: outdated summaries are found by the old sizes of communities, before
+these are counted again, and summaries of sources are members too."""
 
 
 @dataclass(slots=True)
 class _Old:
-    """What the chunks that lose their links said, and what may lose its last reference with them."""
+    """What the chunks that lose their links asserted, and the records that may lose their last reference with them."""
 
     chunk_ids: list[str] = field(default_factory=list)
     gone_chunk_ids: list[str] = field(default_factory=list)
@@ -37,7 +37,18 @@ class _Old:
 
 
 def publish(transaction: Transaction, change: Change) -> Outcome:
-    """Apply the change; the caller has the lease, and the transaction does all or nothing."""
+    """Applies a change in one transaction; the caller holds the lease.
+
+    Parameters
+    ----------
+    transaction : the writing transaction
+    change : the staged change
+
+    Returns
+    -------
+    Outcome
+        How many records were added, and the ids of those that vanished.
+    """
     old = _read_old(transaction, change)
     _unlink(transaction, old)
     added = _merge_nodes(transaction, change)
@@ -63,7 +74,7 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
 
 
 def _read_old(transaction: Transaction, change: Change) -> _Old:
-    """Removed chunks, all of removed sources, and those extracted again: with all that they asserted."""
+    """The chunks that are removed, also with their source, or extracted again, and everything that they asserted."""
     removed = [
         str(row["id"])
         for source_ids, chunk_ids in ((list(change.removed_sources), []), ([], list(change.removed_chunks)))
@@ -101,7 +112,7 @@ def _unlink(transaction: Transaction, old: _Old) -> None:
 
 
 def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
-    """New nodes by kind; how many there were not before."""
+    """Writes the nodes of a change; returns how many are new, by kind."""
     entities: list[Row] = [{"id": name} for name in sorted(set(change.entities))]
     added = {
         Kind.SOURCE: transaction.write("persist/merge_sources", rows.source_rows(change)),
@@ -138,7 +149,7 @@ def _link(transaction: Transaction, change: Change, mentions: list[Row]) -> None
 
 
 def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Said]) -> None:
-    """Derived data that is counted: names, CO_OCCURS, RELATES."""
+    """Updates the derived data that is counted: names, CO_OCCURS, RELATES."""
     topics = old.topic_ids | {item.topic_id for item in change.abouts}
     transaction.write("index/name_topics", sorted(topics), key="ids")
     names = name_changes(old.said, new)
@@ -153,7 +164,7 @@ def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Sai
 
 
 def _recount(transaction: Transaction, names: list[str]) -> None:
-    """For repairs: names and common chunks of some entities from what is there."""
+    """Counts the names and the common chunks of some entities again, for repairs."""
     chunks = (str(row["id"]) for row in transaction.collect("index/list_chunks", names))
     said = _said(transaction, sorted(set(chunks)))
     inside = set(names)
@@ -167,7 +178,7 @@ def _recount(transaction: Transaction, names: list[str]) -> None:
 
 
 def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
-    """What lost its last reference; the ids that vanished, by kind."""
+    """Deletes the records that lost their last reference; returns their ids, by kind."""
     facts = transaction.collect("persist/delete_facts", sorted(old.fact_ids))
     entities = {item.entity_id for item in old.said}.union(*(_ids(row, "entity_ids") for row in facts))
     gone = {
@@ -184,7 +195,7 @@ def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tu
 
 
 def _join(transaction: Transaction, change: Change, old: _Old) -> None:
-    """SYNONYM of the new entities, and NEXT of the sources whose chunks changed."""
+    """Writes SYNONYM of the new entities, and NEXT of the sources whose chunks changed."""
     found = {
         (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in change.synonyms if item.a != item.b
     }

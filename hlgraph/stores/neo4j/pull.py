@@ -1,6 +1,6 @@
-"""Pulling a bounded part of the graph: the seeds, one query a hop, one for the edges; all in one transaction.
+"""Pulls a bounded part of the graph in one transaction: one query for the seeds, one per hop, one for the edges.
 
-What beams over statements ask for, at every step of theirs, is one query.
+The pull that a beam over statements repeats at each step takes only one query.
 """
 
 from __future__ import annotations
@@ -35,14 +35,20 @@ STORED = frozenset(
     }
     | _DERIVED
 )
-
-
+"""The relationships that this store can pull."""
 _MENTIONED = frozenset({Kind.STATEMENT, Kind.ENTITY})
-_MOST_HOPS = 4  # of the one query
+_MOST_HOPS = 4  # maximum number of hops of the single query
 
 
 class Bounds(NamedTuple):
-    """Where a pull takes place: a corpus, the sources that may be seen, and the version (0: any) that these are of."""
+    """The scope of a pull.
+
+    Attributes
+    ----------
+    corpus : name of the corpus
+    admitted : sources that may be seen
+    version : version of the corpus for which ``admitted`` was decided; 0: any
+    """
 
     corpus: str
     admitted: Admitted
@@ -50,21 +56,32 @@ class Bounds(NamedTuple):
 
 
 def nothing(shape: PullShape) -> Subgraph:
-    """The subgraph of a corpus that is not there."""
+    """The empty subgraph, for a corpus that does not exist."""
     edges = {item: _matrix(_places([]), _places([]), size=0) for item in sorted(shape.relationships) if item in STORED}
     return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
 
 
 def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds) -> Subgraph | None:
-    """Breadth-first search from the seeds within shape and scope; see ``GraphStore.pull``.
+    """Breadth-first search from the seeds; see :meth:`GraphStore.pull`.
 
-    A server shows each query what is committed by then. So the first query and the last one read the version, too: None
-    when a writer overtook the pull, which is to be made again.
+    Each query sees what is committed when it runs. The first and the last query therefore also read the version.
+
+    Parameters
+    ----------
+    transaction : transaction to read with
+    seeds : ids of the nodes to start from
+    shape : relationships, kinds and bounds
+    bounds : corpus and sources that may be seen
+
+    Returns
+    -------
+    Subgraph or None
+        None if a writer changed the corpus during the pull, which must then be repeated.
     """
     if _is_of_mentions(shape):
         return _pull_mentions(transaction, seeds, shape=shape, bounds=bounds)
     corpus, admitted, wanted_version = bounds
-    # Under a filter, derived relationships are counted anew from what visible sources assert.
+    # Under a filter, derived relationships are counted again from what visible sources assert.
     counted = shape.relationships & _DERIVED if admitted.has_scope else frozenset[Relationship]()
     scope: Row = {
         "relationships": _names((shape.relationships & STORED) - counted),
@@ -116,7 +133,7 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
 
 
 def _is_of_mentions(shape: PullShape) -> bool:
-    """Whether one query has the whole pull: statements and their entities, and topics or not."""
+    """Whether one query can do the whole pull: over statements and their entities, with or without topics."""
     with_topics = (frozenset({Relationship.MENTIONS, Relationship.ABOUT}), frozenset({*_MENTIONED, Kind.TOPIC}))
     known = (frozenset({Relationship.MENTIONS}), _MENTIONED), with_topics
     return (shape.relationships, shape.kinds) in known and shape.hops <= _MOST_HOPS
@@ -125,7 +142,7 @@ def _is_of_mentions(shape: PullShape) -> bool:
 def _pull_mentions(
     transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds
 ) -> Subgraph | None:
-    """The same for statements, their entities and their topics."""
+    """The pull over statements, their entities and their topics, in one query."""
     rows = transaction.rows(
         "retrieve/pull_mentions",
         corpus=bounds.corpus,
@@ -163,13 +180,13 @@ def _pull_mentions(
 
 
 def _version(transaction: Transaction, corpus: str) -> object:
-    """The version of a corpus; None when there is no such corpus."""
+    """The version of a corpus; None if it does not exist."""
     versions = {row["name"]: row["version"] for row in transaction.rows("persist/read_corpora")}
     return versions.get(corpus)
 
 
 def _nodes(rows: Iterable[Row]) -> list[tuple[str, Kind]]:
-    """Ids and kinds by ascending id. A kind is one row: a row a node would cost several times as much to read."""
+    """Ids and kinds by ascending id. Each kind is one row, because one row per node would be several times slower to read."""
     return sorted((str(name), Kind(str(row["kind"]))) for row in rows for name in _list(row["ids"]))
 
 
@@ -191,7 +208,7 @@ def _by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
 def _edges(
     transaction: Transaction, ids: Sequence[str], *, reached: Mapping[str, Kind], corpus: str, scope: Row
 ) -> list[Row]:
-    """Rows of the edges between all that was reached; none where none can be."""
+    """Rows of the edges between the nodes reached; empty without a query if there can be none."""
     if not ids or not (scope["relationships"] or scope["counted"]):
         return []
     places = {name: place for place, name in enumerate(ids)}
@@ -205,6 +222,6 @@ def _places(value: object) -> NDArray[np.int64]:
 
 
 def _matrix(starts: NDArray[np.int64], stops: NDArray[np.integer], weights: Sequence[object] = (), *, size: int) -> Csr:
-    """A matrix of edges; weights are 1 where none are given."""
+    """A matrix of edges; all weights are 1 if none are given."""
     values = np.array(weights, dtype=np.float32) if weights else np.ones(len(starts), dtype=np.float32)
     return sp.csr_array((values, (starts, stops)), shape=(size, size))

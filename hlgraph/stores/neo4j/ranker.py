@@ -1,4 +1,4 @@
-"""Personalised PageRank on the server (GDS), and in process where the server cannot: no plugin, no memory, a filter."""
+"""Personalised PageRank on the server (GDS), or in process if there is no plugin, too little memory, or a filter."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from hlgraph.stores.ranking import check_query
 _log = logging.getLogger(__name__)
 _KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY)
 PLUGIN = "gds.version"
-"""The function that is there where the plugin is."""
+"""The function that shows whether the plugin is installed."""
 _ALL = 1 << 31
 _RUNS = 8
-"""So many different weights of seeds are worth a run each, where GDS does not know weights of seeds."""
+"""Maximum number of different seed weights to rank in one run each, if this GDS has no weights of seeds."""
 _FINER = 1e-6
-"""GDS compares its tolerance with each node's change, a query names the sum: of no more than a million nodes worth of it."""
+"""GDS compares its tolerance with the change of each node, a query bounds the sum: here that of at most 10^6 nodes."""
 _Shares = dict[Kind, dict[str, float]]
 
 
 class _Seeds(NamedTuple):
-    """Shares of the seeds that are nodes of the graph, by kind and id: of those with edges, and of those without."""
+    """The shares of the seeds in the graph, by kind and id: ``joined`` have edges, ``alone`` have none."""
 
     joined: _Shares
     alone: _Shares
@@ -42,14 +42,19 @@ class _Seeds(NamedTuple):
 
 
 class GdsRanker:
-    """See :class:`hlgraph.stores.protocols.Ranker`.
+    """Ranks on the server; see :class:`hlgraph.stores.protocols.Ranker`.
 
-    ``gds.pageRank`` over a projection of the shape, made once a version of the corpus. GDS lets go what reaches a node
-    without edges, as :mod:`hlgraph.algorithms.ppr` does; the scores are divided by their sum in the same way. Always exact:
-    a query's ``epsilon`` is not needed.
+    Runs ``gds.pageRank`` on a projection of the shape, created once per version of the corpus. Like
+    :mod:`hlgraph.algorithms.ppr`, GDS drops the mass that reaches a node without edges, and the scores are divided by their
+    sum. The scores are always exact; ``epsilon`` of a query is ignored.
 
-    ``fallback`` ranks under a filter, since projections hold whole corpora, and wherever the server cannot: then a warning
-    says why, once.
+    ``fallback`` ranks under a filter, because projections hold whole corpora, and whenever the server cannot; the first
+    such case logs a warning with the reason.
+
+    Parameters
+    ----------
+    server : the database
+    fallback : ranks where the server cannot
     """
 
     def __init__(self, server: Server, *, fallback: Ranker) -> None:
@@ -68,14 +73,14 @@ class GdsRanker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Drop the projections that were made here; those of a server that went away went with it."""
+        """Drops the projections that this object created; those of a lost server are gone with it."""
         try:
             self._gds.close()
         except StoreError as lost:
             _log.info("projections were not dropped: %s", lost)
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`Ranker.rank`."""
         check_query(query)
         if not self._why_never(scope):
             try:
@@ -89,16 +94,17 @@ class GdsRanker:
         return self._fallback.rank(query, scope=scope)
 
     def projection(self, shape: ProjectionShape, corpus: str) -> str:
-        """The name of the projection of a corpus, made where it is not there; it is kept until the ranker is closed.
+        """See :meth:`ServerRanker.projection`.
 
-        Raises UnknownNameError for a corpus that is not there, StoreUnavailableError without GDS, or with too little memory.
+        Raises UnknownNameError when the corpus does not exist, and StoreUnavailableError without GDS or with too little
+        memory.
         """
         if why := self._why_never(Scope(corpus)):
             raise StoreUnavailableError(f"{self._server.url}: {why}; install the plugin, or rank in process")
         return self._gds.project(ShapeProjection(corpus, shape))
 
     def why_in_process(self, scope: Scope) -> str:
-        """Why the server does not rank in this scope, or did not the last time; empty when it does."""
+        """The reason why the server does not rank in this scope, or did not the last time; empty when it does."""
         return self._why_never(scope) or self._failed.get(scope.corpus, "")
 
     def _why_never(self, scope: Scope) -> str:
@@ -128,7 +134,7 @@ class GdsRanker:
 
     def _run(self, query: RankQuery, corpus: str, *, name: str, kinds: frozenset[Kind]) -> list[Hit]:
         seeds = self._seeds(query, corpus)
-        # The sum of all changes after so many steps is below the tolerance.
+        # After this number of steps, the sum of all changes is below the tolerance.
         steps = math.ceil(math.log(query.tolerance) / math.log(query.damping)) if query.damping else 1
         options: Row = {
             "name": name,
@@ -146,7 +152,7 @@ class GdsRanker:
         return [Hit(key, scores[key] / (1 - query.damping * alone)) for key in best]
 
     def _scores(self, seeds: _Shares, k: int, *, options: Row) -> dict[str, float]:
-        """The best ``k`` at least: in one run where seeds are of one weight or GDS knows weights, else in a run a weight."""
+        """At least the best ``k``: in one run if the seeds have one weight or GDS has weights, else one run per weight."""
         weights = sorted({share for shares in seeds.values() for share in shares.values()})
         if len(weights) > 1 and self._takes_weights is not False:
             try:
@@ -156,7 +162,7 @@ class GdsRanker:
             except StoreError:
                 if self._takes_weights:
                     raise
-                # Where this fails too, the projection or a seed is gone, and the weights are not to blame.
+                # If this fails too, the projection or a seed is gone, and the weights are not the cause.
                 self._ask("retrieve/rank_evenly", _rows(seeds), 1, options=options)
                 self._takes_weights = False
             else:
@@ -164,7 +170,7 @@ class GdsRanker:
                 return found
         if len(weights) > _RUNS:
             raise StoreUnavailableError(
-                f"{self._server.url}: this version of GDS knows no weights of seeds; a newer one ranks on the server"
+                f"{self._server.url}: this version of GDS has no weights of seeds; install a newer one to rank on the server"
             )
         scores: defaultdict[str, float] = defaultdict(float)
         for weight in weights:
@@ -197,7 +203,7 @@ class GdsRanker:
 
 
 def _rows(seeds: _Shares, *, weight: float | None = None) -> Row:
-    """The seeds (of one weight) as the queries name them."""
+    """The seeds (of one weight) as query parameters."""
     return {
         PLURAL[kind]: [
             {"id": key, "weight": share} for key, share in seeds[kind].items() if weight is None or share == weight

@@ -1,4 +1,4 @@
-"""Queries of people on Neo4j: one reading transaction with a time limit, names looked up in it, values made plain."""
+"""Runs Cypher queries of users on Neo4j: one reading transaction with a time limit, names looked up, JSON values returned."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _Ask: TypeAlias = Callable[..., list[Row]]
 _FETCH = 1_000
 _SUGGESTED = 20
 _SHOWN = 5
-# Of a name that is looked for: Lucene takes some hundred parts, and a word with errors becomes many.
+# Limits on a name to look up: Lucene accepts a few hundred parts, and a fuzzy word expands to many.
 _WORDS, _LETTERS = 12, 300
 _LUCENE = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
 _WORD = re.compile(r"\w+")
-# Times come with nine digits behind the second.
+# Times come with nine decimals of a second.
 _ZEROS = re.compile(r"(?:(\.\d*?[1-9])|\.)0+(?!\d)")
 _SLOW = (TIMED_OUT, LOCK_STOPPED, "Neo.ClientError.Transaction.TransactionTimedOut")
 _WRITES = "Neo.ClientError.Statement.AccessMode"
-# What the author of the query mends: its text, or a value in it.
+# Errors that the author of the query can correct, in its text or in a value.
 _OF_THE_QUERY = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.")
 
 
 class Neo4jReader:
-    """Reads one database; see :class:`hlgraph.stores.cypher.CypherReader`. Writing is refused by the server."""
+    """Reads one database; see :class:`hlgraph.stores.cypher.CypherReader`. The server refuses writes."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
-        """See the protocol."""
+        """See :meth:`CypherReader.read`."""
         began = time.perf_counter()
         at_once = min(_FETCH, limits.max_rows + 1)
         with (
@@ -71,25 +71,25 @@ class Neo4jReader:
         return Table(columns, rows, len(found) > limits.max_rows, milliseconds, sent)
 
     def _ask(self, transaction: neo4j.Transaction, name: str, **params: object) -> list[Row]:
-        """All rows of a query of the library."""
+        """All rows of a library query."""
         rows = [record.data() for record in transaction.run(queries.load(name).text, params)]
         self._server.count(1, len(rows))
         return rows
 
 
 def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
-    """Raise what is the fault of the query; return for the rest."""
+    """Raises an error that the query caused as an hlgraph error; returns for any other."""
     code = error.code or ""
     said = ((error.message or "").splitlines() or [""])[0][:200]
     if code in _SLOW:
         raise StoreUnavailableError(
-            f"{query.name} took longer than {limits.timeout:g} s; ask for less, or give it more time (--timeout)"
+            f"{query.name} took longer than {limits.timeout:g} s; narrow the query, or raise its time limit (--timeout)"
         ) from error
     if code == _WRITES:
         raise InputError(f"{query.name} writes ({said}); queries here may only read") from error
     if code.startswith(_OF_THE_QUERY):
         raise InputError(
-            f"{query.name}: the server cannot run it ({said}); mend the query or the values given"
+            f"{query.name}: the server cannot run it ({said}); correct the query or its parameters"
         ) from error
 
 
@@ -99,7 +99,7 @@ def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
 def _looked_up(
     ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
 ) -> dict[str, ParameterValue]:
-    """The values to send: names of entities and sources turned into ids, in two or three queries for all of them."""
+    """The values to send, with names of entities and sources replaced by ids; takes at most four queries."""
     sent = dict(params)
     named = {
         kind: {item.name: str(params[item.name]) for item in query.parameters if item.kind == kind}
@@ -123,7 +123,7 @@ def _check_corpus(ask: _Ask, corpus: str) -> None:
 
 
 def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
-    """The id of the entity that each name or id is one of: an id, the name under which it is stored, or an alias."""
+    """The id of the entity that each text names: by its id, its stored name, or an alias."""
     tried = {name: (name, entity_id(corpus, name)) for name in sorted(names)}
     wanted = sorted({each for some in tried.values() for each in some})
     held = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
@@ -138,7 +138,7 @@ def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
 
 
 def _phrase(name: str) -> str:
-    """A query of Lucene for a name: all of it as it stands, before any of its words with a letter or two wrong."""
+    """A Lucene query for a name: the exact phrase first, then any of its words with up to two wrong letters."""
     words = [f"{word.lower()}~" for word in _WORD.findall(name)[:_WORDS]]
     whole = _LUCENE.sub(r"\\\1", name[:_LETTERS])
     return " ".join([f'"{whole}"^9', *words])
@@ -153,12 +153,12 @@ def _by_alias(name: str, rows: list[Row], corpus: str) -> str:
         listed = ", ".join(f"{row['name']} ({row['id']})" for row in fits)
         raise InputError(f"{name!r} names several entities of corpus {corpus!r}: {listed}; give the id of one")
     near = list(dict.fromkeys(str(row["name"]) for row in rows))[:_SHOWN]
-    mend = f"did you mean {' or '.join(near)}?" if near else "run: hlgraph cypher run find_entities --name WORDS"
-    raise UnknownNameError(f"there is no entity {name!r} in corpus {corpus!r}; {mend}")
+    remedy = f"did you mean {' or '.join(near)}?" if near else "run: hlgraph cypher run find_entities --name WORDS"
+    raise UnknownNameError(f"there is no entity {name!r} in corpus {corpus!r}; {remedy}")
 
 
 def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
-    """The id of the source that each name is the id, uri, title, or end of the uri of: the first of them that any fits."""
+    """The id of the source that each text names: by its id, its URI, its title, or the end of its URI, tried in this order."""
     lowered = sorted({name.lower() for name in names})
     rows = ask("retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
     found = {}
@@ -190,9 +190,9 @@ def _texts(value: object) -> list[str]:
 
 
 def plain(value: object) -> Plain:
-    """A value of the driver as JSON has it; see :data:`hlgraph.stores.cypher.Plain`.
+    """Converts a value of the driver into a JSON value; see :data:`hlgraph.stores.cypher.Plain`.
 
-    Numbers that JSON lacks (NaN, infinity) and kinds that hlgraph does not know become texts, bytes become base64.
+    Numbers that JSON lacks (NaN, infinity) and unknown types become texts; bytes become base64.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def plain(value: object) -> Plain:
         return _of_graph(value)
     if isinstance(value, Mapping):
         return _mapped(value.items())
-    # A point is a tuple too; its text says which coordinates these are.
+    # A point is a tuple too; its text names the coordinates.
     is_several = isinstance(value, list | set | frozenset) or type(value) is tuple
     return _listed(value) if is_several and isinstance(value, Iterable) else _as_text(value)
 
@@ -236,5 +236,5 @@ def _mapped(items: Iterable[tuple[object, object]]) -> dict[str, Plain]:
 
 
 def _key(node: Node | None) -> Plain:
-    """The id that hlgraph gives a node, else the server's: nodes at the end of a relationship may come without properties."""
+    """The hlgraph id of a node, else its element id: the end nodes of a relationship may come without properties."""
     return None if node is None else plain(node.get("id", node.element_id))

@@ -1,4 +1,4 @@
-"""From a change to the rows that Cypher writes, and from the rows that Cypher reads to records. Pure."""
+"""Converts a change into rows for Cypher to write, and rows that Cypher reads into records. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PLURAL: Mapping[Kind, str] = {
     Kind.FACT: "facts",
     Kind.ENTITY: "entities",
 }
-"""The kinds that the server stores, as the names of queries spell them."""
+"""The kinds of records that the server stores, and their plurals in the names of queries."""
 
 _Named = TypeVar("_Named", Topic, Statement)
 
 
 def metadata(text: str) -> Metadata:
-    """The metadata that this JSON text is; lists are tuples again."""
+    """Metadata from JSON text, with lists as tuples."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
 
 
@@ -47,11 +47,17 @@ _CONVERTED: Mapping[Kind, tuple[int, Callable[[Any], object]]] = {
     Kind.STATEMENT: (6, _texts),
     Kind.ENTITY: (4, _texts),
 }
-"""Which value is stored in another form than the record has it in."""
+"""The position of the value that is stored in another form than in the record, and its conversion."""
 
 
 def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
-    """The records by id that ``retrieve/read_<kind>`` gives: lists of the values of their fields, many in a row."""
+    """Records by id, from the rows of ``retrieve/read_<kind>``.
+
+    Parameters
+    ----------
+    kind : kind of the records
+    rows : rows with a column ``records``: lists of the field values of many records
+    """
     make, lists = _MAKE[kind], list[list[Any]]()
     for row in rows:
         lists += row["records"] if isinstance(row["records"], list) else []
@@ -63,7 +69,7 @@ def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
 
 
 def source_rows(change: Change) -> list[Row]:
-    """Sources: metadata exactly, as JSON, and again as properties ``meta_<field>`` for analysts where Neo4j can hold them."""
+    """Rows of sources, with metadata twice: exact, as JSON, and for analysts as properties ``meta_<field>`` if Neo4j can."""
     rows: list[Row] = []
     for item in sorted(change.sources, key=lambda source: source.id):
         shown = {f"meta_{key}": _shown(value) for key, value in item.metadata.items()}
@@ -85,7 +91,7 @@ def source_rows(change: Change) -> list[Row]:
 
 
 def _shown(value: MetadataValue) -> object:
-    """A value as a property: 64-bit numbers, texts, truths, and lists of one of them; None for what is none of these."""
+    """A value as a Neo4j property: a 64-bit number, text, boolean, or a list of one type; None for any other value."""
     if not isinstance(value, tuple):
         fits = not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
         return value if fits else None
@@ -94,7 +100,7 @@ def _shown(value: MetadataValue) -> object:
 
 
 def chunk_rows(change: Change) -> list[Row]:
-    """New chunks and those extracted again."""
+    """Rows of new chunks, and of chunks extracted again."""
     return [
         {
             "id": item.id,
@@ -113,17 +119,17 @@ def chunk_rows(change: Change) -> list[Row]:
 
 
 def topic_rows(change: Change) -> list[Row]:
-    """Topics."""
+    """Rows of topics."""
     return [{"id": item.id, "source_id": item.source_id, "name": item.name} for item in _by_id(change.topics)]
 
 
 def statement_rows(change: Change) -> list[Row]:
-    """Statements."""
+    """Rows of statements."""
     return [{"id": item.id, "source_id": item.source_id, "text": item.text} for item in _by_id(change.statements)]
 
 
 def fact_rows(change: Change) -> list[Row]:
-    """Facts, with the entity that is their subject."""
+    """Rows of facts, with the entity that is their subject."""
     return [
         {"id": name, "subject_id": item.subject_id, "predicate": item.predicate, "complement": item.complement}
         for name, item in sorted({fact.fact_id: fact for fact in change.facts}.items())
@@ -131,20 +137,26 @@ def fact_rows(change: Change) -> list[Row]:
 
 
 def object_rows(change: Change) -> list[Row]:
-    """Facts whose object is an entity."""
+    """Rows of the facts whose object is an entity."""
     found = {item.fact_id: item.object_id for item in change.facts if item.object_id}
     return [{"id": name, "object_id": found[name]} for name in sorted(found)]
 
 
 class Link(NamedTuple):
-    """What to call the two ends of a relationship in rows."""
+    """The column names of the two ends of a relationship."""
 
     start: str
     end: str
 
 
 def asserted_rows(link: Link, found: Iterable[tuple[str, str, str]]) -> list[Row]:
-    """One row a relationship, with the chunks that assert it; ``found``: start, end, chunk."""
+    """One row per relationship, with the chunks that assert it.
+
+    Parameters
+    ----------
+    link : column names of its two ends
+    found : triples of start, end and chunk
+    """
     chunks: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for start, end, chunk in found:
         chunks[start, end][chunk] = None
@@ -152,7 +164,7 @@ def asserted_rows(link: Link, found: Iterable[tuple[str, str, str]]) -> list[Row
 
 
 def mention_rows(change: Change) -> list[Row]:
-    """One row a statement and entity: the chunks that assert it, and the surface and kind that each uses (the first counts)."""
+    """One row per statement and entity: the chunks that assert the mention, and the first surface and kind in each."""
     found: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
     for item in change.mentions:
         found[item.statement_id, item.entity_id].setdefault(item.chunk_id, (item.surface, item.kind))

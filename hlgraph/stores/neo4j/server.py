@@ -1,4 +1,4 @@
-"""One Neo4j database: the driver, its sessions, and a count of what goes over the wire."""
+"""One Neo4j database: the driver, its sessions and transactions, and counters of round trips and rows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ T = TypeVar("T")
 Value: TypeAlias = object
 Row: TypeAlias = dict[str, Value]
 BATCH = 5_000
-"""Rows of one UNWIND."""
+"""Maximum number of rows of one UNWIND."""
 LONGEST = 600.0
-"""Seconds that a writing transaction may last: the server ends that of a machine which went away without a word."""
+"""Time limit of a writing transaction in seconds, after which the server ends that of a client that vanished."""
 
 _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
 _SECRET = re.compile(r"//[^@/]*@")
 
 
 def size(rows: Iterable[Row]) -> int:
-    """How many rows these are, where each record of one that holds many (column ``records``) counts as a row.
+    """The number of rows; a row with many records (column ``records``) counts as that many.
 
     Examples
     --------
@@ -44,14 +44,14 @@ def size(rows: Iterable[Row]) -> int:
 
 
 class Transaction:
-    """A running transaction: sends queries of the library by name, in batches, and counts."""
+    """A running transaction: runs library queries by name, in batches, and counts round trips and rows."""
 
     def __init__(self, inner: neo4j.ManagedTransaction, server: Server) -> None:
         self._inner = inner
         self._server = server
 
     def rows(self, name: str, /, **params: Value) -> list[Row]:
-        """All rows that a query gives, as mappings of its columns."""
+        """All rows of a query, as mappings from column to value."""
         text = queries.load(name).text
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
@@ -61,7 +61,20 @@ class Transaction:
         return found
 
     def write(self, name: str, rows: Sequence[Value], /, *, key: str = "rows", **params: Value) -> int:
-        """Run a writing query over rows, batch by batch; returns how many nodes it made."""
+        """Runs a writing query over rows, batch by batch.
+
+        Parameters
+        ----------
+        name : name of the query
+        rows : rows to write
+        key : name of the parameter that takes the rows
+        params : its other parameters
+
+        Returns
+        -------
+        int
+            How many nodes it created.
+        """
         created = 0
         for start in range(0, len(rows), BATCH):
             result = self._inner.run(queries.load(name).text, {key: rows[start : start + BATCH], **params})
@@ -70,7 +83,15 @@ class Transaction:
         return created
 
     def collect(self, name: str, items: Sequence[str], /, *, key: str = "ids", **params: Value) -> list[Row]:
-        """Rows of a query over many values, batch by batch."""
+        """All rows of a reading query over many values, batch by batch.
+
+        Parameters
+        ----------
+        name : name of the query
+        items : values to look up
+        key : name of the parameter that takes the values
+        params : its other parameters
+        """
         found: list[Row] = []
         for start in range(0, len(items), BATCH):
             found += self.rows(name, **{key: list(items[start : start + BATCH])}, **params)
@@ -78,35 +99,48 @@ class Transaction:
 
 
 class Server:
-    """A database of a server; connects at first use. Counters are of this object: ``round_trips`` and ``rows``."""
+    """One database of a server; connects at first use.
+
+    Attributes
+    ----------
+    url : URL of the server
+    settings : settings of the connection
+    round_trips, row_count : counters of this object
+    """
 
     def __init__(self, url: str, settings: Neo4jSettings) -> None:
         if not _URL.fullmatch(url):
             shown = _SECRET.sub("//...@", url)
             raise SettingsError(
-                f"{shown}: not the url of a Neo4j server; write neo4j://host:port (neo4j+s:// with encryption), and give user "
-                "and password as HLGRAPH_NEO4J_USER and HLGRAPH_NEO4J_PASSWORD"
+                f"{shown}: not the URL of a Neo4j server; write neo4j://host:port (neo4j+s:// with encryption), and set "
+                "HLGRAPH_NEO4J_USER and HLGRAPH_NEO4J_PASSWORD"
             )
         self.url = url.rstrip("/")
         self.settings = settings
         self.round_trips = 0
         self.row_count = 0
         self._driver: neo4j.Driver | None = None
-        # In a cluster a read goes to a member that has what was written here before.
+        # In a cluster, a read goes to a member that has the earlier writes of this object.
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
         self._guard = threading.Lock()
 
     def count(self, round_trips: int, rows: int) -> None:
-        """Add to the counters."""
+        """Adds to the counters.
+
+        Parameters
+        ----------
+        round_trips : exchanges with the server
+        rows : rows received
+        """
         with self._guard:
             self.round_trips += round_trips
             self.row_count += rows
 
     def driver(self) -> neo4j.Driver:
-        """The driver, made at first use.
+        """The driver, created at first use.
 
-        A server that does not answer then is told at once; one that goes away later is waited for, transaction by
-        transaction, up to ``settings.timeout``.
+        If the server does not answer then, it raises at once. If the server goes away later, each transaction waits up to
+        ``settings.timeout`` seconds for it.
         """
         with self._guard:
             if self._driver is None:
@@ -114,12 +148,12 @@ class Server:
             return self._driver
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        """Run a function in one reading transaction, again after errors that pass."""
+        """Runs a function in one reading transaction; repeats it after transient errors."""
         with mapped(self.url), self._session(neo4j.READ_ACCESS) as session:
             return session.execute_read(lambda inner: work(Transaction(inner, self)))
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
-        """All rows of one reading query, again after errors that pass; fewer messages than :meth:`read` takes for it."""
+        """All rows of one reading query; repeats it after transient errors. Needs fewer messages than :meth:`read`."""
         text = queries.load(name).text
         with mapped(self.url), traced("neo4j", name, text=text, language="cypher", params=params) as call:
             records, _, keys = self.driver().execute_query(
@@ -136,9 +170,12 @@ class Server:
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
-        """One transaction in which the server refuses to write, and which it ends after ``timeout`` seconds.
+        """Runs a block in one read-only transaction with a time limit. Nothing is repeated, errors are those of the driver.
 
-        Rows arrive ``fetch_size`` at a time, and nothing is tried again. Errors come out as the driver raises them.
+        Parameters
+        ----------
+        timeout : seconds after which the server ends the transaction
+        fetch_size : number of rows that arrive at a time
         """
         with (
             self._session(neo4j.READ_ACCESS, fetch_size=fetch_size) as session,
@@ -147,9 +184,12 @@ class Server:
             yield transaction
 
     def write(self, work: Callable[[Transaction], T], *, longest: float = LONGEST) -> T:
-        """Run a function in one writing transaction, again after errors that pass: it must not depend on being run once.
+        """Runs a function in one writing transaction; repeats it after transient errors.
 
-        The server ends a transaction that lasts more than ``longest`` seconds, waiting for locks included.
+        Parameters
+        ----------
+        work : function of the transaction; it may run more than once
+        longest : seconds, including the wait for locks, after which the server ends the transaction
         """
 
         def attempt(inner: neo4j.ManagedTransaction) -> T:
@@ -159,7 +199,7 @@ class Server:
             return session.execute_write(neo4j.unit_of_work(timeout=longest)(attempt))
 
     def schema(self, statements: Iterable[str]) -> None:
-        """Run statements that change the schema, each in a transaction of its own."""
+        """Runs statements that change the schema, each in its own transaction."""
         with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
             for statement in statements:
                 session.run(statement).consume()
@@ -176,7 +216,7 @@ class Server:
             yield session
 
     def close(self) -> None:
-        """Close the connections; the next use opens them again."""
+        """Closes the connections; the next use opens them again."""
         with self._guard:
             if self._driver is not None:
                 self._driver.close()
@@ -197,15 +237,15 @@ def _driver(url: str, settings: Neo4jSettings) -> neo4j.Driver:
     if settings.ca:
         if "+ssc" in url:
             raise SettingsError(
-                f"{url}: +ssc trusts every certificate, neo4j.ca only some; write +s, or leave neo4j.ca out"
+                f"{url}: +ssc trusts every certificate, which contradicts neo4j.ca; write +s, or leave neo4j.ca out"
             )
         try:
             options["ssl_context"] = ssl.create_default_context(cafile=settings.ca)
         except (OSError, ssl.SSLError) as error:
-            raise SettingsError(f"{settings.ca}: not a file of certificates ({error}); mend neo4j.ca") from error
+            raise SettingsError(f"{settings.ca}: not a file of certificates ({error}); correct neo4j.ca") from error
         options["encrypted"] = True
     auth = neo4j.basic_auth(settings.user, settings.password) if settings.password else None
-    # The driver takes certificates of our own with the plain schemes alone.
+    # The driver accepts a custom SSL context only with the plain schemes.
     target = url.replace("+s://", "://", 1) if settings.ca else url
     with mapped(url):
         driver = neo4j.GraphDatabase.driver(target, auth=auth, **options)

@@ -1,1 +1,1 @@
-"""Vectors and full text in OpenSearch, self-hosted or Amazon's; needs the extra ``opensearch`` (and ``aws`` to sign)."""
+"""Vectors and full text in OpenSearch, self-hosted or on AWS; needs the extra ``opensearch`` (and ``aws`` to sign)."""

@@ -1,8 +1,8 @@
-"""The words of a text as the full-text index of the embedded store cuts them, so that both stores rank alike.
+"""Splits a text into terms like the full-text index of the embedded store, so that both stores rank alike.
 
-SQLite's tokenizer ``unicode61`` takes the words of :func:`hlgraph.text.words` apart at everything that is no letter and
-no digit, and takes single accents off Latin letters. Here the same is done before the text is sent; only stemming is
-left to the server.
+SQLite's tokenizer ``unicode61`` splits the words of :func:`hlgraph.text.words` at every character that is neither a letter
+nor a digit, and removes single accents from Latin letters. This module does the same before the text is sent, and leaves
+only stemming to the server.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from hlgraph.text import content_words, words
 
 _ASCII = re.compile(r"[a-z0-9]+")
-# The combining marks that unicode61 reads as a part of the letter before them; other marks part words.
+# The combining marks that unicode61 treats as part of the preceding letter; other marks separate words.
 _ACCENTS = frozenset(
     {*range(0x300, 0x305), *range(0x306, 0x30D), 0x30F, 0x311, 0x31B, *range(0x323, 0x329), 0x32D, 0x32E, 0x330, 0x331}
 )
@@ -32,9 +32,9 @@ def terms(text: str) -> list[str]:
 
 
 def phrases(question: str) -> list[tuple[str, ...]]:
-    """What a question looks for: each different word once, as the terms that must stand beside each other.
+    """The words to search for, each once, as the terms that must be next to each other.
 
-    Function words are left out unless there are no others.
+    Function words are left out, unless the question has no others.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _parts(word: str) -> tuple[str, ...]:
 
 
 def _plain(char: str) -> str:
-    """A Latin letter without its one accent; any other character as it is."""
+    """A Latin letter without its single accent; any other character unchanged."""
     taken_apart = unicodedata.normalize("NFD", char)
     is_accented = len(taken_apart) == 2 and taken_apart[0].isascii() and unicodedata.combining(taken_apart[1])
     return taken_apart[0] if is_accented else char

@@ -1,4 +1,4 @@
-"""Many writes at once: bodies of bounded size, a few under way at a time, each item accounted for."""
+"""Bulk writes: bodies of bounded size, a few in flight at a time, and a result for each item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlgraph.stores.opensearch.foreign_errors import refusal
 from hlgraph.stores.opensearch.wire import Bulk, Cause, Written
 
 BODY_BYTES = 2 << 20
-"""A body is sent when it has so many bytes; a server takes 100 MiB by default, small ones parse while others are made."""
+"""Size of a body in bytes. A server accepts 100 MiB by default, but small bodies are parsed while others are built."""
 
 _UNDER_WAY = 4
 _SHOWN = 3
@@ -23,7 +23,14 @@ _BLOCK = "cluster_block_exception"
 
 
 class Item(NamedTuple):
-    """One write: the id of the document and its source as JSON; None deletes it. ``is_named``: the server is told the id."""
+    """One write.
+
+    Attributes
+    ----------
+    id : id of the document
+    source : the document as JSON; None: delete it
+    is_named : whether to send the id to the server
+    """
 
     id: str
     source: bytes | None = None
@@ -31,7 +38,7 @@ class Item(NamedTuple):
 
     @property
     def lines(self) -> bytes:
-        """The action, and the source if there is one, each with its line end."""
+        """The action and, if present, the source, each with its line end."""
         verb = b"delete" if self.source is None else b"index"
         name = b'"_id":' + msgspec.json.encode(self.id) if self.is_named else b""
         action = b'{"' + verb + b'":{' + name + b"}}\n"
@@ -39,23 +46,31 @@ class Item(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How many documents were written anew or changed, and how many were deleted."""
+    """How many documents were written, and how many were deleted."""
 
     written: int
     deleted: int
 
 
 def write(connection: Connection, alias: str, *, items: Iterable[Item]) -> Outcome:
-    """Send items to the index behind an alias; returns when all of them are durable.
+    """Sends items to an index; returns when all of them are durable.
 
-    At most four bodies are under way while a fifth is made: items are taken from the iterable no faster than the server
-    takes them. Items that the server is too busy for are sent again, alone, until the patience is over; every other
-    refusal is collected.
+    At most four bodies are in flight while a fifth is built, so that items are consumed no faster than the server accepts
+    them. Items that a busy server rejects are sent again, on their own, until the patience is over. All other refusals are
+    collected.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    items : writes; consumed once
 
     Raises
     ------
-    StoreError : some items were refused; says how many, which and why. All others were written.
-    StoreUnavailableError : the index is read-only, or the server too busy for longer than the patience
+    StoreError
+        The server refused some items: states how many, which and why. All others were written.
+    StoreUnavailableError
+        The index is read-only, or the server is busy for longer than the patience.
     """
     total = Outcome(0, 0)
     running: set[Future[Outcome]] = set()
@@ -90,7 +105,7 @@ def _bodies(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _send(connection: Connection, alias: str, *, items: Sequence[Item]) -> Outcome:
-    """One body, its busy items again and again."""
+    """Sends one body, and repeats the items that a busy server rejects."""
     waiting = Patience(connection.settings.patience)
     left = list(items)
     written = deleted = 0
@@ -107,7 +122,7 @@ def _send(connection: Connection, alias: str, *, items: Sequence[Item]) -> Outco
         if len(results) != len(left):
             raise StoreError(
                 f"{connection.url}: {len(left)} writes to {alias} were answered by {len(results)} results; check any "
-                "proxy in between, and run the same command again: it goes on where it stopped"
+                "proxy in between, and run the same command again; it continues where it stopped"
             )
         busy: list[Item] = []
         last: Written | None = None
@@ -116,7 +131,7 @@ def _send(connection: Connection, alias: str, *, items: Sequence[Item]) -> Outco
                 written += result.result != "deleted"
                 deleted += result.result == "deleted"
             elif result.status == 404 and result.error is None:
-                pass  # deleting what is not there
+                pass  # the document to delete does not exist
             elif result.status in BUSY and (result.status >= 500 or _BLOCK not in _words(result)):
                 busy.append(item)
                 last = result
@@ -136,7 +151,7 @@ def _words(result: Written) -> str:
 
 
 def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[str, Written]]) -> Exception:
-    """One error for all items that were refused; a reason that concerns the whole index is that error alone."""
+    """One error for all refused items; a reason that concerns the whole index is raised by itself."""
     first = refusal(connection.url, refused[0][1].status, cause=refused[0][1].error or "")
     if type(first) is not StoreError:
         return first
@@ -144,5 +159,5 @@ def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[st
     more = f" and {len(refused) - _SHOWN:,} more" if len(refused) > _SHOWN else ""
     return StoreError(
         f"{connection.url}: {len(refused):,} documents of {alias} were refused: {shown}{more}; all others were written, "
-        "mend the cause and run the same command again"
+        "fix the cause and run the same command again"
     )

@@ -1,4 +1,4 @@
-"""Requests to one OpenSearch server: signed, patient with a busy server, typed. Nothing else touches opensearch-py."""
+"""Requests to one OpenSearch server: signed, repeated while it is busy, typed. The only module that uses opensearch-py."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from hlgraph.stores.trace import is_listening, request_text, traced
 _LOG = logging.getLogger(__name__)
 
 BUSY = frozenset({429, 500, 502, 503, 504})
-"""Statuses that are worth trying again: everything that hlgraph sends may be sent twice."""
+"""Statuses after which a request is repeated; every request of hlgraph may be sent twice."""
 
-_BROKEN = 3  # how often a connection that breaks is tried; a server that is down must not cost the whole patience
+_BROKEN = 3  # attempts on a broken connection; a server that is down must not use up the whole patience
 _LONGEST_WAIT = 15.0
 _CONNECTIONS = 8
 
@@ -33,31 +33,31 @@ T = TypeVar("T")
 
 
 class ServerSettings(Protocol):
-    """How to reach the server: ``hlgraph.settings.OpenSearchSettings``, which lies above the stores."""
+    """How to reach the server; implemented by ``hlgraph.settings.OpenSearchSettings``."""
 
     @property
     def user(self) -> str:
-        """Name for basic authentication; empty for none."""
+        """User for basic authentication; empty: no authentication."""
 
     @property
     def password(self) -> str:
-        """Never shown or logged."""
+        """Password for basic authentication; never shown or logged."""
 
     @property
     def ca(self) -> str | None:
-        """File of the certificates to trust; None: the system's."""
+        """File of the certificates to trust; None: those of the system."""
 
     @property
     def service(self) -> str:
-        """``es`` or ``aoss`` to sign requests for Amazon's services."""
+        """``es`` or ``aoss``: the AWS service to sign requests for; empty: do not sign."""
 
     @property
     def region(self) -> str:
-        """Region to sign for."""
+        """AWS region to sign for."""
 
     @property
     def prefix(self) -> str:
-        """Start of the names of all indexes."""
+        """Prefix of the names of all indexes."""
 
     @property
     def language(self) -> str:
@@ -65,19 +65,19 @@ class ServerSettings(Protocol):
 
     @property
     def replicas(self) -> int:
-        """Copies of each index beside the first."""
+        """Number of replicas of each index."""
 
     @property
     def timeout(self) -> float:
-        """Seconds for one request."""
+        """Time limit of one request in seconds."""
 
     @property
     def patience(self) -> float:
-        """Seconds that refused requests are repeated."""
+        """Seconds during which requests to a busy server are repeated."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Status, headers with lower-case names, and body."""
+    """An HTTP response: status, headers with lower-case names, and body."""
 
     status: int
     headers: Mapping[str, str]
@@ -85,7 +85,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class _Sender(Protocol):
-    """A connection of opensearch-py, as far as it is used here."""
+    """The part of a connection of opensearch-py that is used here."""
 
     def perform_request(
         self,
@@ -102,26 +102,32 @@ class _Sender(Protocol):
 
 
 class Connection:
-    """One server. Made without connecting; safe for threads.
+    """A connection to one server, opened at the first request. Thread-safe.
 
-    A busy server (429, 5xx) is asked again until ``settings.patience`` seconds are over: after the time that it asks for
-    (Retry-After), else after growing, random waits. So is one that answered before and is away now (it restarts); one that
-    never answered is tried three times.
+    Requests to a busy server (429, 5xx) are repeated for up to ``settings.patience`` seconds, after the time that the
+    server asks for (Retry-After), or else after growing, random waits. The same holds for a server that has answered before
+    and is now away, because it may restart. A server that never answered is tried three times.
+
+    Parameters
+    ----------
+    url : URL of the server
+    settings : authentication, names and time limits
 
     Raises
     ------
-    SettingsError : the url is none, holds a password, or the ``ca`` file cannot be read
+    SettingsError
+        The URL is malformed or holds a password, or the ``ca`` file cannot be read.
     """
 
     def __init__(self, url: str, settings: ServerSettings) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
-                f"{_shown(url)!r} is no url of an OpenSearch server; write one such as https://localhost:9200"
+                f"{_shown(url)!r} is not the URL of an OpenSearch server; write one such as https://localhost:9200"
             )
         if parts.username or parts.password:
             raise SettingsError(
-                f"{_shown(url)}: the url holds a user or a password, which would show up in logs; set opensearch.user and "
+                f"{_shown(url)}: the URL holds a user or a password, which would appear in logs; set opensearch.user and "
                 "opensearch.password instead"
             )
         self.url = url.rstrip("/")
@@ -133,11 +139,11 @@ class Connection:
 
     @property
     def is_serverless(self) -> bool:
-        """Whether this is Amazon OpenSearch Serverless, which lacks a part of the operations."""
+        """Whether this is Amazon OpenSearch Serverless, which lacks some operations."""
         return self.settings.service == "aoss"
 
     def close(self) -> None:
-        """Close the sockets."""
+        """Closes the sockets."""
         with self._guard:
             if self._sender is not None:
                 self._sender.close()
@@ -152,28 +158,60 @@ class Connection:
         body: Json | bytes = None,
         parameters: Mapping[str, str] | None = None,
     ) -> T:
-        """Send a request and decode what comes back.
+        """Sends a request and decodes the answer.
+
+        Parameters
+        ----------
+        method : HTTP method
+        path : path of the request
+        answer : type of the answer
+        body : JSON value or encoded body; None: no body
+        parameters : query parameters
 
         Raises
         ------
-        StoreUnavailableError : the server is away, or busy for longer than the patience
-        StoreError : the server refused
+        StoreUnavailableError
+            The server is away, or busy for longer than the patience.
+        StoreError
+            The server refused the request, or the answer has another type.
         """
         return self.accepted(self.send(method, path, body=body, parameters=parameters), answer)
 
     def accepted(self, found: Answer, answer: type[T]) -> T:
-        """The decoded body of an answer, unless it is a refusal: that is raised."""
+        """The decoded body of an answer.
+
+        Parameters
+        ----------
+        found : answer of the server
+        answer : type of its body
+
+        Raises
+        ------
+        StoreError
+            The answer is a refusal, or its body has another type.
+        """
         if found.status >= 400:
             raise refusal(self.url, found.status, cause=cause_of(found.body))
         return self.decoded(found.body, answer)
 
     def decoded(self, body: str, answer: type[T]) -> T:
-        """A body as the type that it must have."""
+        """A decoded body.
+
+        Parameters
+        ----------
+        body : JSON text
+        answer : type of the body
+
+        Raises
+        ------
+        StoreError
+            The body has another type.
+        """
         try:
             return msgspec.json.decode(body or "{}", type=answer)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise StoreError(
-                f"{self.url}: the answer is not one of OpenSearch ({error}); check the url, and any proxy in between"
+                f"{self.url}: the answer is not from OpenSearch ({error}); check the URL, and any proxy in between"
             ) from error
 
     def send(
@@ -184,7 +222,20 @@ class Connection:
         body: Json | bytes = None,
         parameters: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request, again while the server is busy; the answer may be a refusal."""
+        """Sends a request, repeatedly while the server is busy; the answer may be a refusal.
+
+        Parameters
+        ----------
+        method : HTTP method
+        path : path of the request
+        body : JSON value or encoded body; None: no body
+        parameters : query parameters
+
+        Raises
+        ------
+        StoreUnavailableError
+            The server cannot be reached.
+        """
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         line = request_text(method, path, parameters=parameters)
         with traced("opensearch", f"{method} {path}", text=line, language="json", params=lambda: _told(body)) as call:
@@ -195,13 +246,13 @@ class Connection:
     def _patiently(
         self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
     ) -> tuple[Answer, int]:
-        """The answer, and how often it was asked for."""
+        """The answer, and the number of attempts."""
         waiting = Patience(self.settings.patience)
         attempt = 0
         while True:
             attempt += 1
             found = self._once(method, path, data=data, parameters=parameters, waiting=waiting)
-            if found.status == 500 and attempt == _BROKEN:  # a fault of the server, or of the request: it will not pass
+            if found.status == 500 and attempt == _BROKEN:  # a permanent fault of the server or of the request
                 return found, attempt
             if found.status not in BUSY or _is_blocked(found) or not waiting.goes_on(found.headers.get("retry-after")):
                 return found, attempt
@@ -252,7 +303,7 @@ class Connection:
         from opensearchpy import Urllib3HttpConnection
 
         class Quiet(Urllib3HttpConnection):
-            """Says nothing of what fails, with a traceback, into the log: the error that is raised says it once."""
+            """Does not log failures with a traceback, because the error that is raised reports them."""
 
             def log_request_fail(self, *_: object, **__: object) -> None: ...
 
@@ -276,7 +327,7 @@ class Connection:
             return ssl.create_default_context(cafile=str(Path(ca).expanduser()) if ca else None)
         except (OSError, ssl.SSLError) as error:
             raise SettingsError(
-                f"opensearch.ca: {ca} cannot be read as certificates ({error}); name a PEM file of the authority"
+                f"opensearch.ca: {ca} holds no readable certificates ({error}); name a PEM file of the authority"
             ) from error
 
     def _authentication(self) -> object:
@@ -298,17 +349,22 @@ class Connection:
 
 
 class Patience:
-    """How long to go on with a busy server: growing, random waits until the seconds are over."""
+    """Waits between the attempts on a busy server: growing and random, until the total time is over.
+
+    Parameters
+    ----------
+    seconds : total time
+    """
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
         self._attempt = 0
 
     def goes_on(self, retry_after: str | None = None) -> bool:
-        """Wait for the next try; False when the time is over."""
+        """Waits before the next attempt; returns False, without waiting, when the time is over."""
         self._attempt += 1
         wait = min(0.1 * 2.0**self._attempt, _LONGEST_WAIT)
-        # Random, so that many workers do not come back all at once.
+        # Random, so that many workers do not return at the same time.
         wait = _seconds(retry_after) or random.uniform(wait / 2, wait)  # noqa: S311 - no secret
         left = self._until - time.monotonic()
         if left <= 0:
@@ -318,7 +374,7 @@ class Patience:
 
 
 def cause_of(body: str) -> Cause | str:
-    """The reason that the body of a refusal gives; the start of the text when it is not one of OpenSearch (a proxy)."""
+    """The reason in the body of a refusal; the start of the text if it does not come from OpenSearch (a proxy)."""
     try:
         found = msgspec.json.decode(body, type=Refusal)
     except (msgspec.DecodeError, msgspec.ValidationError):
@@ -327,17 +383,17 @@ def cause_of(body: str) -> Cause | str:
 
 
 def _told(body: Json | bytes) -> Mapping[str, object]:
-    """A body as a trace keeps it."""
+    """A body in the form that a trace records."""
     return body if isinstance(body, dict) else {} if body is None else {"body": body}
 
 
 def _is_blocked(found: Answer) -> bool:
-    """Whether the index is read-only, which waiting does not mend; a server that starts blocks everything with a 503."""
+    """Whether the index is read-only, which waiting does not change; a starting server blocks everything with a 503."""
     return found.status < 500 and "cluster_block_exception" in found.body
 
 
 def _seconds(retry_after: str | None) -> float:
-    """What a Retry-After header asks for: seconds, or a date; 0 without one, and never more than a minute."""
+    """The wait in seconds that a Retry-After header (seconds or a date) asks for; 0 without one, at most 60."""
     if not retry_after:
         return 0.0
     try:
@@ -351,6 +407,6 @@ def _seconds(retry_after: str | None) -> float:
 
 
 def _shown(url: str) -> str:
-    """A url without what stands before its host."""
+    """A URL without user and password."""
     scheme, separator, rest = url.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -1,4 +1,4 @@
-"""Is the server fit for the store, and are its indexes as hlgraph made them? Reads only."""
+"""Checks of an OpenSearch server: its version and plugins, and whether its indexes are as hlgraph created them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hlgraph.stores.opensearch.query_bodies import find
 from hlgraph.stores.opensearch.wire import Health, Mapped, Mappings, Plugin, Root
 
 OLDEST = (2, 19)
-"""The oldest version that the store is made for."""
+"""The oldest version that the store supports."""
 
 
 class _Settings(msgspec.Struct):
@@ -26,9 +26,17 @@ class _Settings(msgspec.Struct):
 
 
 def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool, str]]:
-    """Each check by name, whether it is fine, and what was seen. A server that is away is one finding, not an error."""
+    """Runs all checks; yields the name of each, whether it passed, and what it saw. Changes nothing.
+
+    A server that cannot be reached is a failed check, not an error.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    indexes : its indexes
+    """
     try:
-        if not connection.is_serverless:  # says nothing about its nodes
+        if not connection.is_serverless:  # serverless does not describe its nodes
             yield _version(connection)
             yield _plugin(connection)
         yield _migrations(connection)
@@ -48,8 +56,8 @@ def _version(connection: Connection) -> tuple[str, bool, str]:
     found = connection.ask("GET", "/", answer=Root).version
     numbers = tuple(int(part) for part in re.findall(r"\d+", found.number)[:2])
     is_fine = found.distribution == "opensearch" and numbers >= OLDEST
-    mend = "" if is_fine else f"; use OpenSearch {'.'.join(map(str, OLDEST))} or newer"
-    return "vector server", is_fine, f"{found.distribution or 'no OpenSearch'} {found.number}{mend}"
+    remedy = "" if is_fine else f"; use OpenSearch {'.'.join(map(str, OLDEST))} or newer"
+    return "vector server", is_fine, f"{found.distribution or 'no OpenSearch'} {found.number}{remedy}"
 
 
 def _plugin(connection: Connection) -> tuple[str, bool, str]:
@@ -72,7 +80,7 @@ def _migrations(connection: Connection) -> tuple[str, bool, str]:
 
 def _health(connection: Connection) -> tuple[str, bool, str]:
     found = connection.ask("GET", f"/_cluster/health/{connection.settings.prefix}-*", answer=Health)
-    # Yellow: a copy is missing, not data.
+    # Yellow means that replicas are missing, but no data.
     return "vector index health", found.status != "red", f"{found.status}, {found.unassigned_shards} shards unassigned"
 
 
@@ -84,8 +92,8 @@ def _blocks(connection: Connection) -> tuple[str, bool, str]:
         parameters={"flat_settings": "true"},
     )
     blocked = sorted(name for name, item in found.items() if "true" in item.settings.values())
-    mend = f"{', '.join(blocked)}: read-only; free disk space and lift index.blocks" if blocked else "none"
-    return "vector index blocks", not blocked, mend
+    seen = f"{', '.join(blocked)}: read-only; free disk space and lift index.blocks" if blocked else "none"
+    return "vector index blocks", not blocked, seen
 
 
 def _aliases(indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
@@ -101,7 +109,7 @@ def _aliases(indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, 
 
 
 def _drift(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
-    """Fields that are not mapped as the migration of their index maps them."""
+    """Checks that the fields of each index are mapped as in its migration."""
     texts = {item.version: item.text for item in discover("opensearch")}
     wrong: list[str] = []
     for name, item in found.items():
@@ -122,7 +130,11 @@ def _languages(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str
     others = sorted({item.mappings.meta.language for item in found.values()} - {wanted})
     if not others:
         return "text analysis", True, wanted
-    return "text analysis", False, f"opensearch.language is {wanted}, indexes are {', '.join(others)}; ingest them anew"
+    return (
+        "text analysis",
+        False,
+        f"opensearch.language is {wanted}, indexes are {', '.join(others)}; ingest them again",
+    )
 
 
 def _counts(connection: Connection, indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:

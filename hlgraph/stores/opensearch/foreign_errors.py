@@ -1,4 +1,4 @@
-"""The one place where refusals of OpenSearch and errors of its client become those of hlgraph, with the mend."""
+"""Translates refusals of OpenSearch and errors of its client into errors of hlgraph with a remedy, in one place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlgraph.stores.opensearch.wire import Cause
 
 @contextlib.contextmanager
 def mapped(url: str) -> Iterator[None]:
-    """Turn errors of opensearch-py and of its transport into those of hlgraph, naming the server and the mend."""
+    """Raises errors of opensearch-py in a block as hlgraph errors that name the server and the remedy."""
     try:
         from opensearchpy import exceptions
     except ImportError as error:
@@ -21,33 +21,39 @@ def mapped(url: str) -> Iterator[None]:
     except exceptions.SSLError as error:
         raise StoreError(
             f"{url}: the certificate of the server is not trusted or the connection is not encrypted ({_cause(error)}); "
-            "set opensearch.ca to the file of the certificate authority, or correct https:// in the url"
+            "set opensearch.ca to the file of the certificate authority, or correct https:// in the URL"
         ) from error
     except exceptions.ConnectionTimeout as error:
         raise StoreUnavailableError(
-            f"{url}: no answer in time; look at the load of the server, or raise opensearch.timeout, and run the same "
-            "command again: it goes on where it stopped"
+            f"{url}: no answer in time; check the load of the server, or raise opensearch.timeout, and run the same "
+            "command again; it continues where it stopped"
         ) from error
     except exceptions.ConnectionError as error:
         raise StoreUnavailableError(
-            f"{url}: the server cannot be reached ({_cause(error)}); start it, or correct the url, and run the same "
-            "command again: it goes on where it stopped"
+            f"{url}: the server cannot be reached ({_cause(error)}); start it, or correct the URL, and run the same "
+            "command again; it continues where it stopped"
         ) from error
     except exceptions.TransportError as error:
         raise StoreError(f"{url}: {error.error}") from error
 
 
 def _cause(error: Exception) -> str:
-    """What the network said, without the address of a Python object in it."""
+    """The message of a network error, without the address of a Python object."""
     inner = getattr(error, "info", None)
     text = str(inner if isinstance(inner, Exception) else error)
     return text.rpartition(">: ")[2] or text
 
 
 def refusal(url: str, status: int, *, cause: Cause | str) -> HLGraphError:
-    """The error that a status and a reason of the server mean.
+    """The hlgraph error for a refusal.
 
-    A block of an index comes as 403 or 429 in different versions: it is told by its type, and never waited for.
+    A blocked index is reported as 403 or 429, depending on the version, so it is recognised by its type.
+
+    Parameters
+    ----------
+    url : URL of the server
+    status : HTTP status
+    cause : reason that the server gave
     """
     words = cause.words() if isinstance(cause, Cause) else cause
     words = words[:2_000] or f"status {status}"
@@ -72,7 +78,7 @@ _MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...
         lambda status, words: status < 500 and "cluster_block_exception" in words,
         StoreUnavailableError,
         "the index is read-only ({words}); free some disk space on the server (it sets this block at the flood stage), "
-        "lift index.blocks.read_only_allow_delete, and run the same command again: it goes on where it stopped",
+        "lift index.blocks.read_only_allow_delete, and run the same command again; it continues where it stopped",
     ),
     (
         lambda status, _: status == 403,
@@ -94,19 +100,19 @@ _MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...
     (
         _says("Vector dimension mismatch", "invalid dimension", "does not match the expected length"),
         ModelMismatchError,
-        "vectors of other dimensions than the index holds ({words}); use the model that the corpus was made with, or another "
-        "corpus",
+        "the vectors have other dimensions than those of the index ({words}); use the embedding model of the corpus, or "
+        "another corpus",
     ),
     (
         _says("maximum shards open"),
         StoreError,
-        "no index can be made ({words}); every corpus needs five: delete corpora that are not needed, add a node, or raise "
+        "no index can be created ({words}), and every corpus needs five; delete unneeded corpora, add a node, or raise "
         "cluster.max_shards_per_node",
     ),
     (
         lambda status, _: status == 429 or status >= 500,
         StoreUnavailableError,
         "the server is overloaded or not ready ({status}: {words}); wait, or give it more memory, and run the same command "
-        "again: it goes on where it stopped",
+        "again; it continues where it stopped",
     ),
 )

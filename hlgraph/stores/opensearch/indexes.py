@@ -1,8 +1,8 @@
-"""The indexes of a corpus: their names, how they are made, and what they say about themselves.
+"""The indexes of a corpus: their names, their creation, and the metadata in their mappings.
 
-One index a corpus and kind, so that term statistics are those of the kind, vectors of another model live beside these,
-and a corpus is removed by removing its indexes. Names are ``<prefix>-<hash of the corpus>-<kind>-v<schema>`` behind the
-alias ``<prefix>-<hash>-<kind>``; the name of the corpus is data, so it stands in ``_meta`` of the mapping.
+There is one index per corpus and kind. Term statistics are therefore those of the kind, corpora with different models can
+coexist, and a corpus is removed by removing its indexes. An index is named ``<prefix>-<hash of the corpus>-<kind>-v<schema>``
+and has the alias ``<prefix>-<hash>-<kind>``. The name of the corpus is data, so it is in ``_meta`` of the mapping.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LANGUAGES = frozenset(
         *("portuguese", "russian", "spanish", "swedish"),
     }
 )
-"""Stemmers that the text of a new index can have; ``any`` has none. The embedded store stems as ``english`` does."""
+"""Stemmers for the text of a new index; ``any`` does not stem. The embedded store stems like ``english``."""
 
-_REMEMBERED_SECONDS = 5.0  # another process may remove an index, and make it anew for another model
+_REMEMBERED_SECONDS = 5.0  # another process may remove an index, and create it again for another model
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _THERE = "resource_already_exists_exception"
 _NOT_SERVERLESS = (
@@ -40,7 +40,10 @@ _NOT_SERVERLESS = (
 
 
 class Indexes:
-    """Finds and makes the indexes of one server. What an index says about itself is asked again after some seconds."""
+    """Finds and creates the indexes of one server; caches the metadata of each for 5 s.
+
+    Raises SettingsError for a prefix or a language that OpenSearch or hlgraph does not support.
+    """
 
     def __init__(self, connection: Connection) -> None:
         settings = connection.settings
@@ -58,11 +61,29 @@ class Indexes:
         self._guard = threading.Lock()
 
     def alias(self, corpus: str, kind: Kind) -> str:
-        """The name that requests use."""
+        """The alias of an index, which requests use.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        kind : kind of the rows
+        """
         return f"{self._connection.settings.prefix}-{content_id('corpus', corpus)[:20]}-{kind}"
 
     def meta(self, corpus: str, kind: Kind, *, is_fresh: bool = False) -> Meta | None:
-        """What the index says about itself; None when there is none. ``is_fresh``: ask the server."""
+        """The metadata of an index; None if it does not exist.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        kind : kind of the rows
+        is_fresh : whether to ask the server even if the metadata is cached
+
+        Raises
+        ------
+        StoreCorruptError
+            The alias names several indexes, or an index of another corpus or program.
+        """
         alias = self.alias(corpus, kind)
         with self._guard:
             known = self._known.get(alias)
@@ -78,29 +99,36 @@ class Indexes:
         if len(indexes) != 1:
             raise StoreCorruptError(
                 f"{self._connection.url}: the alias {alias} names {len(indexes)} indexes ({', '.join(sorted(indexes))}); "
-                "take all but the newest out of the alias"
+                "remove all but the newest from the alias"
             )
         meta = next(iter(indexes.values())).mappings.meta
         if (meta.corpus, meta.kind) != (corpus, kind.value):
             raise StoreCorruptError(
-                f"{self._connection.url}: the index {next(iter(indexes))} is none of hlgraph, or of another corpus; delete "
-                "it, or set another opensearch.prefix"
+                f"{self._connection.url}: the index {next(iter(indexes))} belongs to another program or corpus; delete it, "
+                "or set another opensearch.prefix"
             )
         with self._guard:
             self._known[alias] = (time.monotonic(), meta)
         return meta
 
     def forget(self, alias: str) -> None:
-        """Ask the server the next time."""
+        """Drops the cached metadata of an index."""
         with self._guard:
             self._known.pop(alias, None)
 
     def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0) -> str:
-        """The alias of an index that is there, with this many dimensions (0: of sources).
+        """The alias of an index; creates the index if it does not exist.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        kind : kind of the rows
+        dimensions : length of the vectors; 0 for sources
 
         Raises
         ------
-        ModelMismatchError : it holds vectors of other dimensions
+        ModelMismatchError
+            The index holds vectors of another length.
         """
         meta = self.meta(corpus, kind, is_fresh=True)
         if meta is None:
@@ -109,12 +137,12 @@ class Indexes:
         if meta is not None and meta.dimensions != dimensions:
             raise ModelMismatchError(
                 f"corpus {corpus!r} holds {kind} vectors of {meta.dimensions} dimensions, these have {dimensions}; "
-                "use the model that the corpus was made with, or another corpus"
+                "use the embedding model of the corpus, or another corpus"
             )
         return self.alias(corpus, kind)
 
     def drop(self, alias: str) -> None:
-        """Remove the index behind an alias, if it is there."""
+        """Removes the index behind an alias, if it exists."""
         self.forget(alias)
         found = self._connection.send("GET", f"/{alias}/_mapping")
         if found.status == 404:
@@ -125,7 +153,7 @@ class Indexes:
                 raise refusal(self._connection.url, gone.status, cause=cause_of(gone.body))
 
     def all(self) -> dict[str, Mapped]:
-        """Every index of the prefix that hlgraph made for a corpus, by its name."""
+        """All indexes of the prefix that hlgraph created for corpora, by name."""
         found = self._connection.ask("GET", f"/{self._connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped])
         return {name: item for name, item in found.items() if item.mappings.meta.kind in set(Kind)}
 
@@ -139,16 +167,27 @@ class Indexes:
         alias = self.alias(corpus, kind)
         body["aliases"] = {alias: {}}
         found = self._connection.send("PUT", f"/{alias}-v{migration.version:03d}", body=body)
-        # Another process may have been faster: its index is checked as any other.
+        # Another process may have been faster: its index is checked like any other.
         if found.status >= 400 and _THERE not in found.body:
             raise refusal(self._connection.url, found.status, cause=cause_of(found.body))
         self._connection.decoded(found.body, Anything)
 
 
 def index_body(text: str, meta: Meta, *, replicas: int, is_serverless: bool = False) -> dict[str, Json]:
-    """The body that makes an index, out of the text of a migration.
+    """The body of the request that creates an index, from the text of a migration.
 
-    Serverless refuses settings about shards, refreshes and merges, which it decides itself, and has only the engine faiss.
+    Parameters
+    ----------
+    text : text of the migration
+    meta : metadata of the index
+    replicas : number of replicas
+    is_serverless : whether to leave out the settings of shards, refreshes and merges, which serverless refuses, and to use
+        faiss, its only engine
+
+    Raises
+    ------
+    StoreCorruptError
+        The migration holds no body of an index.
     """
     bodies: dict[str, Json] = msgspec.json.decode(text)
     values: dict[str, Json] = {
@@ -159,7 +198,7 @@ def index_body(text: str, meta: Meta, *, replicas: int, is_serverless: bool = Fa
     }
     body = _filled(bodies["sources" if meta.kind == Kind.SOURCE else "rows"], values)
     if not isinstance(body, dict):
-        raise StoreCorruptError("the migration of OpenSearch holds no body of an index; install hlgraph again")
+        raise StoreCorruptError("the OpenSearch migration holds no body of an index; install hlgraph again")
     if is_serverless:
         index = _part(body, "settings", "index")
         for name in _NOT_SERVERLESS:
@@ -170,7 +209,7 @@ def index_body(text: str, meta: Meta, *, replicas: int, is_serverless: bool = Fa
 
 
 def _filled(tree: Json, values: dict[str, Json]) -> Json:
-    """A copy with the values in their places."""
+    """A copy with the placeholders replaced by values."""
     if isinstance(tree, dict):
         return {name: _filled(item, values) for name, item in tree.items()}
     if isinstance(tree, list):

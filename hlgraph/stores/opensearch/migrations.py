@@ -1,4 +1,4 @@
-"""An OpenSearch server as a target of migrations: its history is one document, changed only by who holds the lock."""
+"""An OpenSearch server as a migration target: its history is one document, which only the holder of the lock changes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from hlgraph.stores.opensearch.foreign_errors import refusal
 from hlgraph.stores.opensearch.indexes import index_body
 from hlgraph.stores.opensearch.wire import Anything, Cause, Document, Json, Mapped, Meta
 
+TRIAL = "-trial-"
+"""Part of the name of an index that a migration creates only to test the server."""
 _LEASE_SECONDS = 60.0
 _BODY: dict[str, Json] = {
     "settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0}},
@@ -59,22 +61,18 @@ class _Lock(msgspec.Struct):
     json: _Lease = msgspec.field(default_factory=_Lease)
 
 
-TRIAL = "-trial-"
-"""Stands in the name of an index that a migration only makes to see whether the server can."""
-
-
 class OpenSearchTarget:
     """The indexes of one prefix on one server.
 
-    A migration says how indexes are made from then on; :meth:`apply` makes one of each and removes them again, so that a
-    server that lacks something refuses here. The lock is a document with a time on it: a process that dies gives it back
-    after a minute.
+    A migration defines how later indexes are created. :meth:`apply` creates one index of each form and removes it again, so
+    that an unsuitable server fails here. The lock is a document that expires: a process that dies holds it for at most one
+    minute.
 
     Parameters
     ----------
-    connection : to the server
-    clock : gives the time for the history
-    lock_seconds : how long to wait for another process
+    connection : connection to the server
+    clock : returns the time for the history
+    lock_seconds : maximum time to wait for another process, in seconds
     """
 
     kind = "opensearch"
@@ -94,12 +92,12 @@ class OpenSearchTarget:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the document of the lock, waiting for another process to let go of it or to be a minute late."""
+        """Holds the lock document; waits until another process releases it or its lock expires."""
         body = _BODY if not self._connection.is_serverless else {"mappings": _BODY["mappings"]}
         made = self._connection.send("PUT", f"/{self._index}", body=body)
         if made.status >= 400 and "resource_already_exists_exception" not in made.body:
             raise refusal(self._connection.url, made.status, cause=cause_of(made.body))
-        if self._connection.is_serverless:  # has no write on a condition: what a migration does is safe to do twice
+        if self._connection.is_serverless:  # it has no conditional writes, and a migration may safely run twice
             self._is_locked = True
             try:
                 yield
@@ -111,7 +109,7 @@ class OpenSearchTarget:
         while not self._taken(owner):
             if time.monotonic() > until:
                 raise StoreLockedError(
-                    f"{self._connection.url}: another process is migrating this store; try again when it is done"
+                    f"{self._connection.url}: another process is migrating this store; try again when it has finished"
                 )
             time.sleep(0.5)
         self._is_locked = True
@@ -124,7 +122,7 @@ class OpenSearchTarget:
                 self._put("lock", {"json": {"owner": "", "until": 0.0}}, held)
 
     def history(self) -> list[Applied]:
-        """What ran on this server for this prefix, by ascending version."""
+        """The migrations that ran on this server for this prefix, by ascending version."""
         if self._connection.is_serverless:
             runs = self._searched()
         else:
@@ -134,7 +132,7 @@ class OpenSearchTarget:
         return [Applied(run.version, run.name, run.checksum, run.applied_at, run.hlgraph_version) for run in runs]
 
     def apply(self, migration: Migration) -> None:
-        """Try the bodies of a migration on the server and record it; needs :meth:`lock`."""
+        """Tests the bodies of a migration on the server, and records it. Needs :meth:`lock`."""
         if not self._is_locked:
             raise MigrationError(
                 f"{self._connection.url}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply"
@@ -150,14 +148,14 @@ class OpenSearchTarget:
         held = self._document("history")
         runs = msgspec.json.decode(held.source, type=_History).json if held.found else []
         if run.version in {seen.version for seen in runs}:
-            return  # this process slept longer than its lock lasts, and another one did the same in the meantime
+            return  # this process slept until its lock expired, and another one has run the migration
         if self._put("history", {"json": msgspec.to_builtins([*runs, run])}, held).status == _CONFLICT:
             raise StoreLockedError(
-                f"{self._connection.url}: another process wrote the history of migrations; run the same command again"
+                f"{self._connection.url}: another process has written the history of migrations; run the same command again"
             )
 
     def _searched(self) -> list[_Run]:
-        """The history on serverless: one document a run, maybe several of one."""
+        """The history on serverless: one document per run, possibly with duplicates."""
         found = self._connection.send("POST", f"/{self._index}/_search", body={"size": 1_000})
         if found.status == 404:
             return []
@@ -165,20 +163,20 @@ class OpenSearchTarget:
         return list({run.version: run for hit in answer.hits.hits for run in hit.source.json}.values())
 
     def _append(self, run: _Run) -> None:
-        """Record a run on serverless, and wait until it can be seen."""
+        """Records a run on serverless, and waits until it is searchable."""
         body: Json = {"json": [msgspec.to_builtins(run)]}
         self._connection.ask("POST", f"/{self._index}/_doc", answer=Anything, body=body)
         until = time.monotonic() + self._connection.settings.patience
         while run.version not in {seen.version for seen in self._searched()}:
             if time.monotonic() > until:
                 raise StoreUnavailableError(
-                    f"{self._connection.url}: the history of migrations cannot be seen after "
+                    f"{self._connection.url}: the history of migrations is not searchable after "
                     f"{self._connection.settings.patience:.0f} s; raise opensearch.patience, and try again"
                 )
             time.sleep(0.5)
 
     def _clear(self) -> None:
-        """Remove what a trial left that was killed. On serverless another process may be at it: there it stays."""
+        """Removes the indexes of killed tests; not on serverless, where another process may be using them."""
         if self._connection.is_serverless:
             return
         found = self._connection.send("GET", f"/{self._index}{TRIAL}*/_mapping")
@@ -222,7 +220,7 @@ class OpenSearchTarget:
         return self._put("lock", fresh, held).status != _CONFLICT
 
     def _put(self, name: str, body: Json, held: Document) -> Answer:
-        """Write a document if it is still what was read; the answer has status 409 if it is not."""
+        """Writes a document if it has not changed since it was read; otherwise the answer has status 409."""
         condition = (
             {"if_seq_no": str(held.seq_no), "if_primary_term": str(held.primary_term)}
             if held.found

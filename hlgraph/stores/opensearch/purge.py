@@ -1,8 +1,8 @@
-"""Taking deleted rows off the disk: what Lucene marks as deleted stays in its segment until that is written anew.
+"""Removes deleted rows from disk: a row that Lucene marks as deleted stays in its segment until the segment is rewritten.
 
-Three things hold on to a deleted row: the segment it lies in, the log of writes (until a flush), and the history that a
-copy of the shard would need to catch up, which is kept by a lease that the server moves forward every 30 seconds (no
-setting changes that). So: flush, wait for the leases, then have the segments with deleted rows written anew.
+Three things keep a deleted row: its segment, the log of writes (until a flush), and the history that a replica of the shard
+needs to catch up. A lease keeps this history; the server advances it every 30 seconds, and no setting changes that. The
+steps are therefore: flush, wait for the leases, and rewrite the segments with deleted rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Copy(msgspec.Struct):
 
     @property
     def is_held(self) -> bool:
-        """Whether something of the history is still kept for another copy."""
+        """Whether a part of the history is still kept for a replica."""
         return any(lease.retaining_seq_no <= self.seq_no.max_seq_no for lease in self.retention_leases.leases)
 
 
@@ -57,11 +57,17 @@ class _Stats(msgspec.Struct):
 
 
 def purge(connection: Connection, aliases: Sequence[str]) -> None:
-    """Write every segment anew that has deleted rows, and return when nothing of them is on the disk: up to a minute.
+    """Rewrites all segments with deleted rows; returns when nothing of these is on disk, after up to a minute.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    aliases : aliases of the indexes
 
     Raises
     ------
-    StoreUnavailableError : the server still keeps their history, for a copy that is behind
+    StoreUnavailableError
+        The server still keeps their history, for a replica that is behind.
     """
     if not aliases:
         return
@@ -71,16 +77,22 @@ def purge(connection: Connection, aliases: Sequence[str]) -> None:
     while any(copy.is_held for copy in _copies(connection, names)):
         if time.monotonic() > until:
             raise StoreUnavailableError(
-                f"{connection.url}: deleted rows of {names} are kept for a copy that is behind; wait until the indexes are "
-                "green (hlgraph doctor), and try again"
+                f"{connection.url}: the server keeps deleted rows of {names} for a replica that is behind; wait until the "
+                "indexes are green (hlgraph doctor), and try again"
             )
         time.sleep(_POLL_SECONDS)
     _merge(connection, names, is_waiting=True)
-    connection.ask("POST", f"/{names}/_refresh", answer=Anything)  # lets go of the segments that were replaced
+    connection.ask("POST", f"/{names}/_refresh", answer=Anything)  # releases the replaced segments
 
 
 def begin_purge(connection: Connection, aliases: Sequence[str]) -> None:
-    """Begin to write segments with deleted rows anew: those deleted within the last 30 seconds may stay for now."""
+    """Starts to rewrite the segments with deleted rows; rows deleted within the last 30 s may stay for now.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    aliases : aliases of the indexes
+    """
     if aliases:
         _merge(connection, ",".join(aliases), is_waiting=False)
 
@@ -91,7 +103,13 @@ def _merge(connection: Connection, names: str, *, is_waiting: bool) -> None:
 
 
 def deleted_share(connection: Connection, alias: str) -> float:
-    """How many of the rows that lie on the disk are deleted, 0 to 1."""
+    """The share of deleted rows among the rows on disk, from 0 to 1.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    """
     copies = _copies(connection, alias)
     rows = sum(copy.docs.count + copy.docs.deleted for copy in copies)
     return sum(copy.docs.deleted for copy in copies) / rows if rows else 0.0

@@ -1,4 +1,4 @@
-"""The bodies of searches, and what their answers mean: by vector (exact or HNSW), by text (BM25), by filter."""
+"""Searches by vector (exact or HNSW), by text (BM25) and by filter: their bodies, and the meaning of their answers."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from hlgraph.stores.opensearch.wire import Found, Hits, Json, Row
 from hlgraph.stores.trace import count_rows
 
 EXACT_BELOW = 10_000
-"""Up to so many rows that a filter admits, every one is scored; beyond, HNSW proposes.
+"""Maximum number of admitted rows that are all scored; beyond it, HNSW proposes candidates.
 
-Brute force over this many costs about what HNSW does, and it is exact: small corpora and narrow filters rank as the
-embedded store does, to the last tie. Beyond, HNSW gives more candidates than asked for and they are scored again from
-the stored float32 vectors, so scores are exact everywhere and only recall is approximate.
+Brute force over this many rows costs about as much as HNSW, and it is exact: small corpora and narrow filters rank like the
+embedded store, including ties. Beyond it, HNSW returns more candidates than needed, and they are scored again from the
+stored float32 vectors, so that scores are always exact and only recall is approximate.
 """
 
 MOST_TERMS = 50_000
-"""Ids in one ``terms`` clause; a server takes 65,536 by default. More ids are more clauses."""
+"""Maximum number of ids in one ``terms`` clause (a server accepts 65,536 by default); more ids take more clauses."""
 
 MOST_TERMS_ASKED = 1_000
-"""Terms of one question that the corpus has: a server takes 1,024 clauses in a query."""
+"""Maximum number of terms of a question that the corpus has; a server accepts 1,024 clauses in a query."""
 
 PAGE = 10_000
+"""Number of rows of a page."""
 
 _ALL = "all"  # the aggregation that counts every row of an index
-_SPARE = 64  # more rows than asked for: their order by the server's rounded scores may differ from the exact one
+_SPARE = 64  # additional rows to fetch, because the order by the server's rounded scores may differ from the exact one
 _CANDIDATES = 512
 _MOST_CANDIDATES = 10_000
 _CLAUSES = 1_000
@@ -48,13 +49,19 @@ _BM25 = (
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Which rows a search may see: of these sources (None: any), of no change of these."""
+    """Which rows a search may see.
+
+    Attributes
+    ----------
+    sources : ids of the sources of the rows; None: all
+    hidden : ids of changes whose rows are left out
+    """
 
     sources: Sequence[str] | None = None
     hidden: Sequence[str] = ()
 
     def query(self, *, without: Mapping[str, Json] | None = None) -> dict[str, Json]:
-        """As a query that gives no scores."""
+        """The restriction as a query without scores; ``without`` holds more clauses of its ``bool``."""
         inside: dict[str, Json] = dict(without or {})
         if self.sources is not None:
             inside["filter"] = [one_of("source", self.sources)]
@@ -64,19 +71,25 @@ class Inside:
 
     @property
     def is_all(self) -> bool:
-        """Whether it is every row."""
+        """Whether all rows may be seen."""
         return self.sources is None and not self.hidden
 
 
 @dataclass(slots=True)
 class Sizes:
-    """How many rows an index had when all of them were last scored: too old a number costs time, never a result."""
+    """The number of rows of each index at the last search over all of them; a stale number costs time, never a result."""
 
     rows: dict[str, int] = field(default_factory=dict)
 
 
 def one_of(name: str, values: Sequence[str]) -> Json:
-    """A clause: the field has one of the values."""
+    """A clause that matches rows with one of these values in a field.
+
+    Parameters
+    ----------
+    name : name of the field
+    values : values; none of them matches no row
+    """
     parts: list[Json] = [
         {"terms": {name: list[Json](values[at : at + MOST_TERMS])}} for at in range(0, len(values), MOST_TERMS)
     ] or [{"match_none": {}}]
@@ -86,7 +99,15 @@ def one_of(name: str, values: Sequence[str]) -> Json:
 def find(
     connection: Connection, alias: str, *, body: Mapping[str, Json], parameters: Mapping[str, str] | None = None
 ) -> Found:
-    """A whole answer or an error: never the results of some shards only. An index that was removed holds nothing."""
+    """Searches an index; an answer that lacks the results of some shards is an error. A removed index holds nothing.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    body : body of the search
+    parameters : more query parameters
+    """
     found = connection.send(
         "POST",
         f"/{alias}/_search",
@@ -103,7 +124,17 @@ def find(
 def by_vector(
     connection: Connection, alias: str, *, vector: NDArray[np.float32], k: int, inside: Inside, sizes: Sizes
 ) -> list[Hit]:
-    """The ``k`` rows of the highest inner product, exactly scored; for unit vectors this is the cosine."""
+    """The ``k`` rows with the highest inner product, exactly scored; for unit vectors this is the cosine.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    vector : shape (d,)
+    k : number of rows
+    inside : rows that may be seen
+    sizes : cached numbers of rows; updated
+    """
     question = np.asarray(vector, dtype=np.float32)
     numbers: list[Json] = list(question.astype(np.float64).tolist())
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
@@ -120,7 +151,7 @@ def by_vector(
         if not inside.is_all:
             knn["filter"] = inside.query()
         ask |= {"size": k + _SPARE, "query": {"knn": {"vector": knn}}}
-        if is_known:  # the rows of the whole index are counted beside: it may have become small
+        if is_known:  # also count the rows of the whole index, which may have become small
             ask["aggs"] = {_ALL: {"global": {}}}
     else:
         parameters: Json = {"field": "vector", "query_value": numbers, "space_type": "innerproduct"}
@@ -149,12 +180,25 @@ def by_vector(
 def by_text(
     connection: Connection, alias: str, *, phrases: Sequence[tuple[str, ...]], k: int, inside: Inside
 ) -> list[Hit]:
-    """The ``k`` best rows by BM25 (k1 1.2, b 0.75) over the exact lengths of the rows and the exact counts of live rows.
+    """The ``k`` best rows by BM25 (k1 1.2, b 0.75), with exact lengths of rows and exact counts of live rows.
 
-    The formula is that of SQLite's FTS5, with ``log((N - n + 0.5) / (n + 0.5))``, at least 1e-6, as the weight of a term:
-    the embedded store ranks by it. Lucene's own keeps lengths in one byte and counts deleted rows, so it would order
-    rows differently from one merge to the next. The server ranks in float32 and says how often each phrase is in a row;
-    the best are scored again here in float64, term by term in the order of the question, as SQLite does.
+    The formula is that of SQLite's FTS5, by which the embedded store ranks: the weight of a term is
+    ``log((N - n + 0.5) / (n + 0.5))``, at least 1e-6. Lucene's own BM25 rounds lengths to one byte and counts deleted rows,
+    so a merge could change the order. The server ranks in float32 and returns the frequency of each phrase in a row. The
+    best rows are then scored again in float64, term by term in the order of the question, as in SQLite.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    phrases : words of the question, each as its terms
+    k : number of rows
+    inside : rows that may be seen
+
+    Raises
+    ------
+    InputError
+        The question has too many words that the corpus has.
     """
     counted = _counted(connection, alias, phrases)
     weights = [
@@ -163,13 +207,13 @@ def by_text(
     asked = sum(len(parts) for parts, weight in zip(phrases, weights, strict=True) if weight)
     if asked > MOST_TERMS_ASKED:
         raise InputError(
-            f"the question has {asked:,} different words that the corpus has, at most {MOST_TERMS_ASKED:,}; shorten it"
+            f"the question has {asked:,} different words of the corpus, more than {MOST_TERMS_ASKED:,}; shorten it"
         )
     average = counted.length / counted.total if counted.total else 0.0
     clauses: list[Json] = []
     for number, (parts, weight) in enumerate(zip(phrases, weights, strict=True)):
         if not weight:
-            continue  # in no row: it adds nothing to any score
+            continue  # in no row, so it changes no score
         parameters: Json = {
             "parts": len(parts), "weight": weight * (_K1 + 1), "average": average, "k1": _K1, "b": _B
         }  # fmt: skip
@@ -194,12 +238,12 @@ def by_text(
 
 
 def _once(connection: Connection, rows: list[Row]) -> list[Row]:
-    """Rows without second copies of one: only serverless can hold some, for as long as a write is not finished."""
+    """Rows without duplicates, which only serverless can hold, while a write is unfinished."""
     return list({row.text("id"): row for row in rows}.values()) if connection.is_serverless else rows
 
 
 def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[float], average: float) -> float:
-    """The score of one row from how often it has each phrase: the similarity of the field counts each part of a phrase."""
+    """The score of a row from the frequencies of the phrases; the similarity of the field counts each term of a phrase."""
     matched = row.matched_queries if isinstance(row.matched_queries, dict) else {}
     length, score = row.number("length"), 0.0
     for number, (parts, weight) in enumerate(zip(phrases, weights, strict=True)):
@@ -211,7 +255,7 @@ def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[flo
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """How many rows there are, how many terms in all of them, and how many rows have each phrase."""
+    """The number of rows, the number of terms in all of them, and the number of rows with each phrase."""
 
     total: int
     length: float
@@ -233,34 +277,53 @@ def _counted(connection: Connection, alias: str, phrases: Sequence[tuple[str, ..
 
 
 def _phrase(parts: Sequence[str], *, name: str | None = None) -> Json:
-    """The rows that have these terms beside each other; ``name``: the answer says how often each row does."""
+    """Matches rows with these terms next to each other; with a ``name``, the answer has the frequency in each row."""
     kind = "match_phrase" if len(parts) > 1 else "match"
     query: dict[str, Json] = {"query": " ".join(parts)}
     return {kind: {"words": query if name is None else {**query, "_name": name}}}
 
 
 def matrix(rows: Sequence[Row], dimensions: int) -> NDArray[np.float32]:
-    """The stored vectors of rows, bit for bit as they were written; shape (n, dimensions)."""
+    """The stored vectors of rows, bit for bit as written: shape (n, dimensions).
+
+    Parameters
+    ----------
+    rows : rows with their field ``data``
+    dimensions : expected length of a vector
+
+    Raises
+    ------
+    ModelMismatchError
+        The vectors have another length.
+    """
     parts = b"".join([_bytes(row.text("data")) for row in rows])
     if len(parts) != 4 * dimensions * len(rows):
         raise ModelMismatchError(
-            f"stored vectors have {len(parts) // (4 * len(rows))} dimensions and not {dimensions}; another process embedded "
-            "the corpus anew, try again"
+            f"the stored vectors have {len(parts) // (4 * len(rows))} dimensions, not {dimensions}; another process has "
+            "embedded the corpus again, try again"
         )
     found: NDArray[np.float32] = np.frombuffer(parts, dtype="<f4").reshape(len(rows), dimensions)
     return found
 
 
 def _bytes(text: str) -> bytes:
-    """Base64, of which the server leaves the padding out."""
+    """Decodes base64 text, from which the server removes the padding."""
     return base64.b64decode(text + "=" * (-len(text) % 4))
 
 
 def pages(connection: Connection, alias: str, *, query: Json, fields: Sequence[str], size: int = 0) -> Iterator[Row]:
-    """All rows of a query by ascending id, a page (of ``size`` rows; 0: of ``PAGE``) at a time.
+    """All rows of a query by ascending id, read page by page.
 
-    The id of a row never changes, so a row that is there all the while is seen once, whatever is written meanwhile;
-    there is no context on the server to hold open, which serverless has not.
+    The id of a row never changes, so a row that exists throughout is seen exactly once, whatever is written meanwhile. It
+    needs no open context on the server, which serverless does not offer.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    query : query without scores
+    fields : fields to return
+    size : rows of a page; 0: ``PAGE``
     """
     size = size or PAGE
     after: str | None = None
@@ -281,7 +344,13 @@ def pages(connection: Connection, alias: str, *, query: Json, fields: Sequence[s
 
 
 def state(connection: Connection, alias: str) -> tuple[int, float | None]:
-    """How many documents an index has and the number of its last write: changes with every write and every delete."""
+    """The number of documents of an index and the number of its last write; changes with every write and delete.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    """
     counts: Json = {"last": {"max": {"field": "_seq_no"}}}
     found = find(connection, alias, body={"size": 0, "track_total_hits": True, "aggs": counts})
     return found.count, found.aggregations["last"].value if found.count else None

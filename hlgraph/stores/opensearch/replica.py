@@ -1,9 +1,9 @@
-"""The vectors of one index on this machine, kept up with what is written: for questions that need all of them.
+"""A local copy of the vectors of one index, for searches that need all of them; it follows the writes to the index.
 
-A search for all rows above a threshold has no exact form on the server: its radial search walks the HNSW graph, and brute
-force there costs as much for each question as reading every row once. So the rows are read once, as float32 into an
-unnamed temporary file that is mapped into memory, and from then on only those that were written since: the server numbers
-its writes (``_seq_no``). How many rows there are tells whether some were deleted.
+The server has no exact search for all rows above a threshold: its radial search walks the HNSW graph, and brute force there
+costs as much for each question as reading every row once. The rows are therefore read once, as float32 into an unnamed
+memory-mapped temporary file, and afterwards only the new ones, because the server numbers its writes (``_seq_no``). The
+number of rows shows whether some were deleted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ _SAMPLE = 4_096
 
 
 class Replica:
-    """A copy of the vectors behind one alias. Safe for threads."""
+    """A copy of the vectors of one index. Thread-safe.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    meta : metadata of the index
+    """
 
     def __init__(self, connection: Connection, alias: str, *, meta: Meta) -> None:
         self.meta = meta
@@ -41,7 +48,13 @@ class Replica:
         self._clear()
 
     def neighbours(self, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours:
-        """All rows whose cosine to a given vector is at or above the threshold, as the server holds them now."""
+        """All rows on the server whose cosine to one of the given vectors reaches a threshold.
+
+        Parameters
+        ----------
+        vectors : shape (n, d)
+        threshold : lowest cosine, inclusive
+        """
         with self._guard:
             self._follow()
             if self._index is None:
@@ -51,7 +64,7 @@ class Replica:
             return Neighbours(pairs.queries[keep], [self._ids[at] for at in pairs.base[keep]], pairs.similarities[keep])
 
     def close(self) -> None:
-        """Give the file back."""
+        """Removes the temporary file."""
         with self._guard:
             self._clear()
 
@@ -66,8 +79,8 @@ class Replica:
         self._state: tuple[int, float | None] = (0, None)
 
     def _follow(self) -> None:
-        """Read what was written since the last time, and forget what was deleted."""
-        if self._connection.is_serverless:  # does not number its writes
+        """Reads the rows written since the last call, and drops deleted ones."""
+        if self._connection.is_serverless:  # serverless does not number its writes
             self._clear()
             self._read(_blocks(self._connection, self._alias, _ALL))
             return
@@ -83,7 +96,7 @@ class Replica:
         if len(self._slots) > count:
             held = {row.text("id") for row in pages(self._connection, self._alias, query=_ALL, fields=["id"])}
             self._slots = {name: at for name, at in self._slots.items() if name in held}
-        # A write that became visible after one with a higher number was missed; a file of mostly gaps wastes its place.
+        # Read all again if a write became visible after one with a higher number, or if the file is mostly gaps.
         if len(self._slots) < max(count, len(self._ids) // 2):
             self._clear()
             self._read(_blocks(self._connection, self._alias, _ALL))
@@ -97,7 +110,7 @@ class Replica:
             self._file.write(matrix(rows, self.meta.dimensions).tobytes())
             for row in rows:
                 name = row.text("id")
-                self._slots[name] = len(self._ids)  # a row written again leaves a gap where it was
+                self._slots[name] = len(self._ids)  # a rewritten row leaves a gap at its old slot
                 self._ids.append(name)
         if self._file is None or not self._ids:
             return
@@ -109,7 +122,7 @@ class Replica:
 
 
 def _blocks(connection: Connection, alias: str, query: Json) -> Iterator[list[Row]]:
-    """Rows with their vectors, some thousands at a time: what a reader holds in memory."""
+    """Rows with their vectors, in blocks of 2,000, which bounds the memory."""
     rows = pages(connection, alias, query=query, fields=["id", "data"], size=_BLOCK)
     while block := list(itertools.islice(rows, _BLOCK)):
         yield block

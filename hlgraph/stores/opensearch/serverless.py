@@ -1,9 +1,9 @@
-"""Writing to Amazon OpenSearch Serverless, which lets nobody choose the id of a document and nobody refresh an index.
+"""Writes to Amazon OpenSearch Serverless, in which clients can neither choose the id of a document nor refresh an index.
 
-A vector collection gives every document an id of its own, and shows a write up to a minute later. So a row is replaced by
-writing it anew, waiting until it can be seen, and then deleting the copies that were there before, by the ids that the
-service gave them; searches count the copies of a row once. A crash in between leaves copies that the same write, done
-again, removes. The rest that it lacks is not used there: the lock of migrations, numbers of writes, merges, statistics.
+A vector collection assigns the ids of documents, and a write becomes searchable up to a minute later. A row is therefore
+replaced in three steps: write it again, wait until it is searchable, and delete the previous copies by their assigned ids.
+Searches count the copies of a row once. After a crash in between, repeating the write removes the extra copies. hlgraph
+does without the other operations that serverless lacks: the lock of migrations, numbers of writes, merges, statistics.
 """
 
 from __future__ import annotations
@@ -24,7 +24,19 @@ _LONGEST_POLL = 5.0
 
 
 def replace(connection: Connection, alias: str, *, items: Iterable[bulk.Item]) -> None:
-    """Write documents; returns when they can be seen and nothing else of their ids can be."""
+    """Writes documents; returns when they are searchable and no older copies of them are.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    items : documents to write
+
+    Raises
+    ------
+    StoreUnavailableError
+        The documents are not searchable within the patience.
+    """
     source = iter(items)
     waiting: list[tuple[list[str], list[str]]] = []
     while chunk := list(itertools.islice(source, _CHUNK)):
@@ -40,7 +52,24 @@ def replace(connection: Connection, alias: str, *, items: Iterable[bulk.Item]) -
 
 
 def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
-    """Delete the documents of these ids; returns how many there were, when none can be seen."""
+    """Deletes documents; returns when none of them is searchable.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    ids : ids of the documents
+
+    Returns
+    -------
+    int
+        How many documents existed.
+
+    Raises
+    ------
+    StoreUnavailableError
+        Some documents are still searchable after the patience.
+    """
     count = 0
     for at in range(0, len(ids), _CHUNK):
         part = ids[at : at + _CHUNK]
@@ -53,7 +82,7 @@ def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
 
 
 def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Every document that has one of these ids, with the id that the service gave it."""
+    """Every document with one of these ids, and the id that the service assigned to it."""
     body: dict[str, Json] = {
         "size": _COPIES,
         "query": {"bool": {"filter": [one_of("id", ids)]}},
@@ -66,7 +95,7 @@ def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> Iterator[
 def _wait(
     connection: Connection, alias: str, ids: Sequence[str], *, at_least: int = 0, at_most: int | None = None
 ) -> None:
-    """Until so many documents of these ids can be seen."""
+    """Waits until the number of searchable documents with these ids is within the bounds."""
     until = time.monotonic() + connection.settings.patience
     pause = 0.1
     body: dict[str, Json] = {
@@ -80,8 +109,8 @@ def _wait(
             return
         if time.monotonic() > until:
             raise StoreUnavailableError(
-                f"{connection.url}: what was written to {alias} cannot be seen after {connection.settings.patience:.0f} s; "
-                "raise opensearch.patience, and run the same command again: it goes on where it stopped"
+                f"{connection.url}: writes to {alias} are not searchable after {connection.settings.patience:.0f} s; "
+                "raise opensearch.patience, and run the same command again; it continues where it stopped"
             )
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_POLL)

@@ -1,4 +1,4 @@
-"""VectorStore on OpenSearch: k-NN and BM25 with filters inside, exact where the embedded store is."""
+"""Vectors and text in OpenSearch: k-NN and BM25 with filters inside the search, and the ranking of the embedded store."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
 from hlgraph.where import Where
 
 PURGE_BELOW = 2_000
-"""In an index of up to so many rows every delete has the segments with deleted rows written anew: a second or two."""
+"""Maximum number of rows of an index for which every delete rewrites the segments, which takes one or two seconds."""
 
-_FUSE = 100
-_VECTORS = 1_000
-_MASKS = 64
-_COPIES = 4  # of one row at most, while serverless has not finished a write
-_DELETED_SHARE = 0.1
+_FUSE = 100  # minimum length of the two rankings of a hybrid search
+_VECTORS = 1_000  # vectors read by one request
+_MASKS = 64  # cached filters
+_COPIES = 4  # maximum number of copies of one row while a write on serverless is unfinished
+_DELETED_SHARE = 0.1  # share of deleted rows at which the segments of a larger index are rewritten
 
 Value = TypeVar("Value")
 
@@ -58,12 +58,18 @@ Value = TypeVar("Value")
 class OpenSearchVectorStore:
     """Vectors and text on one server; see :class:`hlgraph.stores.protocols.VectorStore`.
 
-    A row is written once and never updated in place. The metadata of sources lies in an index of its own, one document a
-    source: a filter is resolved there to ids of sources first. So a new description of a source is one write that every
-    search after it sees whole, however many rows the source has; with a copy on every row, searches meanwhile would see
-    a part of them, and the update would race with the writing of rows.
+    A row is written once and never updated in place. The metadata of sources is in a separate index with one document per
+    source, in which a filter is first resolved to ids of sources. New metadata of a source is therefore one write, which
+    later searches see completely, however many rows the source has. With a copy on every row, searches would see a partial
+    update, and the update would race with the writing of rows.
 
-    Not connected before the first call; safe for threads.
+    Connects at the first call. Thread-safe.
+
+    Attributes
+    ----------
+    connection : connection to the server
+    indexes : its indexes
+    target : the store as a migration target
     """
 
     def __init__(self, url: str, settings: ServerSettings) -> None:
@@ -87,13 +93,13 @@ class OpenSearchVectorStore:
         self.connection.close()
 
     def check(self) -> Iterator[tuple[str, bool, str]]:
-        """What ``hlgraph doctor`` shows: each check by name, whether it is fine, and what was seen."""
+        """Runs the checks of ``hlgraph doctor``; yields the name of each, whether it passed, and what it saw."""
         return check(self.connection, self.indexes)
 
     # Writing
 
     def upsert(self, batch: VectorBatch) -> None:
-        """See the protocol. Sources first, then rows; both are searchable when this returns."""
+        """See :meth:`VectorStore.upsert`. Writes sources, then rows; both are searchable when it returns."""
         self._check_schema(is_writing=True)
         for block in batch.blocks:
             _check(block)
@@ -115,11 +121,11 @@ class OpenSearchVectorStore:
             bulk.write(self.connection, alias, items=items)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
-        """See the protocol.
+        """See :meth:`VectorStore.delete`.
 
-        No search finds a deleted row from then on. Lucene takes it off the disk when it writes its segment anew: that is
-        begun here where it is cheap (up to ``PURGE_BELOW`` rows) or due (a tenth is deleted), and not waited for;
-        :meth:`purge` returns when nothing of any deleted row is left.
+        From then on no search finds a deleted row. Lucene removes it from disk when it rewrites its segment. This method
+        starts the rewriting, without waiting for it, if that is cheap (up to ``PURGE_BELOW`` rows) or due (a tenth of the
+        rows is deleted). :meth:`purge` waits until nothing of any deleted row is left.
         """
         self._check_schema(is_writing=True)
         count = 0
@@ -137,15 +143,14 @@ class OpenSearchVectorStore:
                 self._refresh([alias])
             left[alias] = self._count(alias)
         for alias in [alias for alias, rows in left.items() if not rows]:
-            self._drop(
-                alias
-            )  # another model may fill it; who writes holds the lock of the graph store, so nobody else does
-        if not self.connection.is_serverless:  # merges by itself
+            # Another model may fill it. The caller holds the lock of the graph store, so no other process writes to it.
+            self._drop(alias)
+        if not self.connection.is_serverless:  # serverless merges by itself
             self._tidy({alias: rows for alias, rows in left.items() if rows})
         return count
 
     def purge(self, corpus: str) -> None:
-        """Take every deleted row of a corpus off the disk now; takes up to a minute, and longer for large corpora."""
+        """Removes every deleted row of a corpus from disk; takes up to a minute, and longer for large corpora."""
         if not self.connection.is_serverless:
             kinds = [kind for kind in Kind if self.indexes.meta(corpus, kind, is_fresh=True) is not None]
             purge(self.connection, [self.indexes.alias(corpus, kind) for kind in kinds])
@@ -167,16 +172,16 @@ class OpenSearchVectorStore:
             replica.close()
 
     def _refresh(self, aliases: Sequence[str]) -> None:
-        """One refresh for all that a batch wrote; waiting for the periodic one would cost up to its 30 s."""
+        """Refreshes the indexes of a batch once; waiting for the periodic refresh would take up to 30 s."""
         if aliases and not self.connection.is_serverless:
             self.connection.ask("POST", f"/{','.join(dict.fromkeys(aliases))}/_refresh", answer=Anything)
 
     # Reading
 
     def search(self, query: VectorQuery) -> list[Hit]:
-        """See the protocol."""
+        """See :meth:`VectorStore.search`."""
         if query.k < 1:
-            raise InputError(f"k is {query.k}; ask for at least 1")
+            raise InputError(f"k is {query.k}; it must be at least 1")
         meta = self._opened(query.kind, query.corpus)
         if meta is None:
             return []
@@ -184,8 +189,8 @@ class OpenSearchVectorStore:
             raise InputError("a search needs a vector, a text, or both")
         if query.vector is not None and len(query.vector) != meta.dimensions:
             raise ModelMismatchError(
-                f"the question has a vector of {len(query.vector)} dimensions, corpus {query.corpus!r} holds "
-                f"{meta.dimensions}; use the model that the corpus was made with"
+                f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
+                f"{meta.dimensions}; use the embedding model of the corpus"
             )
         sources = None if query.where is None else self._allowed(query.corpus, query.where)
         if sources is not None and not sources:
@@ -213,7 +218,7 @@ class OpenSearchVectorStore:
         return by_text(self.connection, alias, phrases=wanted, k=k, inside=inside) if wanted else []
 
     def _allowed(self, corpus: str, where: Where) -> tuple[str, ...]:
-        """The ids of the sources that a filter admits; remembered until a description is written or deleted."""
+        """The ids of the sources that a filter admits; cached until a source is written or deleted."""
         if self.indexes.meta(corpus, Kind.SOURCE) is None:
             return ()
         alias = self.indexes.alias(corpus, Kind.SOURCE)
@@ -231,7 +236,7 @@ class OpenSearchVectorStore:
         return found
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
-        """See the protocol. The rows of the kind are read once and kept up with, see :class:`Replica`."""
+        """See :meth:`VectorStore.neighbours`. Uses a local copy of the vectors, see :class:`Replica`."""
         meta = self._opened(kind, corpus)
         if meta is None:
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
@@ -245,7 +250,7 @@ class OpenSearchVectorStore:
         return replica.neighbours(vectors, threshold=threshold)
 
     def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """See the protocol."""
+        """See :meth:`VectorStore.vectors`."""
         meta = self._opened(kind, corpus)
         if meta is None or not ids:
             return [], np.empty((0, 0 if meta is None else meta.dimensions), dtype=np.float32)
@@ -266,7 +271,7 @@ class OpenSearchVectorStore:
         return found, np.concatenate(parts)[[held[item] for item in found]]
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
-        """See the protocol."""
+        """See :meth:`VectorStore.ids`."""
         if self._opened(kind, corpus) is None:
             return set()
         alias = self.indexes.alias(corpus, kind)
@@ -285,7 +290,7 @@ class OpenSearchVectorStore:
         return find(self.connection, alias, body={"size": 0, "track_total_hits": True}).count
 
     def _check_schema(self, *, is_writing: bool) -> None:
-        """Refuse a server that a newer hlgraph wrote, or that lacks a migration; set up one that has none, to write."""
+        """Checks the migrations of the server; applies all of them before the first write to an empty one."""
         if self._is_checked:
             return
         plan = migrate.plan(self.target)
@@ -302,7 +307,7 @@ class OpenSearchVectorStore:
 
 
 def _check(block: VectorBlock) -> None:
-    """Refuse what no server can hold, before anything is written."""
+    """Refuses vectors that no server can hold, before anything is written."""
     values = block.matrix()
     if not np.isfinite(values).all():
         at = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
@@ -312,7 +317,7 @@ def _check(block: VectorBlock) -> None:
 
 
 def _row_items(block: VectorBlock, change: str) -> Iterator[bulk.Item]:
-    """Each row as a document with its vector twice: as numbers for the k-NN field, and its bytes to be read back."""
+    """Each row as a document with its vector twice: as numbers for the k-NN field, and as bytes to read back."""
     encoder = msgspec.json.Encoder()
     values = np.ascontiguousarray(block.matrix(), dtype="<f4")
     for at, name in enumerate(block.ids):
@@ -324,7 +329,7 @@ def _row_items(block: VectorBlock, change: str) -> Iterator[bulk.Item]:
             "change": change,
             "length": len(words),
             "words": " ".join(words),
-            # Nine digits behind the point: what the graph of neighbours is built from; scores come from the bytes.
+            # Nine decimals, from which HNSW is built; scores come from the bytes.
             "vector": np.round(row.astype(np.float64), 9).tolist(),
             "data": base64.b64encode(row.tobytes()).decode(),
         }

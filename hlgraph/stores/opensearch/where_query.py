@@ -1,9 +1,9 @@
-"""A metadata filter as a query: it agrees with `hlgraph.where.matches` on every source.
+"""Translates a metadata filter into a query that agrees with `hlgraph.where.matches` on every source.
 
-The index of sources has one field of keywords, ``conditions``. Every value of every metadata key is one keyword, which
-orders as the value does: a hash of the key (of fixed length, so that no two keys run into each other), a letter for the
-type, and the value. Each condition of a filter is then one clause over this field, whatever its type: there is no
-mapping that grows with the keys of the data, and no conflict between sources that use a key with different types.
+The index of sources has one keyword field, ``conditions``. Every value of every metadata key is one keyword, which sorts
+like the value: a hash of the key (of fixed length, so that keys cannot overlap), a letter for the type, and the value. Each
+condition of a filter is then one clause over this field, whatever its type. The mapping therefore does not grow with the
+keys of the data, and sources may use one key with different types.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, metadata
 
 FIELD = "conditions"
 
-_LONGEST = 8_000  # characters of a value that are compared: a keyword holds 32,766 bytes
+_LONGEST = 8_000  # maximum number of characters of a value that are compared; a keyword holds 32,766 bytes
 _HASH = 20
 _EXISTS, _NUMBER, _TEXT, _TRUTH = "e", "n", "s", "t"
 _AFTER_NUMBER, _AFTER_TEXT = "o", "t"
@@ -44,11 +44,12 @@ def conditions(source: Source) -> list[str]:
 
 
 def to_query(where: Where) -> Json:
-    """The query over ``conditions`` that admits the sources that the filter admits.
+    """The query over ``conditions`` that matches the sources that the filter admits.
 
     Raises
     ------
-    WhereError : a text to compare with is longer than 7,999 characters
+    WhereError
+        A text in the filter is longer than 7,999 characters.
 
     Examples
     --------
@@ -94,15 +95,15 @@ def _leaf(where: Compare | In | Exists) -> Json:
 
 
 def _key(field: str, key: str | None) -> str:
-    """The hash that stands for a metadata key, or for a field that every source has."""
+    """The hash of a metadata key, or of a field that every source has."""
     return content_id("field", field)[:_HASH] if key is None else content_id("key", key)[:_HASH]
 
 
 def _encoded(field: str, value: Scalar) -> str:
     if isinstance(value, str) and len(value) >= _LONGEST:
         raise WhereError(
-            f"{field}: a text of {len(value):,} characters to compare with; this store compares the first {_LONGEST - 1:,}, "
-            "use a shorter one"
+            f"{field}: the text to compare with has {len(value):,} characters; this store compares at most "
+            f"{_LONGEST - 1:,}, use a shorter one"
         )
     return next(_values(value))
 
@@ -112,9 +113,9 @@ def _keywords(prefix: str, value: Scalar) -> Iterator[str]:
 
 
 def _values(value: Scalar) -> Iterator[str]:
-    """The letter and the ordered form of a value; nothing for one that compares with nothing.
+    """The letter and the sortable form of a value; nothing for a value that equals nothing (NaN).
 
-    A longer text is cut: one that differs from it only behind the cut is too long to be asked for.
+    A long text is cut; a filter cannot tell it from others with the same start, because it refuses texts of this length.
     """
     if isinstance(value, bool):
         yield f"{_TRUTH}{int(value)}"
@@ -125,7 +126,7 @@ def _values(value: Scalar) -> Iterator[str]:
 
 
 def _ordered(value: float) -> str:
-    """A number as text that orders as numbers do, exactly: the nearest double, then how far it is from that.
+    """A number as text that sorts exactly like the number: the nearest double, then the difference from it.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def _ordered(value: float) -> str:
     if isinstance(value, int) and -_INT64 <= value < _INT64:
         nearest = float(value)
         rest = int(Fraction(value) - Fraction(nearest))
-    elif abs(value) > _MOST:  # beyond all doubles: next to the last one, and not equal to it
+    elif abs(value) > _MOST:  # outside the range of doubles: beyond the largest one, and not equal to it
         nearest, rest = (_MOST, 1) if value > 0 else (-_MOST, -1)
     else:
         nearest = float(value)

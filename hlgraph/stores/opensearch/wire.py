@@ -1,4 +1,4 @@
-"""What an OpenSearch server answers, as far as hlgraph looks at it: typed, decoded once, unknown fields skipped."""
+"""Typed answers of an OpenSearch server, limited to the fields that hlgraph reads; other fields are skipped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TypeAlias
 import msgspec
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
-"""A body to send."""
+"""A JSON value, for bodies of requests."""
 
 
 class Cause(msgspec.Struct):
-    """Why a request or an item was refused; the outermost first."""
+    """The reason why a request or an item was refused, with its own causes."""
 
     type: str = ""
     reason: str | None = None
@@ -19,7 +19,7 @@ class Cause(msgspec.Struct):
     caused_by: Cause | None = None
 
     def words(self) -> str:
-        """Type and reason of the refusal and of what caused it, in one line."""
+        """Type and reason of the refusal and of its causes, in one line."""
         parts: list[str] = []
         cause: Cause | None = self
         while cause is not None:
@@ -31,14 +31,14 @@ class Cause(msgspec.Struct):
 
 
 class Refusal(msgspec.Struct):
-    """The body of an error: of OpenSearch (``error``), or of a gateway of Amazon before it (``message``)."""
+    """The body of an error: from OpenSearch (``error``), or from an AWS gateway in front of it (``message``)."""
 
     error: Cause | str = ""
     message: str = ""
 
 
 class Anything(msgspec.Struct):
-    """An answer that nobody reads."""
+    """An answer whose content is ignored."""
 
 
 class Row(msgspec.Struct):
@@ -50,16 +50,16 @@ class Row(msgspec.Struct):
     key: str = msgspec.field(name="_id", default="")
 
     def number(self, name: str) -> float:
-        """The one value of a field of numbers."""
+        """The single value of a numeric field."""
         return float(self.fields[name][0])
 
     def text(self, name: str) -> str:
-        """The one value of a field of text."""
+        """The single value of a text field."""
         return str(self.fields[name][0])
 
 
 class Total(msgspec.Struct):
-    """How many documents matched: exactly ("eq") or at least ("gte")."""
+    """The number of documents that matched: exact ("eq") or a lower bound ("gte")."""
 
     value: int
     relation: str = "eq"
@@ -73,7 +73,7 @@ class Hits(msgspec.Struct):
 
 
 class Bucket(msgspec.Struct):
-    """How many documents a filter admits."""
+    """The number of documents that a filter matches."""
 
     doc_count: int
 
@@ -94,12 +94,12 @@ class Found(msgspec.Struct):
 
     @property
     def count(self) -> int:
-        """How many documents matched, as far as they were counted."""
+        """The number of documents that matched, as far as the server counted."""
         return self.hits.total.value if self.hits.total else 0
 
 
 class Written(msgspec.Struct):
-    """What became of one item of a bulk request."""
+    """The result of one item of a bulk request."""
 
     status: int
     result: str = ""
@@ -108,16 +108,19 @@ class Written(msgspec.Struct):
 
 
 class Bulk(msgspec.Struct):
-    """The answer to a bulk request; items stand in the order of the request."""
+    """The answer to a bulk request, with items in the order of the request."""
 
     errors: bool
     items: list[dict[str, Written]]
 
 
 class Meta(msgspec.Struct):
-    """What hlgraph notes down in the mapping of an index. ``schema`` is the number of the migration that shaped it.
+    """The metadata that hlgraph stores in the mapping of an index.
 
-    ``made`` differs for every index: one that was removed and made again under its name is told apart by it.
+    Attributes
+    ----------
+    schema : number of the migration that defines the index
+    made : unique for each index, so that an index created again under its old name can be told apart
     """
 
     corpus: str = ""
@@ -129,7 +132,7 @@ class Meta(msgspec.Struct):
 
 
 class Property(msgspec.Struct):
-    """How a field is mapped, as far as drift is looked for."""
+    """The parts of the mapping of a field that the doctor checks for drift."""
 
     type: str = "object"
     dimension: int = 0
@@ -144,7 +147,7 @@ class Mappings(msgspec.Struct):
 
 
 class Mapped(msgspec.Struct):
-    """One index of an answer about mappings."""
+    """One index in an answer about mappings."""
 
     mappings: Mappings
 
@@ -157,7 +160,7 @@ class Version(msgspec.Struct):
 
 
 class Root(msgspec.Struct):
-    """What a server says about itself."""
+    """A server's description of itself."""
 
     version: Version = msgspec.field(default_factory=Version)
 
@@ -170,14 +173,14 @@ class Plugin(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The state of some indexes: green, yellow (replicas are missing) or red (data is missing)."""
+    """The health of some indexes: green, yellow (replicas are missing) or red (data is missing)."""
 
     status: str = ""
     unassigned_shards: int = 0
 
 
 class Document(msgspec.Struct):
-    """One document by its id, with its source as raw JSON and what a write needs to be conditional."""
+    """One document, with its source as raw JSON and the numbers that a conditional write needs."""
 
     found: bool = False
     source: msgspec.Raw = msgspec.field(name="_source", default=msgspec.Raw(b"{}"))
