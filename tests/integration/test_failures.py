@@ -258,7 +258,7 @@ def test_a_retry_within_a_budget_ends_cleanly_and_goes_on(tmp_path: Path, server
         failed = ingested(graph, server, *documents)
         assert len(failed) == 6
         server.broken.clear()
-        with pytest.raises(BudgetError, match="what was done is kept"):
+        with pytest.raises(BudgetError, match="finished work is kept"):
             graph.failures.retry(budget=Budget(max_tokens=8_000))
         left = graph.failures.find()
         assert 0 < len(left) < 6

@@ -180,9 +180,9 @@ def test_what_is_no_vectors_is_refused(answer: object) -> None:
 
 
 def test_vectors_of_another_length_are_refused() -> None:
-    with pytest.raises(ModelMismatchError, match="3 dimensions, 2 were expected"):
+    with pytest.raises(ModelMismatchError, match="3 dimensions, but 2 were expected"):
         _embedder([[1.0, 0.0]] * 2, [[1.0, 0.0, 0.0]]).embed(["a", "b", "c"])
-    with pytest.raises(ModelMismatchError, match="2 dimensions, 5 were expected"):
+    with pytest.raises(ModelMismatchError, match="2 dimensions, but 5 were expected"):
         _embedder([[1.0, 0.0]], dimensions=5).embed(["a"])
 
 
