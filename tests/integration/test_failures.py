@@ -439,7 +439,7 @@ def test_what_the_quarantine_cannot_delete_is_an_error_of_the_deletion(
         ingested(graph, server)
         with monkeypatch.context() as patch:
             patch.setattr("shutil.rmtree", refuse)
-            with pytest.raises(StoreUnavailableError, match="still holds text that is gone from the store"):
+            with pytest.raises(StoreUnavailableError, match="still holds text that was deleted from the store"):
                 graph.delete(["doc:poet"])
         assert "Brandt" in _texts(tmp_path)
         # The next change of any kind does it.

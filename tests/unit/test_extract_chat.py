@@ -417,7 +417,7 @@ def test_text_that_cannot_be_deleted_is_an_error_and_not_a_warning(
     monkeypatch.setattr("shutil.rmtree", refuse)
     monkeypatch.setattr(Path, "unlink", refuse)
     for wanted in ({}, {path.parent.name: ["another"]}):
-        with pytest.raises(StoreUnavailableError, match="still holds text that is gone from the store"):
+        with pytest.raises(StoreUnavailableError, match="still holds text that was deleted from the store"):
             place.retain(wanted)
 
 

@@ -220,7 +220,7 @@ def test_scores_that_are_missing_come_last_and_foreign_ones_are_refused() -> Non
     np.testing.assert_allclose(reranker.rerank("q", ["a", "b", "c"]), [-4, -3, -4])
     np.testing.assert_allclose(RemoteReranker("p:m", lambda question, texts: []).rerank("q", ["a"]), [0])
     for answer in ([(7, 1.0)], [(0, float("nan"))], [(-1, 0.5)]):
-        with pytest.raises(ModelAnswerError, match="no scores"):
+        with pytest.raises(ModelAnswerError, match="does not hold valid scores"):
             RemoteReranker("p:m", lambda question, texts, given=answer: given).rerank("q", ["a"])
 
 

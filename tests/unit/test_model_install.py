@@ -181,7 +181,7 @@ def test_a_half_model_is_no_model(damage: str, source: Path, root: Path, caplog:
         (folder / "model.safetensors").unlink()
     with caplog.at_level(logging.WARNING):
         assert installed(root=root) == []
-    assert ("left out" in caplog.text) == (damage != "no record")
+    assert ("is ignored" in caplog.text) == (damage != "no record")
     with pytest.raises(ModelMissingError, match="hlgraph models install"):
         load_local("tiny", root=root)
     assert install(str(source), root=root).path == folder
