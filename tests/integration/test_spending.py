@@ -143,7 +143,7 @@ def test_a_budget_in_dollars_for_a_model_without_a_price_is_refused_before_anyth
             Settings(store=f"hlgraph://{tmp_path}/store", models=ModelSettings(chat=MODEL, chat_url=server.url)),
             embedder=WordEmbedder(),
         ) as graph,
-        pytest.raises(InputError, match="no price for the model openai:m"),
+        pytest.raises(InputError, match="price of the model openai:m is not known"),
     ):
         graph.ingest(DOCUMENTS, extract="chat", budget=Budget(max_usd=1))
     assert server.calls == 0

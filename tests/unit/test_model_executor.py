@@ -324,7 +324,7 @@ def test_a_budget_in_dollars(accounts: Accounts) -> None:
 
 
 def test_a_budget_in_dollars_needs_a_price() -> None:
-    with pytest.raises(InputError, match=r"no price for the model scripted.*models\.prices"):
+    with pytest.raises(InputError, match=r"price of the model scripted is not known.*models\.prices"):
         Executor(ScriptedChat([])).begin(Budget(max_usd=1))
 
 

@@ -102,7 +102,7 @@ def test_a_model_of_a_known_name_is_verified(source: Path, root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../out", ".hidden", "a/b", "a b", "-x"])
 def test_a_name_is_the_name_of_one_folder(name: str, source: Path, root: Path) -> None:
-    with pytest.raises(InputError, match="name of a model"):
+    with pytest.raises(InputError, match="not a valid name for a model"):
         install(str(source), root=root, name=name)
     with pytest.raises(ModelMissingError):
         load_local(name, root=root)

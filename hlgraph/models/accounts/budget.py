@@ -38,7 +38,7 @@ class Budget:
         """Check the limits."""
         for name, value in (("max_tokens", self.max_tokens), ("max_usd", self.max_usd)):
             if value is not None and not value > 0:
-                raise InputError(f"the budget {name} is {value}; give a number above 0, or omit it")
+                raise InputError(f"the budget {name} is {value}; choose a number above 0, or omit it")
 
 
 class Purse:
