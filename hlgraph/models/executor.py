@@ -214,14 +214,14 @@ class Executor:
         replies = self.accounts.replies
         key = request.key(self.fingerprint)
         if replies is None:
-            return self._made(request, key)
-        with self._alone(key):
+            return self._call_with_retries(request, key)
+        with self._one_at_a_time(key):
             held = replies.held(key, origin=self.origin(request.purpose))
             if held is not None and request.accept(held.text):
                 if self.accounts.ledger is not None:
                     self.accounts.ledger.keep(self.entry(request, key), held, price=self.accounts.price)
                 return held
-            return self._made(request, key)
+            return self._call_with_retries(request, key)
 
     def held(self, request: Request) -> Completion | None:
         """The stored reply to a request; None if the call would have to be paid for. Writes nothing."""
@@ -276,13 +276,15 @@ class Executor:
             if file is not None:
                 file.close()
 
-    def _made(self, request: Request, key: str) -> Completion:
+    def _call_with_retries(self, request: Request, key: str) -> Completion:
         """The reply of the model, with retries."""
         if not isinstance(self.model, SingleCalls):
-            return self.ending(lambda: self._one(self.model.complete, request, key))
+            return self.ending(lambda: self._call_once(self.model.complete, request, key))
         attempt, patience = partial(self.model.attempt, form=request.form), self.model.patience
         patience = replace(patience, sleep=self.nap(patience))
-        return self.ending(lambda: call(self.fingerprint, lambda: self._one(attempt, request, key), patience=patience))
+        return self.ending(
+            lambda: call(self.fingerprint, lambda: self._call_once(attempt, request, key), patience=patience)
+        )
 
     def ending(self, action: Callable[[], _Result]) -> _Result:
         """The result of ``action``; a permanent error stops all other calls of the command."""
@@ -304,7 +306,7 @@ class Executor:
 
         return nap
 
-    def _one(self, complete: Callable[..., Completion], request: Request, key: str) -> Completion:
+    def _call_once(self, complete: Callable[..., Completion], request: Request, key: str) -> Completion:
         """The reply of the model, from one attempt."""
         with self.gate.slot(self.purse.check):
             tokens = request_tokens(request.system, request.user)
@@ -334,7 +336,7 @@ class Executor:
                 self.purse.settle(admission, found.input_tokens, output_tokens=found.output_tokens)
                 return found
 
-            return _within(paid, self.deadline, self.fingerprint)
+            return _with_timeout(paid, self.deadline, self.fingerprint)
 
     def keep(self, request: Request, key: str, *, completion: Completion) -> None:
         """Store a reply, unless it was cut off or ``accept`` rejects it.
@@ -372,7 +374,7 @@ class Executor:
         return Entry(origin.corpus, origin.source, request.purpose, self.fingerprint, key, tokens)
 
     @contextmanager
-    def _alone(self, key: str) -> Iterator[None]:
+    def _one_at_a_time(self, key: str) -> Iterator[None]:
         """Lets one thread at a time make a given request, so that the others find its stored reply."""
         with self._lock:
             turn = self._asking.setdefault(key, threading.Lock())
@@ -505,7 +507,7 @@ def is_silent(error: HLGraphError) -> bool:
     return isinstance(error, ModelUnavailableError) and error.is_silent
 
 
-def _within(action: Callable[[], _Result], seconds: float | None, model: str) -> _Result:
+def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: str) -> _Result:
     """Runs ``action`` with a timeout; on timeout its thread is abandoned and runs on in the background."""
     if seconds is None:
         return action()

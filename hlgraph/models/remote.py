@@ -108,7 +108,7 @@ class RemoteEmbedder:
         found = call(self._name, send, patience=self._patience)
         if found.ndim != 2 or len(found) != len(texts) or not found.shape[1] or not np.isfinite(found).all():
             raise ModelAnswerError(
-                f"{self._name}: expected {len(texts)} vectors of numbers, but the answer has the shape {found.shape}; "
+                f"{self._name}: the answer (shape {found.shape}) is not {len(texts)} vectors of finite numbers; "
                 "check that the model is an embedding model"
             )
         self._check_length(found.shape[1])

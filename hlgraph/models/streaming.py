@@ -52,16 +52,16 @@ def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]
         return
     model = executor.model
 
-    def begin() -> _Begun:
-        return _begun(executor, model, request, key=key)
+    def begin() -> _StartedCall:
+        return _start_call(executor, model, request, key=key)
 
-    def patiently() -> _Begun:
+    def begin_with_retries() -> _StartedCall:
         if not isinstance(model, SingleCalls):  # does its own retries
             return begin()
         patience = replace(model.patience, sleep=executor.nap(model.patience))
         return call(executor.fingerprint, begin, patience=patience)
 
-    yield from _told(executor.ending(patiently), executor.fingerprint)
+    yield from _all_pieces(executor.ending(begin_with_retries), executor.fingerprint)
 
 
 def _whole(completion: Completion) -> Iterator[str | Completion]:
@@ -119,7 +119,7 @@ class _Account:
         return found
 
 
-class _Begun(NamedTuple):
+class _StartedCall(NamedTuple):
     """A call whose first piece has arrived."""
 
     first: str | Completion
@@ -128,7 +128,7 @@ class _Begun(NamedTuple):
     closing: ExitStack
 
 
-def _begun(executor: Executor, model: StreamingChat, request: Request, *, key: str) -> _Begun:
+def _start_call(executor: Executor, model: StreamingChat, request: Request, *, key: str) -> _StartedCall:
     """One attempt, until its first piece."""
     closing: ExitStack
     with ExitStack() as closing:
@@ -143,20 +143,20 @@ def _begun(executor: Executor, model: StreamingChat, request: Request, *, key: s
         except BaseException as error:
             account.refuse(error)
             raise
-        return _Begun(first, pieces, account, closing.pop_all())
+        return _StartedCall(first, pieces, account, closing.pop_all())
 
 
-def _told(begun: _Begun, name: str) -> Iterator[str | Completion]:
+def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
     """All pieces, the first included, then the whole reply."""
-    account, text, waited = begun.account, "", 0.0
-    with begun.closing:
-        piece: str | Completion = begun.first
+    account, text, waited = started.account, "", 0.0
+    with started.closing:
+        piece: str | Completion = started.first
         try:
             while not isinstance(piece, Completion):
                 text += piece
                 yield piece
                 start = time.monotonic()  # the reader's own time does not count
-                piece = mapped(name, lambda: next(begun.rest, Completion("")))
+                piece = mapped(name, lambda: next(started.rest, Completion("")))
                 waited += time.monotonic() - start
                 _check_time(waited, account.deadline, name)
         except BaseException:

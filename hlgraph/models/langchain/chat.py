@@ -119,8 +119,8 @@ class LangChainChat:
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
         """The pieces of the reply as they arrive, then the whole reply; one attempt without retries.
 
-        An integration that cannot stream yields one piece. A reply that has metadata but no finish reason was cut off by a
-        broken connection: an error, not a shorter reply.
+        An integration that cannot stream yields one piece. A reply that has metadata but no finish reason is taken as a broken
+        connection, which is an error and not a shorter reply.
 
         Parameters
         ----------
@@ -158,13 +158,14 @@ class LangChainChat:
             )
         if whole.response_metadata and not any(whole.response_metadata.get(name) for name in _REASONS):
             raise ModelUnavailableError(
-                f"{self._name}: the connection broke before the end of the reply; try again later", is_silent=True
+                f"{self._name}: the reply ended without a finish reason, so it is incomplete; try again later",
+                is_silent=True,
             )
         yield _completion(whole)
 
     def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
         reply = mapped(self._name, lambda: model.invoke(messages))
-        return self._said(_completion(reply))
+        return self._not_empty(_completion(reply))
 
     def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
         """The reply as JSON; raises NotImplementedError if the integration has no structured output."""
@@ -182,9 +183,9 @@ class LangChainChat:
                     return cut
                 raise
 
-        return self._said(mapped(self._name, ask))
+        return self._not_empty(mapped(self._name, ask))
 
-    def _said(self, completion: Completion) -> Completion:
+    def _not_empty(self, completion: Completion) -> Completion:
         if not completion.text.strip() and not completion.is_cut:
             raise ModelAnswerError(
                 f"{self._name}: the model replied with no text; rephrase the request, or use another model"
