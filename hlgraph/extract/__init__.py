@@ -1,6 +1,6 @@
-"""Propositions, mentions, facts and topics out of chunks: by rules, from files that somebody else computed, by a model.
+"""Extracts propositions, mentions, facts and topics from chunks: by rules, from precomputed files, or with a chat model.
 
-The extractor by a chat model needs an extra and is imported from ``hlgraph.extract.chat``.
+The chat extractor needs an extra; import it from ``hlgraph.extract.chat``.
 """
 
 from hlgraph.extract.local import LocalExtractor

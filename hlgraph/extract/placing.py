@@ -1,4 +1,4 @@
-"""Where given words stand in a chunk: exactly, but for case and white space, or by the words they share."""
+"""Locates given words in a chunk: exactly, ignoring case and white space, or by shared words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hlgraph.text import content_words, sentences, words
 
 
 def spelled(text: str) -> str:
-    """The words of a text with a blank around each, so that ``in`` finds whole words only.
+    """The words of a text with a space around each, so that ``in`` finds whole words only.
 
     Examples
     --------
@@ -20,14 +20,14 @@ def spelled(text: str) -> str:
 
 
 class ChunkText:
-    """The text of a chunk, prepared for being searched; what is expensive is made when it is first needed."""
+    """The text of a chunk, prepared for search; expensive parts are computed at first use."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def spelled(self) -> str:
-        """The words of the chunk, as :func:`spelled` writes them."""
+        """The words of the chunk, in the form of :func:`spelled`."""
         return spelled(self.text)
 
     @cached_property
@@ -36,7 +36,7 @@ class ChunkText:
 
     @cached_property
     def _folded(self) -> tuple[str, list[int]]:
-        """The chunk in lower case with single blanks, and the offset in the chunk of each of its characters."""
+        """The chunk in lower case with single spaces, and the offset in the chunk of each character."""
         characters: list[str] = []
         offsets: list[int] = []
         for offset, character in enumerate(self.text):
@@ -57,7 +57,7 @@ class ChunkText:
         return [((start, end), frozenset(content_words(self.text[start:end]))) for start, end in sentences(self.text)]
 
     def find(self, given: str) -> tuple[int, int] | None:
-        """The span of given words: exact, or else but for case and white space; None where they do not stand there."""
+        """The span of given words: exact, else ignoring case and white space; None if the chunk does not hold them."""
         given = given.strip()
         start = self.text.find(given)
         if start >= 0:
@@ -68,12 +68,12 @@ class ChunkText:
         return (offsets[start], offsets[start + len(needle) - 1] + 1) if start >= 0 else None
 
     def share(self, given: str) -> float:
-        """The part of the content words of given words that the chunk has, between 0 and 1."""
+        """Fraction of the given content words that occur in the chunk, from 0 to 1."""
         wanted = set(content_words(given)) or set(words(given))
         return len(wanted & self._content) / len(wanted) if wanted else 0.0
 
     def closest(self, given: str) -> tuple[int, int] | None:
-        """The first sentence with the most content words of given words, half of them at least; else None."""
+        """Span of the sentence with the most of the given content words, the first of equals; None below half of them."""
         wanted = frozenset(content_words(given))
         best, most = None, 0
         for span, held in self._sentence_words:
@@ -83,12 +83,12 @@ class ChunkText:
         return best if 2 * most >= len(wanted) else None
 
     def sentence_with(self, *names: str) -> tuple[int, int] | None:
-        """The first sentence that names all of these."""
+        """Span of the first sentence that contains all of these names; None if there is none."""
         wanted = [spelled(name) for name in names]
         return next((span for span, held in self._sentences if all(name in held for name in wanted)), None)
 
     def as_written(self, mention: Mention) -> Mention:
-        """A mention that its record writes in lower case, with the capitals that the chunk gives it."""
+        """The mention in the chunk's own spelling if its record has it in lower case, else unchanged."""
         name = mention.name
         if name != name.lower():
             return mention

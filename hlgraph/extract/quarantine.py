@@ -1,4 +1,4 @@
-"""Keeps on disk what a model replied and could not be used: raw, with the reason, until the chunk is extracted or gone."""
+"""Keeps unusable model replies on disk, raw and with the reason, until their chunk is extracted or deleted."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _SHORT = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A chunk whose extraction failed, with all that was said about it.
+    """A chunk whose extraction failed, with all replies about it.
 
     Attributes
     ----------
-    id : made of the source and the text of the chunk, so it stays while both do
-    chunk : with the title and the headings that the model was shown
-    model : that replied last
-    extractor : fingerprint of the extractor that the ingest was to use; another model may have tried since
-    call : the version of the prompt that failed, such as ``propositions/1``
+    id : derived from the source and the text of the chunk; stable while both are unchanged
+    chunk : the chunk, with the title and the headings that the model got
+    model : the model that replied last
+    extractor : fingerprint of the extractor that the ingest is to use; a retry may have used another model since
+    call : version of the prompt that failed, such as ``propositions/1``
     reason : why the last reply could not be used
-    replies : of both calls, in order, as they came
-    tries : how often this extractor failed; a retry counts too
-    at : when it failed last, UTC, ISO 8601
+    replies : raw replies of both calls, in order
+    tries : number of failures of this extractor, retries included
+    at : time of the last failure, UTC, ISO 8601
     """
 
     id: str
@@ -50,7 +50,7 @@ class Quarantined:
 
 
 class _Row(msgspec.Struct):
-    """A file; what older files lack has a default."""
+    """The content of a file; fields that older files lack have defaults."""
 
     uri: str
     position: int
@@ -69,19 +69,30 @@ class _Row(msgspec.Struct):
 
 
 def failure_id(source: str, text: str) -> str:
-    """What a failed chunk is called: equal texts of one source are one failure."""
+    """Id of a failed chunk; chunks of one source with equal texts share one.
+
+    Parameters
+    ----------
+    source : id of the source
+    text : text of the chunk
+
+    Returns
+    -------
+    str
+        The id, 16 characters.
+    """
     return content_id("failure", source, text)[:_SHORT]
 
 
 class Quarantine:
-    """One folder a source, one JSON file a failed chunk, named by its id: see :class:`Quarantined`.
+    """The failed chunks of one corpus: a folder per source, with one JSON file per failed chunk, named by its id.
 
-    It holds text of documents, so what is gone from the store has to leave it too: see :meth:`retain`.
+    The files hold text of documents, so text that is deleted from the store must be deleted here too: see :meth:`retain`.
 
     Parameters
     ----------
-    folder : made when something is kept
-    store, corpus : what the sources belong to; nothing of another store or corpus is looked at
+    folder : the folder; created when the first chunk fails
+    store, corpus : owner of the sources; files of other stores and corpora are never read
     """
 
     def __init__(self, folder: Path, *, store: str, corpus: str) -> None:
@@ -92,7 +103,22 @@ class Quarantine:
     def keep(
         self, chunk: ChunkInput, *, model: str, extractor: str, call: str, reason: str, replies: Sequence[str]
     ) -> Path | None:
-        """Keep what was replied for a chunk; None where the disk does not take it, which is logged."""
+        """Save a failed chunk with its replies.
+
+        Parameters
+        ----------
+        chunk : the chunk
+        model : the model that replied last
+        extractor : fingerprint of the extractor that the ingest is to use
+        call : version of the prompt that failed
+        reason : why the last reply could not be used
+        replies : raw replies, in order
+
+        Returns
+        -------
+        Path or None
+            The file; None if it could not be written, which is logged.
+        """
         entry = Quarantined(
             id="",
             chunk=chunk,
@@ -103,13 +129,19 @@ class Quarantine:
             replies=tuple(replies),
             at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         )
-        with self._lock:  # two chunks of a source may have one text, and so one file
+        with self._lock:  # two chunks of a source may have the same text, and so the same file
             held = self.find(chunk)
             is_again = held is not None and held.extractor == extractor
             return self._put(replace(entry, tries=held.tries + 1) if held is not None and is_again else entry)
 
     def expect(self, entry: Quarantined, extractor: str) -> None:
-        """Note that another extractor is to be used for a failed chunk, which has not tried it yet."""
+        """Record that another extractor, which has not tried it yet, is to be used for a failed chunk.
+
+        Parameters
+        ----------
+        entry : the failed chunk
+        extractor : fingerprint of that extractor
+        """
         self._put(replace(entry, extractor=extractor, tries=0))
 
     def _put(self, entry: Quarantined) -> Path | None:
@@ -121,38 +153,40 @@ class Quarantine:
             part.replace(path)
         except OSError as error:
             _log.warning(
-                "quarantine %s cannot be written (%s): a raw reply is lost; make room, or choose another", path, error
+                "quarantine %s cannot be written (%s): a raw reply is lost; free disk space, or choose another folder",
+                path,
+                error,
             )
             return None
         return path
 
     def find(self, chunk: ChunkInput) -> Quarantined | None:
-        """What is kept for a chunk; None: nothing."""
+        """The failure of a chunk; None if there is none."""
         path = self._path(chunk)
         return _read(path) if path.is_file() else None
 
     def entries(self) -> list[Quarantined]:
-        """All that is kept, by uri and position; a file that cannot be read is logged and left out."""
+        """All failures, sorted by uri and position; files that cannot be read are logged and skipped."""
         found = (entry for path in sorted(self._files()) if (entry := _read(path)) is not None)
         return sorted(found, key=lambda entry: (entry.chunk.uri, entry.chunk.position, entry.id))
 
     def release(self, chunk: ChunkInput) -> None:
-        """Drop what is kept for a chunk that was extracted."""
+        """Delete the failure of a chunk that has been extracted."""
         try:
             self._path(chunk).unlink(missing_ok=True)
         except OSError as error:
-            _log.debug("quarantine: %s; what an ingest drops at its end is tried again then", error)
+            _log.debug("quarantine: %s; the deletion is retried at the end of an ingest", error)
 
     def held(self) -> list[str]:
-        """Ids of the sources that something is kept for."""
+        """Ids of the sources with failed chunks, sorted."""
         if not self.folder.is_dir():
             return []
         return sorted(path.name for path in self.folder.iterdir() if path.is_dir())
 
     def retain(self, failures: Mapping[str, Collection[str]]) -> None:
-        """Drop all but these ids of failures, by the id of their source; also what a killed run half wrote.
+        """Delete all failures except these ids, by source id; also deletes partial files of a killed run.
 
-        Raises StoreUnavailableError when something cannot be deleted: text of documents that are gone must not stay.
+        Raises StoreUnavailableError if a file cannot be deleted, since text of deleted documents must not remain.
         """
         for source in self.held():
             folder, wanted = self.folder / source, failures.get(source, ())
@@ -165,8 +199,8 @@ class Quarantine:
                         path.unlink(missing_ok=True)
             except OSError as error:
                 raise StoreUnavailableError(
-                    f"the quarantine {folder} still holds text that is gone from the store ({error}); make it deletable, "
-                    "and run the same again, or delete the folder"
+                    f"the quarantine {folder} still holds text that was deleted from the store ({error}); fix its "
+                    "permissions and repeat the command, or delete the folder"
                 ) from error
 
     def _path(self, chunk: ChunkInput) -> Path:
@@ -221,5 +255,16 @@ def _read(path: Path) -> Quarantined | None:
 
 
 def quarantine(settings: Settings, corpus: str) -> Quarantine:
-    """The quarantine of one corpus of the store that the settings name."""
+    """The quarantine of one corpus in the store that the settings name.
+
+    Parameters
+    ----------
+    settings : all settings; the store and the quarantine folder are read
+    corpus : the corpus
+
+    Returns
+    -------
+    Quarantine
+        The quarantine.
+    """
     return Quarantine(quarantine_folder(settings), store=place_of(settings), corpus=corpus)

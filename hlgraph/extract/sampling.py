@@ -1,4 +1,4 @@
-"""Which chunks stand for a corpus when its domain is inferred."""
+"""Samples chunks of a corpus, from which its domain is inferred."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from hlgraph.read import ReadFailure, inadmissible
 from hlgraph.records import Document
 
 SAMPLES = 5
-"""Chunks that a domain is inferred from (HLG, section 6.2, step 2)."""
+"""Number of chunks that a domain is inferred from (HLG, section 6.2, step 2)."""
 _Item = TypeVar("_Item")
 
 
 class Sampler(Generic[_Item]):
-    """Keeps the five chunks of all that it is shown whose texts have the smallest hashes: a sample that looks random, is the
-    same for the same texts in any order, and holds no text twice. O(1) memory.
+    """Keeps the five chunks whose texts have the smallest hashes, in O(1) memory.
+
+    The sample is pseudo-random, does not depend on the order of the chunks, and holds no text twice.
 
     Examples
     --------
@@ -33,7 +34,14 @@ class Sampler(Generic[_Item]):
         self._held: dict[str, tuple[tuple[str, int], _Item]] = {}
 
     def add(self, text: str, place: tuple[str, int], *, item: _Item) -> None:
-        """Show one chunk; of several with one text the one of the smallest place (source and position) counts."""
+        """Add one chunk to the candidates; of chunks with equal texts the one with the smallest place counts.
+
+        Parameters
+        ----------
+        text : text of the chunk; blank texts are ignored
+        place : source id and position of the chunk
+        item : what :meth:`chosen` returns for the chunk
+        """
         if not text.strip():
             return
         key = checksum(text)
@@ -44,14 +52,25 @@ class Sampler(Generic[_Item]):
             del self._held[max(self._held)]
 
     def chosen(self) -> list[_Item]:
-        """The sample, in the order of the hashes."""
+        """The items of the sample, in the order of the hashes of their texts."""
         return [self._held[key][1] for key in sorted(self._held)]
 
 
 def sampled(items: Iterable[Document | ReadFailure], chunker: Chunker, *, corpus: str) -> list[ChunkInput]:
-    """A sample of the chunks of documents, see :class:`Sampler`; what cannot be ingested is left out.
+    """A sample of the chunks of documents, see :class:`Sampler`; documents that cannot be ingested are skipped.
 
-    The texts are read and cut once; nothing is kept but the sample. O(text).
+    Each document is read and chunked once, and only the sample is held in memory. Takes time linear in the text.
+
+    Parameters
+    ----------
+    items : documents and read failures; of documents with equal uris the first counts
+    chunker : splits the documents
+    corpus : the corpus, from which source ids are made
+
+    Returns
+    -------
+    list
+        At most five chunks.
     """
     sampler, seen = Sampler[ChunkInput](), set[str]()
     for document in items:

@@ -1,4 +1,4 @@
-"""What hlgraph asks of an extractor. Three fillings: local (rules), precomputed (files), chat (a model)."""
+"""The extractor protocol. Three implementations: local (rules), precomputed (files), chat (a model)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from hlgraph.records import Extraction
 
 @dataclass(frozen=True, slots=True)
 class ChunkInput:
-    """One chunk with the context that it may be understood by.
+    """One chunk with its context.
 
-    ``key`` is the identifier that the document's row carried (or None), ``position`` the index of the chunk in its
-    source, ``chunk_count`` how many chunks the source has.
+    Attributes
+    ----------
+    text : text of the chunk
+    title : title of the document
+    headings : headings above the chunk, outermost first
+    uri : uri of the source
+    key : identifier in the document's row; None if it has none
+    position : index of the chunk in its source, from 0
+    chunk_count : number of chunks of the source
     """
 
     text: str
@@ -29,7 +36,18 @@ class ChunkInput:
 
 
 def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:
-    """A hash of an extractor's fingerprint and of all of a chunk that a chat model is shown: text, title, headings."""
+    """Hash of an extractor's fingerprint and of everything in a chunk that a chat model gets: text, title, headings.
+
+    Parameters
+    ----------
+    extractor : fingerprint of the extractor
+    chunk : the chunk
+
+    Returns
+    -------
+    str
+        The hash.
+    """
     return checksum(extractor, chunk.text, chunk.title, *chunk.headings)
 
 
@@ -38,21 +56,21 @@ class Extractor(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Name, version and everything that changes what is extracted; a new fingerprint means extracting again."""
+        """Name, version and everything else that affects the result; a new fingerprint triggers a new extraction."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What of the extractor's own input (files of records, say) cannot be used; reported once an ingest."""
+        """Problems in the extractor's own input, such as record files; reported once per ingest."""
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk, in order. Never raises for what a chunk contains: ``Extraction.problem`` says it."""
+        """One extraction per chunk, in order. Never raises because of a chunk's content: see ``Extraction.problem``."""
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """A hash of all that this extractor looks at for this chunk (its context, and for files the record itself)."""
+        """Hash of everything that this extractor reads for this chunk (text and context, and records in files)."""
 
 
 @runtime_checkable
 class Metered(Protocol):
-    """An extractor whose calls cost something."""
+    """An extractor whose calls cost money."""
 
     usage: Usage

@@ -1,4 +1,4 @@
-"""The three seams to models: ChatModel, Embedder, Reranker."""
+"""Protocols for models: ChatModel, Embedder, Reranker."""
 
 from hlgraph.models.seams import ChatModel, Completion, Embedder, QuestionEmbedder, Reranker, question_vector
 

@@ -1,4 +1,4 @@
-"""Embedding and reranking by Amazon Bedrock, through boto3 and the credentials that it finds."""
+"""Embedding and reranking with Amazon Bedrock, through boto3 and the credentials that it finds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hlgraph.models.calls import PATIENT, Patience, set_up
 from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
 
 _CONNECT_SECONDS = 10.0
-_TEXTS = 96  # the most that one call of a Cohere model embeds
-_LONGEST = 2048  # characters that it takes of each text
-_AT_ONCE = 8  # Titan takes one text a call
+_TEXTS = 96  # limit of one embedding call of a Cohere model
+_LONGEST = 2048  # characters that it accepts of each text
+_AT_ONCE = 8  # concurrent calls to Titan, which takes one text per call
 _DOCUMENTS = 1000
 _LONGEST_DOCUMENT = 32_000
 
@@ -27,14 +27,25 @@ class ClientMeta(Protocol):
 
 
 class RuntimeClient(Protocol):
-    """The client ``bedrock-runtime`` of boto3, as far as it is used here."""
+    """The part of boto3's client ``bedrock-runtime`` that is used here."""
 
     def invoke_model(self, *, modelId: str, body: bytes) -> Mapping[str, object]:  # noqa: N803 - the names of AWS
-        """The answer; ``body`` is a stream of JSON."""
+        """The answer of a model; its ``body`` is a stream of JSON.
+
+        Parameters
+        ----------
+        modelId : id of the model, or the ARN of an inference profile
+        body : the request, JSON in UTF-8
+
+        Returns
+        -------
+        Mapping
+            The answer.
+        """
 
 
 class AgentClient(Protocol):
-    """The client ``bedrock-agent-runtime`` of boto3, as far as it is used here."""
+    """The part of boto3's client ``bedrock-agent-runtime`` that is used here."""
 
     meta: ClientMeta
 
@@ -45,20 +56,27 @@ class AgentClient(Protocol):
 def bedrock_client(
     service: str, name: str, *, region: str = "", url: str = "", timeout: float = 60.0
 ) -> RuntimeClient | AgentClient:
-    """A client of boto3 that does not try again by itself.
+    """A boto3 client without retries of its own.
 
     Parameters
     ----------
-    service : ``bedrock-runtime`` or ``bedrock-agent-runtime``
+    service : service of boto3, such as ``bedrock-runtime`` or ``bedrock-agent-runtime``
     name : ``bedrock:model``, for errors
-    region : default: what boto3 finds
-    url : of another endpoint
-    timeout : seconds for one call
+    region : AWS region; default: the one that boto3 finds
+    url : URL of the endpoint; default: that of AWS
+    timeout : time limit for one call, in seconds; default 60
+
+    Returns
+    -------
+    RuntimeClient or AgentClient
+        The client.
 
     Raises
     ------
-    MissingExtraError : boto3 is not installed
-    ModelAccessError : there is no region
+    MissingExtraError
+        boto3 is not installed.
+    ModelAccessError
+        No region is configured.
     """
     try:
         import boto3
@@ -80,29 +98,37 @@ def bedrock_client(
 def bedrock_embedder(
     client: RuntimeClient, model: str, *, dimensions: int | None = None, patience: Patience = PATIENT
 ) -> RemoteEmbedder:
-    """An embedder by a Titan or a Cohere model.
+    """An embedder for a Titan or a Cohere model.
 
     Parameters
     ----------
-    model : such as ``amazon.titan-embed-text-v2:0``, ``cohere.embed-multilingual-v3``
-    dimensions : asked of the model, where it can choose (Titan 2); default: its own
+    client : boto3 client ``bedrock-runtime``
+    model : model id, such as ``amazon.titan-embed-text-v2:0`` or ``cohere.embed-multilingual-v3``
+    dimensions : vector length requested from a model that offers a choice (Titan 2); default: the model's own
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteEmbedder
+        The embedder.
 
     Raises
     ------
-    UnknownNameError : the model is of another family
+    UnknownNameError
+        The model belongs to neither family.
     """
     family = "titan" if "titan-embed" in model else "cohere" if "cohere.embed" in model else ""
     if not family:
         raise UnknownNameError(
-            f"bedrock:{model}: only the families titan-embed and cohere.embed are known here; give the embeddings object "
-            "of LangChain for another"
+            f"bedrock:{model}: only the families titan-embed and cohere.embed are supported; for another, pass an "
+            "embeddings object of LangChain"
         )
 
     def ask(request: Mapping[str, object]) -> Mapping[str, object]:
         reply = client.invoke_model(modelId=model, body=msgspec.json.encode(request))
         return msgspec.json.decode(cast("IO[bytes]", reply["body"]).read(), type=dict[str, object])
 
-    def titan(texts: list[str], is_question: bool) -> list[list[float]]:  # noqa: ARG001 - Titan has one way for both
+    def titan(texts: list[str], is_question: bool) -> list[list[float]]:  # noqa: ARG001 - Titan embeds both alike
         more = {"dimensions": dimensions} if dimensions else {}
         return [cast("list[float]", ask({"inputText": text, **more})["embedding"]) for text in texts]
 
@@ -110,7 +136,7 @@ def bedrock_embedder(
         kind = "search_query" if is_question else "search_document"
         clipped = [text[:_LONGEST] for text in texts]
         found = ask({"texts": clipped, "input_type": kind, "truncate": "END"})["embeddings"]
-        # Newer models answer by type of number.
+        # Newer models group the vectors by number type.
         return cast("list[list[float]]", found["float"] if isinstance(found, dict) else found)
 
     name = f"bedrock:{model}" + (f"/{dimensions}" if dimensions else "")
@@ -120,11 +146,18 @@ def bedrock_embedder(
 
 
 def bedrock_reranker(client: AgentClient, model: str, *, patience: Patience = PATIENT) -> RemoteReranker:
-    """A reranker.
+    """A reranker for a Bedrock model.
 
     Parameters
     ----------
-    model : such as ``cohere.rerank-v3-5:0``, or its ARN
+    client : boto3 client ``bedrock-agent-runtime``
+    model : model id, such as ``cohere.rerank-v3-5:0``, or its ARN
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteReranker
+        The reranker.
     """
     meta = client.meta
     arn = (

@@ -1,4 +1,4 @@
-"""Batch jobs of Amazon Bedrock, through boto3: a batch file is sent by way of S3, made there, and its results fetched."""
+"""Batch jobs of Amazon Bedrock, through boto3: uploads a batch file to S3, runs it as a job, and downloads the results."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _BLOCK = 1 << 20
 
 
 class JobsClient(Protocol):
-    """The client ``bedrock`` of boto3, as far as it is used here."""
+    """The part of boto3's client ``bedrock`` that is used here."""
 
     def create_model_invocation_job(self, **request: object) -> Mapping[str, object]:
-        """The name of the job."""
+        """Create a job; ``jobArn`` is its name."""
 
     def get_model_invocation_job(self, **request: object) -> Mapping[str, object]:
-        """What is known of it."""
+        """State of a job."""
 
 
 class ObjectsClient(Protocol):
-    """The client ``s3`` of boto3, as far as it is used here."""
+    """The part of boto3's client ``s3`` that is used here."""
 
     def upload_file(self, **request: object) -> None:
-        """Write an object, in parts where it is large."""
+        """Write an object, in several parts if it is large."""
 
     def get_object(self, **request: object) -> Mapping[str, object]:
         """An object; ``Body`` is a stream."""
@@ -49,16 +49,18 @@ class ObjectsClient(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchJob:
-    """A batch job.
+    """State of a batch job.
 
     Attributes
     ----------
-    name : its ARN
-    status : as Amazon has it: ``Submitted``, ``Validating``, ``Scheduled``, ``InProgress``, ``Completed``,
+    name : ARN of the job
+    status : as AWS reports it: ``Submitted``, ``Validating``, ``Scheduled``, ``InProgress``, ``Completed``,
         ``PartiallyCompleted``, ``Failed``, ``Stopping``, ``Stopped`` or ``Expired``
-    output : where its results are written, ``s3://``
-    records, done, failed : lines of the batch, those made, and those of them that gave an error; 0 while not known
-    message : why it failed, in Amazon's words
+    output : S3 folder of the results, ``s3://``
+    records : lines of the batch; 0 while not known
+    done : lines processed so far; 0 while not known
+    failed : processed lines that gave an error; 0 while not known
+    message : why the job failed, as AWS reports it
     """
 
     name: str
@@ -71,21 +73,22 @@ class BatchJob:
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether the job has ended, successfully or not."""
         return self.status in _ENDED
 
     @property
     def has_results(self) -> bool:
-        """Whether it ended, and what was made of it can be fetched."""
+        """Whether the job has ended and its results can be downloaded."""
         return self.status in _WITH_RESULTS
 
 
 class BedrockJobs:
-    """Sends batch files and fetches their results. Neither is tried again by itself: both can be repeated safely.
+    """Submits batch files and downloads their results. Neither is retried; both are safe to repeat.
 
     Parameters
     ----------
-    jobs, objects : the clients
+    jobs : boto3 client ``bedrock``
+    objects : boto3 client ``s3``
     """
 
     def __init__(self, jobs: JobsClient, objects: ObjectsClient) -> None:
@@ -93,22 +96,27 @@ class BedrockJobs:
         self._objects = objects
 
     def submit(self, batch: Path, *, model: str, to: str, role: str, is_again: bool = False) -> BatchJob:
-        """Upload a batch file and have it made. The same file sent twice is one job, which is paid once.
+        """Upload a batch file and start its job. Submitting the same file twice gives one job, which is charged once.
 
         Parameters
         ----------
-        batch : as ``hlgraph extract export`` writes it for a model of Bedrock
-        model : its id there, or the ARN of an inference profile
-        to : a folder in S3, ``s3://bucket/folder/``; results are written beside the batch
-        role : ARN of the role that Bedrock takes on to read and write there
-        is_again : make it another job, for a file whose job failed
+        batch : file that ``hlgraph extract export`` wrote for a Bedrock model
+        model : model id in Bedrock, or the ARN of an inference profile
+        to : folder in S3, ``s3://bucket/folder/``; results are written beside the batch
+        role : ARN of the role that Bedrock assumes to read and write there
+        is_again : start another job, for a file whose job failed; default False
+
+        Returns
+        -------
+        BatchJob
+            State of the job.
 
         Raises
         ------
         InputError
-            The file is empty or cannot be read, or ``to`` is no folder in S3.
+            The file is empty or cannot be read, or ``to`` is not a folder in S3.
         ModelAccessError, ModelAnswerError, ModelUnavailableError
-            Amazon refuses, or does not answer.
+            AWS refuses the request or does not answer.
         """
         bucket, folder = _place(to)
         token = _digest(batch) if not is_again else uuid.uuid4().hex
@@ -128,7 +136,7 @@ class BedrockJobs:
         return self.look(str(made["jobArn"]))
 
     def look(self, job: str) -> BatchJob:
-        """How far a job is. Raises what :meth:`submit` raises of Amazon's."""
+        """Current state of a job. Raises the model errors of :meth:`submit`."""
         found = mapped(job, lambda: self._jobs.get_model_invocation_job(jobIdentifier=job))
         written = cast("Mapping[str, Mapping[str, str]]", found["outputDataConfig"])["s3OutputDataConfig"]["s3Uri"]
         return BatchJob(
@@ -142,7 +150,19 @@ class BedrockJobs:
         )
 
     def wait(self, job: str, *, every: float = 30.0, told: Callable[[BatchJob], None] = lambda _: None) -> BatchJob:
-        """The job when it has ended; ``told`` is told how far it is every so many seconds."""
+        """Waits until a job has ended. Raises the model errors of :meth:`submit`.
+
+        Parameters
+        ----------
+        job : ARN of the job
+        every : seconds between two polls; default 30
+        told : called with the state of the job at every poll; default: nothing
+
+        Returns
+        -------
+        BatchJob
+            Final state of the job.
+        """
         while True:
             found = self.look(job)
             told(found)
@@ -151,9 +171,24 @@ class BedrockJobs:
             time.sleep(every)
 
     def fetch(self, job: str, *, out: Path) -> BatchJob:
-        """Write the results of a job that has ended into one file, for ``hlgraph extract import``; nothing before it has.
+        """Download the results of a job into one file, for ``hlgraph extract import``; writes nothing before the job has ended.
 
-        Raises InputError when the file cannot be written, and what :meth:`submit` raises of Amazon's.
+        Parameters
+        ----------
+        job : ARN of the job
+        out : file to write
+
+        Returns
+        -------
+        BatchJob
+            State of the job; the file was written if ``has_results``.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        ModelAccessError, ModelAnswerError, ModelUnavailableError
+            AWS refuses the request or does not answer.
         """
         found = self.look(job)
         if not found.has_results:
@@ -167,7 +202,7 @@ class BedrockJobs:
             partial.replace(out)
         except OSError as error:
             raise InputError(
-                f"{out}: the results cannot be written there ({error.strerror}); name another file"
+                f"{out}: the results cannot be written to this file ({error.strerror}); choose another"
             ) from error
         finally:
             with contextlib.suppress(OSError):
@@ -191,16 +226,18 @@ class BedrockJobs:
 
 
 def bedrock_jobs(*, region: str = "") -> BedrockJobs:
-    """Batch jobs with the credentials and the region that boto3 finds.
+    """Access to batch jobs, with the credentials and the region that boto3 finds; ``region`` overrides the latter.
 
     Raises
     ------
-    MissingExtraError : boto3 is not installed, or is older than the type ``Converse`` of batches
-    ModelAccessError : there is no region
+    MissingExtraError
+        boto3 is not installed, or is too old for batches of the type ``Converse``.
+    ModelAccessError
+        No region is configured.
     """
     jobs = cast("JobsClient", bedrock_client("bedrock", "bedrock", region=region))
     if not _knows_type(jobs):
-        raise MissingExtraError("aws", "batches of Bedrock (the boto3 that is here is too old for them; add --upgrade)")
+        raise MissingExtraError("aws", "batches of Bedrock (the installed boto3 is too old for them; add --upgrade)")
     return BedrockJobs(jobs, cast("ObjectsClient", bedrock_client("s3", "bedrock", region=region)))
 
 
@@ -212,7 +249,7 @@ def _knows_type(client: object) -> bool:
 
 
 def _place(uri: str) -> tuple[str, str]:
-    """Bucket and folder, the latter with a slash at its end, or empty."""
+    """Bucket and folder of an S3 uri; the folder ends with a slash or is empty."""
     parts = urlsplit(uri)
     if parts.scheme != "s3" or not parts.netloc or parts.query or parts.fragment:
         raise InputError(f"{uri}: not a folder in S3; write s3://bucket/folder/")
@@ -230,7 +267,7 @@ def _digest(batch: Path) -> str:
             f"{batch}: the batch cannot be read ({error.strerror}); write it with hlgraph extract export"
         ) from error
     if not size:
-        raise InputError(f"{batch}: the batch is empty: no call is left; run hlgraph ingest --extract chat")
+        raise InputError(f"{batch}: the batch is empty, since no call is left; run hlgraph ingest --extract chat")
     return digest
 
 

@@ -1,4 +1,4 @@
-"""Keeps vectors on disk, so that no text is embedded twice by one model."""
+"""Caches vectors on disk, so that no text is embedded twice by the same model."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ CREATE TABLE vectors (
 CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
 CREATE INDEX vectors_by_use ON vectors (used, id);
 """
-_KEYS_AT_ONCE = 500  # sqlite may be built to allow 999 parameters
-_TEXTS_AT_ONCE = 2048  # embedded and saved together, so that an interrupted run loses no more
+_KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
+_TEXTS_AT_ONCE = 2048  # embedded and saved together: an interrupted run loses at most this many
 _SECONDS_A_DAY = 86_400
 _PRUNED_SHARE = 0.1
-_LOSS = "every text is embedded anew; make room, or set HLGRAPH_CACHE to a folder that can be written"
-_QUESTION = "question\0"  # no text begins so: readers take NUL out
+_LOSS = "every text is embedded again; free disk space, or set HLGRAPH_CACHE to a writable folder"
+_QUESTION = "question\0"  # no text begins like this: readers remove NUL
 
 
 class CachedEmbedder:
-    """An embedder that looks into a file first. Safe for threads, forks and many processes on one file.
+    """An embedder with a cache file. Safe for threads, forks, and several processes on one file.
 
-    A vector is found by the fingerprint of the model and the SHA-256 of the text; the text itself is never stored. When
-    the file grows over ``max_bytes``, the tenth of it that was not used for longest goes (to the day).
+    The key of a vector is the fingerprint of the model and the SHA-256 of the text; the text itself is never stored. When
+    the file exceeds ``max_bytes``, the least recently used tenth of its rows is deleted (use is recorded by the day).
 
-    A cache is a convenience: one that cannot be used (read-only, disk full) is left alone after one warning, and a broken
-    file is put aside and begun anew; neither is ever an error.
+    The cache is optional: a file that cannot be used (read-only, disk full) is disabled after one warning, and a corrupt
+    one is renamed and replaced. Neither raises an error.
 
     Parameters
     ----------
-    inner : embeds what is not in the file
-    path : the file; made when it is needed, with its folders
-    max_bytes : bound of its size
+    inner : embeds the texts that are not in the file
+    path : the file; created at its first use, with its parent folders
+    max_bytes : maximum size of the file in bytes; default 1 GiB
 
     Attributes
     ----------
-    hits, misses : texts that were and were not in the file, since this object was made; a text that stands twice in one
-        call counts twice
+    hits, misses : texts found and not found in the file since this object was created; a text that occurs twice in one call
+        counts twice
     """
 
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
@@ -68,7 +68,7 @@ class CachedEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model: the cache changes nothing."""
+        """Fingerprint of the model; the cache does not change it."""
         return self._inner.fingerprint
 
     @property
@@ -77,7 +77,7 @@ class CachedEmbedder:
         return self._inner.dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One normalised row a text, from the file where it is there, else from the model."""
+        """One L2-normalised row per text, from the file if it is there, else from the model."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         rows: dict[bytes, list[int]] = {}
         for row, text in enumerate(texts):
@@ -99,7 +99,7 @@ class CachedEmbedder:
         return vectors
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
-        """The vector of a question; kept apart from those of texts, since a model may embed both differently."""
+        """The vector of a question; stored apart from those of texts, since a model may embed the two differently."""
         key = _text_hash(f"{_QUESTION}{question}")
         found = self._pull([key])
         with self._lock:
@@ -112,9 +112,9 @@ class CachedEmbedder:
         return found[key]
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Delete what the file holds about these texts, of every model, and overwrite where it lay.
+        """Delete the vectors of these texts, for every model, and overwrite their space in the file.
 
-        A broken file that was put aside is deleted as a whole: nobody can tell what it holds.
+        A corrupt file that was renamed is deleted as a whole, since its contents are unknown.
         """
         keys = list({_text_hash(text) for text in texts})
 
@@ -137,14 +137,14 @@ class CachedEmbedder:
         self._file.close()
 
     def _pull(self, keys: list[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """The vectors that are there and whole, by the hash of their text."""
+        """The intact vectors in the file, by the hash of their text."""
 
         def select(connection: sqlite3.Connection) -> list[tuple[int, bytes, int, bytes]]:
             rows: list[tuple[int, bytes, int, bytes]] = []
             for start in range(0, len(keys), _KEYS_AT_ONCE):
                 part = keys[start : start + _KEYS_AT_ONCE]
                 marks = ",".join("?" * len(part))
-                # Only question marks are put into the statement.
+                # Only question marks are inserted into the statement.
                 statement = (
                     f"SELECT id, text_hash, used, vector FROM vectors WHERE model = ? AND text_hash IN ({marks})"  # noqa: S608
                 )
@@ -155,14 +155,14 @@ class CachedEmbedder:
         if not rows:
             return {}
         vectors = np.frombuffer(b"".join(row[3] for row in rows), dtype="<f4").reshape(len(rows), -1)
-        # A row that is no unit vector was damaged; it is computed again.
+        # A row that is not a unit vector is damaged; it is computed again.
         is_whole = np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3
         today = _today()
         self._touch([row[0] for row in rows if row[2] < today], today)
         return {row[1]: vector for row, vector, whole in zip(rows, vectors, is_whole, strict=True) if whole}
 
     def _touch(self, ids: list[int], today: int) -> None:
-        """Note that rows were used today: once a day, so that reading is not always writing."""
+        """Records that rows were used today; at most once a day, so that most reads write nothing."""
 
         def update(connection: sqlite3.Connection) -> None:
             with writing(connection):
@@ -186,7 +186,7 @@ class CachedEmbedder:
         self._file.attempt(insert)
 
     def _prune(self, connection: sqlite3.Connection) -> None:
-        """Delete what was not used for longest until the file is within its bound; freed pages are filled again."""
+        """Deletes the least recently used rows until the file is within its limit; SQLite reuses the freed pages."""
         while used_bytes(connection) > self._max_bytes:
             (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
             if not count:
@@ -198,7 +198,7 @@ class CachedEmbedder:
 
     @property
     def _model(self) -> int:
-        """The fingerprint, or the name that a model asks for (``cache_name``), as the 64-bit number that the rows carry."""
+        """The fingerprint, or the model's ``cache_name`` if it has one, as the 64-bit number in the column ``model``."""
         name: str = getattr(self._inner, "cache_name", self.fingerprint)
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 

@@ -1,8 +1,7 @@
-"""Calls to providers of models: foreign errors become ours in one place, and what passes by itself is tried again.
+"""Calls to model providers: maps the errors of their clients to ours in one place, and retries transient ones.
 
-Clients of providers share no class of errors, but they share habits: a status code on the error or on its response, and
-names of classes for what happens to a connection. Both are looked for along the chain of causes, so that no client has to
-be imported.
+The clients share no error class, but they share conventions: a status code on the error or on its response, and class names
+for connection failures. Both are looked up along the chain of causes, so that no client has to be imported.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _BUSY = frozenset({408, 409, 425, 429})
 _SHUT = frozenset({401, 402, 403, 404})
 _SERVER = 500
 _LEAST_STATUS = 100
-# Names, in any client, of what a connection met; all of them may pass.
+# Class names of connection failures in any client; all of them may be transient.
 _BROKEN_CONNECTION = frozenset(
     {
         *("TimeoutError", "TimeoutException", "APITimeoutError", "ReadTimeoutError", "ConnectTimeoutError"),
@@ -45,7 +44,7 @@ _NO_ACCESS = frozenset(
         *("UnsupportedProtocol", "CredentialRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError"),
     }
 )
-_LONG_WAIT = 5.0  # seconds from which a wait is worth a warning
+_LONG_WAIT = 5.0  # seconds; a wait this long is logged as a warning
 _DEEPEST = 8
 _EXCERPT = 300
 _NAMED_SECRET = re.compile(
@@ -57,17 +56,20 @@ _HIDDEN = "***"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How often a call is tried, and how long is waited in between.
+    """Retry policy: the number of attempts, and the waits between them.
 
-    The wait before try n + 1 is what the provider asks for (``Retry-After``), else a random part, at least half, of
-    ``first_wait * 2^(n-1)``, at most ``longest_wait``. A call that would wait longer than ``total`` in all is given up.
+    The wait before attempt n + 1 is what the provider asks for (``Retry-After``), else a random duration between half of and
+    all of ``min(longest_wait, first_wait * 2^(n-1))``. A call that would wait longer than ``total`` in all gives up.
 
     Attributes
     ----------
-    calls : at most so many tries, the first included; the limits of providers count by the minute, so it should take longer
-    silent_calls : at most so many where nothing answers at all: mostly the address is wrong
-    first_wait, longest_wait, total : seconds
-    sleep : waits
+    calls : maximum number of attempts, the first included; rate limits count by the minute, so all attempts together should
+        take longer than that; default 8
+    silent_calls : the same if nothing answers at all, since the address is probably wrong; default 3
+    first_wait : upper bound of the first wait, in seconds; default 1
+    longest_wait : upper bound of any wait that the provider did not ask for, in seconds; default 30
+    total : maximum of all waits together, in seconds; default 180
+    sleep : waits for a number of seconds
     """
 
     calls: int = 8
@@ -83,12 +85,25 @@ _chance = random.SystemRandom()
 
 
 def call(model: str, action: Callable[[], _Result], *, patience: Patience = PATIENT) -> _Result:
-    """What ``action`` gives; tried again while the provider of ``model`` is only unavailable.
+    """The result of ``action``, with retries while the provider is only unavailable.
+
+    Parameters
+    ----------
+    model : name of the model, for errors and logs
+    action : makes one call
+    patience : the retry policy
+
+    Returns
+    -------
+    object
+        The result of ``action``.
 
     Raises
     ------
-    ModelUnavailableError : it stayed so
-    ModelAccessError, ModelAnswerError : trying again would not help
+    ModelUnavailableError
+        The provider stayed unavailable.
+    ModelAccessError, ModelAnswerError
+        The call failed in a way that a retry cannot help.
     """
     tries, waited = 0, 0.0
     while True:
@@ -110,9 +125,22 @@ def call(model: str, action: Callable[[], _Result], *, patience: Patience = PATI
 
 
 def mapped(model: str, action: Callable[[], _Result]) -> _Result:
-    """What ``action`` gives; an error of the provider's client becomes one of ours, which holds no secret.
+    """The result of ``action``; an error of the provider's client becomes one of ours, without secrets.
 
-    Raises ModelUnavailableError, ModelAccessError or ModelAnswerError.
+    Parameters
+    ----------
+    model : name of the model, for errors
+    action : makes one call
+
+    Returns
+    -------
+    object
+        The result of ``action``.
+
+    Raises
+    ------
+    ModelUnavailableError, ModelAccessError, ModelAnswerError
+        The call failed.
     """
     try:
         return action()
@@ -120,21 +148,34 @@ def mapped(model: str, action: Callable[[], _Result]) -> _Result:
         raise
     except Exception as error:  # noqa: BLE001 - it ends by raising
         failure, is_clean = _failure(model, error)
-        # A provider may quote the key that it was given: then its own error is not shown behind ours either.
+        # A provider's error may quote the API key: then it is not chained to ours either.
         raise failure from (error if is_clean else None)
 
 
 def set_up(model: str, make: Callable[[], _Result]) -> _Result:
     """The client of a provider.
 
-    Raises ModelAccessError when it cannot be made: mostly for want of a key or a region.
+    Parameters
+    ----------
+    model : name of the model, for errors
+    make : creates the client
+
+    Returns
+    -------
+    object
+        The client.
+
+    Raises
+    ------
+    ModelAccessError
+        The client cannot be created, mostly because a key or a region is missing.
     """
     try:
         return make()
     except Exception as error:  # noqa: BLE001 - it ends by raising
         raw = " ".join(_text(error).split())
         text = without_secrets(raw, known=model)
-        message = f"{model}: cannot be set up ({text[:_EXCERPT]}); check the key or credentials, the region and the url"
+        message = f"{model}: no client can be created ({text[:_EXCERPT]}); check the key or credentials, the region and the url"
         raise ModelAccessError(message) from (error if text == raw else None)
 
 
@@ -146,7 +187,7 @@ def _wait(error: ModelUnavailableError, tries: int, patience: Patience) -> float
 
 
 def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
-    """Our error, and whether the text of the foreign one may be shown."""
+    """Our error, and whether the text of the client's error is free of secrets."""
     chain = list(_chain(error))
     names = {made.__name__ for each in chain for made in type(each).__mro__}
     status = next((found for each in chain if (found := _status(each)) is not None), None)
@@ -158,11 +199,11 @@ def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
         return ModelAccessError(f"{model}: the account has no quota left ({text}); check its billing"), is_clean
     if status in _BUSY or (status or 0) >= _SERVER or code in _BUSY_CODES:
         wait = next((seconds for each in chain if (seconds := _retry_after(each)) is not None), None)
-        what = f"the provider answers {status or code}"
+        what = f"the provider answered {status or code}"
         return ModelUnavailableError(f"{model}: {what} ({text}); try again later", retry_after=wait), is_clean
     if status in _SHUT or names & _NO_ACCESS:
-        what = f"the provider answers {status}" if status else "the provider cannot be called"
-        mend = "check the key or credentials, the region, the url and the name of the model"
+        what = f"the provider answered {status}" if status else "the provider cannot be called"
+        mend = "check the key or credentials, the region, the url and the model name"
         return ModelAccessError(f"{model}: {what} ({text}); {mend}"), is_clean
     if status is not None and status >= 400:
         return ModelAnswerError(f"{model}: the provider refused the request with {status} ({text})"), is_clean
@@ -176,11 +217,17 @@ def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
 
 
 def without_secrets(text: str, *, known: str = "") -> str:
-    """A text without what looks like a key: what follows a word such as ``Bearer``, and long words of letters and digits.
+    """The text with likely keys masked: values after a word such as ``Bearer``, and long mixes of letters and digits.
 
     Parameters
     ----------
-    known : words in it are no secrets (the name of a model)
+    text : any text
+    known : a text whose words are not secrets, such as the name of a model
+
+    Returns
+    -------
+    str
+        The text with ``***`` in place of each likely key.
 
     Examples
     --------
@@ -195,14 +242,14 @@ def without_secrets(text: str, *, known: str = "") -> str:
 
     def hide_named(match: re.Match[str]) -> str:
         word = match[0].rpartition(match[1])[2].strip(" :='\"")
-        # "token limit" and "password is wrong" are sentences; a secret has no ordinary letters only.
+        # "token limit" and "password is wrong" are prose; a secret does not consist of letters only.
         return f"{match[1]} {_HIDDEN}" if re.search(r"[\d*_\-+/=.]", word) else match[0]
 
     return _LONG_TOKEN.sub(hide, _NAMED_SECRET.sub(hide_named, text))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and its causes."""
+    """The error and its chain of causes, up to 8 errors."""
     each: BaseException | None = error
     for _ in range(_DEEPEST):
         if each is None:
@@ -212,24 +259,24 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The status of HTTP that an error carries, on itself or on its response."""
+    """The HTTP status of an error, on itself or on its response."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore
         found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
     else:
         found = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-        found = found or getattr(error, "code", None)  # Google's; elsewhere it is a word
+        found = found or getattr(error, "code", None)  # a number in Google's clients, a word elsewhere
     return int(found) if isinstance(found, int) and found >= _LEAST_STATUS else None
 
 
 def _code(error: BaseException) -> str:
-    """The code of an AWS error."""
+    """The error code of AWS; empty for other errors."""
     response = getattr(error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, Mapping) else ""
 
 
 def _text(error: BaseException) -> str:
-    """The provider's own words."""
+    """The provider's own message."""
     body = getattr(error, "body", None)
     for part in (body, body.get("error") if isinstance(body, Mapping) else None):
         if isinstance(part, Mapping) and isinstance(part.get("message"), str):
@@ -240,7 +287,7 @@ def _text(error: BaseException) -> str:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Seconds that the provider asks to wait: ``Retry-After`` in seconds or as a date, ``Retry-After-Ms``."""
+    """Seconds that the provider asks to wait, from ``Retry-After`` (seconds or a date) or ``Retry-After-Ms``; else None."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):
         headers = response.get("ResponseMetadata", {}).get("HTTPHeaders")

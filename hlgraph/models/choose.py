@@ -1,4 +1,4 @@
-"""The models that a caller or the settings ask for: an object of ours, one of LangChain's, or a name."""
+"""Resolves the models that a caller or the settings name: an object of ours, a LangChain object, or a name."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 AnyChat: TypeAlias = "ChatModel | BaseChatModel | str"
 AnyEmbedder: TypeAlias = "Embedder | Embeddings | str"
 AnyReranker: TypeAlias = "Reranker | BaseDocumentCompressor | str"
-"""What a caller may give: our seam filled, an object of LangChain, or a name such as ``openai:gpt-4o-mini``."""
+"""What a caller may pass: an object that implements our protocol, a LangChain object, or a name such as ``openai:gpt-4o-mini``."""
 
 
 class ModelNames(Protocol):
-    """What the settings say about models; see ``hlgraph.settings.ModelSettings``."""
+    """The model settings that are read here; see ``hlgraph.settings.ModelSettings``."""
 
     @property
     def root(self) -> str | None:
@@ -41,7 +41,7 @@ class ModelNames(Protocol):
 
     @property
     def chat(self) -> str:
-        """``provider:model``; empty: none."""
+        """``provider:model``; empty: no chat model."""
 
     @property
     def reranker(self) -> str:
@@ -49,35 +49,35 @@ class ModelNames(Protocol):
 
     @property
     def runtime(self) -> str:
-        """What computes a local embedder."""
+        """The inference runtime of a local embedder."""
 
     @property
     def dimensions(self) -> int | None:
-        """Length of the vectors that is asked of a provider."""
+        """Vector length requested from a provider; None: the model's own."""
 
     @property
     def embedder_url(self) -> str:
-        """Another server for embedding."""
+        """URL of the embedding server; empty: the provider's own."""
 
     @property
     def chat_url(self) -> str:
-        """Another server for chat."""
+        """URL of the chat server; empty: the provider's own."""
 
     @property
     def reranker_url(self) -> str:
-        """Another server for reranking."""
+        """URL of the reranking server; empty: the provider's own."""
 
     @property
     def region(self) -> str:
-        """Region of Amazon."""
+        """AWS region; empty: the one that boto3 finds."""
 
     @property
     def timeout(self) -> float:
-        """Seconds for one call."""
+        """Time limit for one call, in seconds."""
 
 
 class _Local(NamedTuple):
-    """The choice of a local model."""
+    """Settings of a local embedding model."""
 
     root: str | None
     cache: str | None
@@ -86,10 +86,24 @@ class _Local(NamedTuple):
 
 
 def chosen_chat(given: AnyChat, names: ModelNames) -> ChatModel:
-    """The chat model that is given as an object or by name.
+    """The chat model for an object or a name.
 
-    Raises UnknownNameError, MissingExtraError, ModelAccessError for a name that cannot be used, InputError for an object
-    that is no chat model.
+    Parameters
+    ----------
+    given : a ChatModel, a chat model of LangChain, or ``provider:model``
+    names : the model settings
+
+    Returns
+    -------
+    ChatModel
+        ``given`` itself if it has ``complete``, else a new chat model.
+
+    Raises
+    ------
+    UnknownNameError, MissingExtraError, ModelAccessError
+        The named model cannot be used.
+    InputError
+        The object is not a chat model.
     """
     if isinstance(given, str):
         from hlgraph.models.providers import chat_named
@@ -101,13 +115,34 @@ def chosen_chat(given: AnyChat, names: ModelNames) -> ChatModel:
         from hlgraph.models.langchain import LangChainChat
 
         return LangChainChat(given)
-    raise InputError(f"{type(given).__name__} is no chat model; give one of LangChain, or an object with complete()")
+    raise InputError(
+        f"{type(given).__name__} is not a chat model; pass a LangChain chat model or an object with complete()"
+    )
 
 
 def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, CachedEmbedder | None]:
-    """The embedder, and the cache to be closed where one was made: for names, and objects of LangChain that have one.
+    """The embedder for an object or a name, and its cache.
 
-    Raises as :func:`chosen_chat` does; ModelMissingError for a local model that is not installed.
+    A cache is created for names, and for LangChain objects that reveal the name of their model.
+
+    Parameters
+    ----------
+    given : an Embedder, embeddings of LangChain, ``provider:model``, the name of an installed model, or a folder
+    names : the model settings
+
+    Returns
+    -------
+    tuple
+        The embedder, and the cache that the caller must close, or None if no cache was created.
+
+    Raises
+    ------
+    UnknownNameError, MissingExtraError, ModelAccessError
+        The named model cannot be used.
+    ModelMissingError
+        The local model is not installed.
+    InputError
+        The object is not an embedder.
     """
     from hlgraph.models.local.load import cache_file, cached_embedder
 
@@ -118,12 +153,12 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
             from hlgraph.models.langchain import langchain_embedder
 
             made = langchain_embedder(given)
-            if ":" not in made.fingerprint:  # without the name of the model, vectors of two would be mixed up
+            if ":" not in made.fingerprint:  # without a model name, a cache would mix the vectors of two models
                 return made, None
             cache = CachedEmbedder(made, cache_file(names.cache))
             return cache, cache
         raise InputError(
-            f"{type(given).__name__} is no embedder; give the embeddings of LangChain, or an object with embed()"
+            f"{type(given).__name__} is not an embedder; pass LangChain embeddings or an object with embed()"
         )
     if not _is_remote(given):
         cached = cached_embedder(_Local(names.root, names.cache, given, names.runtime))
@@ -136,7 +171,25 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
 
 
 def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
-    """The reranker; an empty name is the local one. Raises as :func:`chosen_chat` does."""
+    """The reranker for an object or a name.
+
+    Parameters
+    ----------
+    given : a Reranker, a document compressor of LangChain, or ``provider:model``; empty: the local lexical reranker
+    names : the model settings
+
+    Returns
+    -------
+    Reranker
+        ``given`` itself if it has ``rerank``, else a new reranker.
+
+    Raises
+    ------
+    UnknownNameError, MissingExtraError, ModelAccessError
+        The named model cannot be used.
+    InputError
+        The object is not a reranker.
+    """
     if isinstance(given, str):
         if not given:
             from hlgraph.models.local.reranker import LexicalReranker
@@ -152,18 +205,18 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
 
         return langchain_reranker(given)
     raise InputError(
-        f"{type(given).__name__} is no reranker; give a document compressor of LangChain, or an object with rerank()"
+        f"{type(given).__name__} is not a reranker; pass a LangChain document compressor or an object with rerank()"
     )
 
 
 class ChosenModels:
-    """The models of one store, each made when it is first asked for, once also where several threads ask.
+    """The models of one store; each is created once, at its first use. Thread-safe.
 
     Parameters
     ----------
-    names : what the settings say
-    embedder, reranker, chat : to use instead; None: those of the settings
-    closing : closes the cache of the embedder at its end
+    names : the model settings
+    embedder, reranker, chat : models to use in place of those in the settings; None: those in the settings
+    closing : exit stack that closes the embedding cache
     """
 
     def __init__(
@@ -185,7 +238,7 @@ class ChosenModels:
 
     @property
     def embedder(self) -> Embedder:
-        """What embeds. Raises as :func:`chosen_embedder` does."""
+        """The embedder. Raises as :func:`chosen_embedder` does."""
         with self._guard:
             if self._embedder is None:
                 self._embedder, cache = chosen_embedder(self._asked[0], self._names)
@@ -195,7 +248,7 @@ class ChosenModels:
 
     @property
     def reranker(self) -> Reranker:
-        """What reranks. Raises as :func:`chosen_chat` does."""
+        """The reranker. Raises as :func:`chosen_reranker` does."""
         with self._guard:
             if self._reranker is None:
                 self._reranker = chosen_reranker(self._asked[1], self._names)
@@ -203,7 +256,7 @@ class ChosenModels:
 
     @property
     def chat(self) -> ChatModel | None:
-        """The chat model, None where none is named. Raises as :func:`chosen_chat` does."""
+        """The chat model; None if none is configured. Raises as :func:`chosen_chat` does."""
         with self._guard:
             if self._chat is None and self._asked[2]:
                 self._chat = chosen_chat(self._asked[2], self._names)
@@ -211,17 +264,17 @@ class ChosenModels:
 
     @property
     def chat_asked_for(self) -> AnyChat | None:
-        """The chat model as it was given, by name or as an object; nothing is made."""
+        """The chat model as it was passed, a name or an object; creates nothing."""
         return self._asked[2] or None
 
     @property
     def embedder_asked_for(self) -> AnyEmbedder:
-        """The embedder as it was given, by name or as an object; nothing is made."""
+        """The embedder as it was passed, a name or an object; creates nothing."""
         return self._asked[0]
 
 
 def _is_remote(name: str) -> bool:
-    """Whether a name is ``provider:model``: a path may hold a colon too, after the letter of a drive or in a folder."""
+    """Whether a name is ``provider:model``; a path may contain a colon too, after a drive letter or in a folder name."""
     provider, colon, _ = name.partition(":")
     return bool(colon) and len(provider) > 1 and not Path(name).is_dir() and len(Path(provider).parts) == 1
 

@@ -1,4 +1,4 @@
-"""Embedding and reranking by Cohere (version 2 of its interface)."""
+"""Embedding and reranking with Cohere (version 2 of its API)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,36 @@ from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
 if TYPE_CHECKING:
     import cohere
 
-_TEXTS = 96  # the most that one call embeds
-_DOCUMENTS = 1000  # the most that one call reranks
+_TEXTS = 96  # limit of one embedding call
+_DOCUMENTS = 1000  # limit of one reranking call
 
 
 def cohere_client(name: str, *, url: str = "", timeout: float = 60.0) -> cohere.ClientV2:
-    """A client; it takes its key from ``CO_API_KEY``.
+    """A Cohere client; it reads its key from ``CO_API_KEY``.
 
     Parameters
     ----------
     name : ``cohere:model``, for errors
-    url : of another server that speaks the same; default: Cohere's
-    timeout : seconds for one call
+    url : URL of a server with a compatible API; default: Cohere's own
+    timeout : time limit for one call, in seconds; default 60
+
+    Returns
+    -------
+    cohere.ClientV2
+        The client; its own retries are off.
 
     Raises
     ------
-    MissingExtraError : the package is not installed
-    ModelAccessError : there is no key
+    MissingExtraError
+        The package is not installed.
+    ModelAccessError
+        There is no key.
     """
     try:
         import cohere
     except ImportError as error:
         raise MissingExtraError("cohere", f"the model {name}") from error
-    # Its own retries are switched off: ours honour what the server asks for, and are bounded.
+    # The client's own retries are off: ours are bounded and honour Retry-After.
     make = partial(cohere.ClientV2, timeout=timeout, max_retries=0, log_warning_experimental_features=False)
     return set_up(name, partial(make, base_url=url) if url else make)
 
@@ -42,12 +49,19 @@ def cohere_client(name: str, *, url: str = "", timeout: float = 60.0) -> cohere.
 def cohere_embedder(
     client: cohere.ClientV2, model: str, *, dimensions: int | None = None, patience: Patience = PATIENT
 ) -> RemoteEmbedder:
-    """An embedder; texts as ``search_document``, questions as ``search_query``, what is too long is cut at its end.
+    """An embedder: texts as ``search_document``, questions as ``search_query``; a text that is too long loses its end.
 
     Parameters
     ----------
-    model : such as ``embed-v4.0``
-    dimensions : asked of the model, where it can choose; default: its own
+    client : the client
+    model : model name, such as ``embed-v4.0``
+    dimensions : vector length requested from a model that offers a choice; default: the model's own
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteEmbedder
+        The embedder.
     """
 
     embed = partial(client.embed, output_dimension=dimensions) if dimensions else client.embed
@@ -67,11 +81,18 @@ def cohere_embedder(
 
 
 def cohere_reranker(client: cohere.ClientV2, model: str, *, patience: Patience = PATIENT) -> RemoteReranker:
-    """A reranker; scores from 0 to 1.
+    """A reranker with scores from 0 to 1.
 
     Parameters
     ----------
-    model : such as ``rerank-v3.5``
+    client : the client
+    model : model name, such as ``rerank-v3.5``
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteReranker
+        The reranker.
     """
 
     def send(question: str, texts: list[str]) -> list[tuple[int, float]]:

@@ -1,4 +1,4 @@
-"""The one way to a chat model: bounded, patient, kept, counted and within a budget."""
+"""Makes every call to a chat model: bounded concurrency, retries, cached replies, a ledger and a budget."""
 
 from __future__ import annotations
 
@@ -31,27 +31,42 @@ _FATAL = (ModelAccessError, ModelUnavailableError, BudgetError)
 
 @runtime_checkable
 class SingleCalls(Protocol):
-    """A chat model that leaves trying again to who asks it, and can be asked for a form."""
+    """A chat model that leaves retries to its caller and accepts a JSON schema for the reply."""
 
     patience: Patience
 
     def attempt(self, system: str, user: str, *, max_tokens: int, form: Form | None = None) -> Completion:
-        """One call, not repeated; ``form`` is the JSON schema of the reply, for models that take one.
+        """The reply to one system and one user message, from one call without retries.
 
-        Raises ModelError, of the kind that says what to do.
+        Parameters
+        ----------
+        system : the system message
+        user : the user message
+        max_tokens : maximum length of the reply, in tokens
+        form : JSON schema of the reply, for models that accept one; default: free text
+
+        Returns
+        -------
+        Completion
+            The reply with its token usage.
+
+        Raises
+        ------
+        ModelError
+            The call failed; the subclass tells whether a retry can help.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
-    """Where calls are written down.
+    """Where the calls of a chat model are recorded.
 
     Attributes
     ----------
-    corpus : that they are made for
-    ledger : None: none
-    replies : that are kept; None: none are
-    price : of the model; None: not known
+    corpus : the corpus that the calls are made for
+    ledger : records each call; None: calls are not recorded
+    replies : stores replies for reuse; None: replies are not stored
+    price : price of the model; None: not known
     """
 
     corpus: str = ""
@@ -62,7 +77,16 @@ class Accounts:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call as it is asked for; ``accept`` says whether a reply is worth keeping, ``form`` is asked of models that can."""
+    """One call to make.
+
+    Attributes
+    ----------
+    system, user : the two messages
+    max_tokens : maximum length of the reply, in tokens
+    purpose : what the call is made for
+    accept : whether the text of a reply is worth storing
+    form : JSON schema of the reply, for models that accept one
+    """
 
     system: str
     user: str
@@ -72,25 +96,25 @@ class Request:
     form: Form | None = None
 
     def key(self, model: str) -> str:
-        """A hash of the model, the version of the prompt, both messages and the limit of the reply."""
+        """Hash of the model, the prompt version, both messages and the length limit of the reply."""
         return checksum(model, self.purpose.prompt, self.system, self.user, str(self.max_tokens))
 
 
 class Executor:
-    """A chat model behind a gate, a file of kept replies, a ledger and a purse. Safe for threads.
+    """A chat model with bounded concurrency, stored replies, a ledger and a budget. Thread-safe.
 
-    A reply that was kept is given at once and costs nothing. Else the call waits for the gate (see
-    :class:`hlgraph.models.gate.Gate`) and for the purse, stands in the ledger before it is made, is tried again while the
-    provider is only unavailable, is given up after ``deadline`` seconds, and is written down when it ends, also when nobody
-    waits for it any more. Two threads that ask the same at once make one call. A reply that was cut off, or that ``accept``
-    refuses, is not kept.
+    A stored reply is returned at once and costs nothing. Any other call waits for the gate (see
+    :class:`hlgraph.models.gate.Gate`) and for the purse. It enters the ledger before it is made, is retried while the
+    provider is only unavailable, and times out after ``deadline`` seconds. Its cost is recorded when it ends, even after
+    its caller timed out. If two threads make the same request at the same time, there is one call. A reply that was cut
+    off, or that ``accept`` rejects, is not stored.
 
     Parameters
     ----------
-    model : asked; where it has ``attempt`` and ``patience`` its tries are made here, else it is patient itself
-    accounts : where calls are written down; default: nowhere
-    most : calls at once
-    deadline : seconds for one call; None: as long as the model takes
+    model : the chat model; with ``attempt`` and ``patience`` it is retried here, else it does its own retries
+    accounts : where calls are recorded; default: nowhere
+    most : maximum number of concurrent calls
+    deadline : time limit for one call, in seconds; None: no limit
     """
 
     def __init__(
@@ -107,15 +131,26 @@ class Executor:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model."""
+        """Fingerprint of the model."""
         return self.model.fingerprint
 
     def begin(self, budget: Budget | None = None, *, purse: Purse | None = None) -> Executor:
-        """The same for one command: with a budget, and with an end for all its calls when one fails for good.
+        """A copy for one command: with a budget, and with a stop of all its calls once one fails permanently.
 
-        ``purse``: one that calls made elsewhere share, in place of one for this budget.
+        Parameters
+        ----------
+        budget : what the command may spend; default: no limit
+        purse : a purse shared with calls made elsewhere; default: a new one with ``budget``
 
-        Raises InputError for a budget in dollars where the price of the model is not known.
+        Returns
+        -------
+        Executor
+            A copy that shares the model, the gate and the accounts.
+
+        Raises
+        ------
+        InputError
+            The budget is in US dollars, and the price of the model is not known.
         """
         other = object.__new__(Executor)
         other.__dict__.update(self.__dict__)
@@ -123,23 +158,40 @@ class Executor:
         return other
 
     def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool, form: Form | None = None) -> Asking:
-        """The same as a chat model whose calls are made for this purpose.
+        """A chat model whose calls are recorded with this purpose.
 
         Parameters
         ----------
-        accept : which replies are worth keeping
-        form : JSON schema of the replies, asked for by the provider's own means where it has any
+        purpose : what the calls are made for
+        accept : whether the text of a reply is worth storing; default: any text that is not empty
+        form : JSON schema of the replies, for providers that accept one; default: free text
+
+        Returns
+        -------
+        Asking
+            The chat model.
         """
         return Asking(self, purpose, accept=accept, form=form)
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The reply to one system and one user message; see :meth:`about` for saying what it is for."""
+        """See :class:`hlgraph.models.seams.ChatModel`; :meth:`about` records a purpose with the call."""
         return self.about(Purpose()).complete(system, user, max_tokens=max_tokens)
 
     def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-        """``action`` of each item, in order, so many at once; what an action raises ends them all.
+        """Results of ``action`` for each item, in order, at most ``most`` at a time; the first error stops all of them.
 
-        Calls under way then come to their end, since they are paid; no other begins, and nobody waits to try again.
+        After an error the calls in progress are allowed to finish, since they are paid for. No new call begins, and no
+        retry is awaited.
+
+        Parameters
+        ----------
+        action : called once per item, in a worker thread
+        items : the items
+
+        Returns
+        -------
+        list
+            One result per item, in the order of ``items``.
         """
         if not items:
             return []
@@ -152,39 +204,44 @@ class Executor:
             return [each.result() for each in futures]
         except BaseException as error:
             known = error if isinstance(error, HLGraphError) else None
-            self.purse.end(known or ModelUnavailableError("the run was interrupted; run the same again to go on"))
+            self.purse.end(known or ModelUnavailableError("the run was interrupted; repeat the command to resume it"))
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def ask(self, request: Request) -> Completion:
-        """The reply to a request. Raises what the model raises, and BudgetError."""
+        """The reply to a request. Raises BudgetError, and the errors of the model."""
         replies = self.accounts.replies
         key = request.key(self.fingerprint)
         if replies is None:
-            return self._made(request, key)
-        with self._alone(key):
+            return self._call_with_retries(request, key)
+        with self._one_at_a_time(key):
             held = replies.held(key, origin=self.origin(request.purpose))
             if held is not None and request.accept(held.text):
                 if self.accounts.ledger is not None:
                     self.accounts.ledger.keep(self.entry(request, key), held, price=self.accounts.price)
                 return held
-            return self._made(request, key)
+            return self._call_with_retries(request, key)
 
     def held(self, request: Request) -> Completion | None:
-        """The kept reply to a request, None where it would have to be paid; nothing is written."""
+        """The stored reply to a request; None if the call would have to be paid for. Writes nothing."""
         replies = self.accounts.replies
         found = replies.held(request.key(self.fingerprint)) if replies is not None else None
         return found if found is not None and request.accept(found.text) else None
 
     def enter(self, request: Request, completion: Completion, *, share: float = 1.0) -> bool:
-        """Keep a reply that was paid elsewhere, such as in a batch, and enter it in the ledger.
-
-        Returns False, and enters nothing, where its reply is kept already or ``accept`` refuses it.
+        """Store a reply that was paid for elsewhere, such as in a batch, and record it in the ledger.
 
         Parameters
         ----------
-        share : of the price that was paid
+        request : the request that the reply answers
+        completion : the reply
+        share : fraction of the model's price that was paid, for example 0.5 in a batch; default 1
+
+        Returns
+        -------
+        bool
+            False if nothing was recorded: a reply is stored already, or this one was cut off or rejected by ``accept``.
         """
         key, ledger, price = request.key(self.fingerprint), self.accounts.ledger, self.accounts.price
         price = price and Price(price.input * share, price.output * share)
@@ -204,25 +261,33 @@ class Executor:
         return True
 
     def settle(self, request: Request, completion: Completion) -> None:
-        """Keep a reply to a request that came to it by another one, such as the repaired reply for the broken one."""
+        """Store a reply under another request than the one that produced it, such as a repaired reply.
+
+        Parameters
+        ----------
+        request : the request to store the reply under
+        completion : the reply
+        """
         self.keep(request, request.key(self.fingerprint), completion=completion)
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the ledger and the stored replies."""
         for file in (self.accounts.ledger, self.accounts.replies):
             if file is not None:
                 file.close()
 
-    def _made(self, request: Request, key: str) -> Completion:
-        """The reply of the model, tried for as long as it is patient."""
+    def _call_with_retries(self, request: Request, key: str) -> Completion:
+        """The reply of the model, with retries."""
         if not isinstance(self.model, SingleCalls):
-            return self.ending(lambda: self._one(self.model.complete, request, key))
+            return self.ending(lambda: self._call_once(self.model.complete, request, key))
         attempt, patience = partial(self.model.attempt, form=request.form), self.model.patience
         patience = replace(patience, sleep=self.nap(patience))
-        return self.ending(lambda: call(self.fingerprint, lambda: self._one(attempt, request, key), patience=patience))
+        return self.ending(
+            lambda: call(self.fingerprint, lambda: self._call_once(attempt, request, key), patience=patience)
+        )
 
     def ending(self, action: Callable[[], _Result]) -> _Result:
-        """What an action gives; an error for good ends all other calls of the command."""
+        """The result of ``action``; a permanent error stops all other calls of the command."""
         try:
             return action()
         except _FATAL as error:
@@ -230,7 +295,7 @@ class Executor:
             raise
 
     def nap(self, patience: Patience) -> Callable[[float], None]:
-        """Waits between tries; wakes when there is no use in waiting."""
+        """A sleep for the waits between retries; it ends early when the command is stopped."""
 
         def nap(seconds: float) -> None:
             if patience.sleep is PATIENT.sleep:
@@ -241,8 +306,8 @@ class Executor:
 
         return nap
 
-    def _one(self, complete: Callable[..., Completion], request: Request, key: str) -> Completion:
-        """One try."""
+    def _call_once(self, complete: Callable[..., Completion], request: Request, key: str) -> Completion:
+        """The reply of the model, from one attempt."""
         with self.gate.slot(self.purse.check):
             tokens = request_tokens(request.system, request.user)
             admission = self.purse.admit(tokens)
@@ -251,7 +316,7 @@ class Executor:
             begun = time.monotonic()
 
             def paid() -> Completion:
-                """Writes down what it cost whether or not somebody still waits."""
+                """Records the cost even if the caller has timed out."""
                 try:
                     reply = mapped(
                         self.fingerprint,
@@ -259,39 +324,58 @@ class Executor:
                     )
                 except BaseException as error:
                     self.purse.settle(admission, is_paid=False)
-                    # Where nothing answered, and where it was interrupted, nobody knows whether it was paid.
+                    # Without an answer, or after an interrupt, it is unknown whether the call was charged.
                     if ledger is not None and isinstance(error, HLGraphError) and not is_silent(error):
                         ledger.drop(number)
                     raise
                 found = counted(reply, tokens)
-                # Kept first: killed between the two, the next run finds the reply, and ends the call for this one.
+                # Stored first: if the process dies between the two, the next run finds the reply and closes the entry.
                 self.keep(request, key, completion=found)
                 if ledger is not None:
                     ledger.end(number, found, price=self.accounts.price, seconds=time.monotonic() - begun)
                 self.purse.settle(admission, found.input_tokens, output_tokens=found.output_tokens)
                 return found
 
-            return _within(paid, self.deadline, self.fingerprint)
+            return _with_timeout(paid, self.deadline, self.fingerprint)
 
     def keep(self, request: Request, key: str, *, completion: Completion) -> None:
-        """Keep a reply, unless it was cut off or is not worth it."""
+        """Store a reply, unless it was cut off or ``accept`` rejects it.
+
+        Parameters
+        ----------
+        request : the request that the reply answers
+        key : its key, see :meth:`Request.key`
+        completion : the reply
+        """
         replies = self.accounts.replies
         if replies is not None and not completion.is_cut and request.accept(completion.text):
             replies.keep(key, completion, origin=self.origin(request.purpose))
 
     def origin(self, purpose: Purpose) -> Origin:
-        """Corpus, source and part that a call shows."""
+        """Corpus, source and part whose text a call sends."""
         corpus = self.accounts.corpus
         return Origin(corpus, source_id(corpus, purpose.uri), purpose.part) if purpose.uri else Origin(corpus)
 
     def entry(self, request: Request, key: str, *, tokens: int = 0) -> Entry:
-        """What the ledger notes of a call before it is made."""
+        """The ledger entry of a call before it is made.
+
+        Parameters
+        ----------
+        request : the call
+        key : its key, see :meth:`Request.key`
+        tokens : estimated input tokens; default 0
+
+        Returns
+        -------
+        Entry
+            The entry.
+        """
         origin = self.origin(request.purpose)
         return Entry(origin.corpus, origin.source, request.purpose, self.fingerprint, key, tokens)
 
     @contextmanager
-    def _alone(self, key: str) -> Iterator[None]:
-        """One thread at a time for one request, so that the others find its reply."""
+    def _one_at_a_time(self, key: str) -> Iterator[None]:
+        """Lets one thread at a time make a given request, so that the others find its stored reply."""
         with self._lock:
             turn = self._asking.setdefault(key, threading.Lock())
         with turn:
@@ -303,7 +387,15 @@ class Executor:
 
 
 class Asking:
-    """A chat model that says what its calls are for."""
+    """A chat model whose calls are recorded with a purpose.
+
+    Parameters
+    ----------
+    executor : makes the calls
+    purpose : what the calls are made for
+    accept : whether the text of a reply is worth storing; default: any text that is not empty
+    form : JSON schema of the replies, for providers that accept one; default: free text
+    """
 
     def __init__(
         self,
@@ -320,29 +412,47 @@ class Asking:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model."""
+        """Fingerprint of the model."""
         return self._executor.fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The reply to one system and one user message. Raises what the model raises, and BudgetError."""
+        """See :class:`hlgraph.models.seams.ChatModel`; raises BudgetError too."""
         return self._executor.ask(self._request(system, user, max_tokens))
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """The pieces of the reply, and at the end the reply; see :func:`hlgraph.models.streaming.streamed`."""
+        """See :class:`hlgraph.models.seams.StreamingChat` and :func:`hlgraph.models.streaming.streamed`."""
         from hlgraph.models.streaming import streamed
 
         return streamed(self._executor, self._request(system, user, max_tokens))
 
     def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-        """``action`` of each item, in order, so many at once; see :meth:`Executor.run`."""
+        """See :meth:`Executor.run`."""
         return self._executor.run(action, items)
 
     def settle(self, system: str, user: str, *, max_tokens: int, completion: Completion) -> None:
-        """Keep what a call came to in the end, as the reply to its first request."""
+        """Store a final reply, such as a repaired one, as the reply to the first request.
+
+        Parameters
+        ----------
+        system, user : the two messages of the first request
+        max_tokens : its maximum reply length, in tokens
+        completion : the final reply
+        """
         self._executor.settle(self._request(system, user, max_tokens), completion)
 
     def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> Asking:
-        """The same for a nearer purpose: what it does not say stays."""
+        """A copy with a more specific purpose; fields that ``purpose`` leaves empty keep their value.
+
+        Parameters
+        ----------
+        purpose : what the calls are made for
+        accept : whether the text of a reply is worth storing; default: any text that is not empty
+
+        Returns
+        -------
+        Asking
+            The copy.
+        """
         ours = self._purpose
         merged = Purpose(
             stage=purpose.stage or ours.stage,
@@ -358,24 +468,47 @@ class Asking:
 
 
 def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> ChatModel:
-    """The model with a purpose for its calls where it takes one, else as it is."""
+    """The model with a purpose for its calls if it is an Executor or Asking, else ``model`` itself.
+
+    Parameters
+    ----------
+    model : the chat model
+    purpose : what the calls are made for
+    accept : whether the text of a reply is worth storing; default: any text that is not empty
+
+    Returns
+    -------
+    ChatModel
+        The chat model to call.
+    """
     return model.about(purpose, accept=accept) if isinstance(model, Executor | Asking) else model
 
 
 def counted(reply: Completion, tokens: int) -> Completion:
-    """The reply with its tokens, estimated where the provider does not say."""
+    """The reply with its tokens, estimated if the provider does not report them.
+
+    Parameters
+    ----------
+    reply : the reply
+    tokens : estimated input tokens
+
+    Returns
+    -------
+    Completion
+        ``reply`` itself if it has token counts, else a copy with estimates.
+    """
     if reply.input_tokens or reply.output_tokens:
         return reply
     return replace(reply, input_tokens=tokens, output_tokens=estimated_tokens(reply.text), is_estimated=True)
 
 
 def is_silent(error: HLGraphError) -> bool:
-    """Whether nothing answered, so that nobody knows whether it was paid."""
+    """Whether the provider did not answer at all, so that it is unknown whether the call was charged."""
     return isinstance(error, ModelUnavailableError) and error.is_silent
 
 
-def _within(action: Callable[[], _Result], seconds: float | None, model: str) -> _Result:
-    """What ``action`` gives in so many seconds; it goes on where nobody waits any more."""
+def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: str) -> _Result:
+    """Runs ``action`` with a timeout; on timeout its thread is abandoned and runs on in the background."""
     if seconds is None:
         return action()
     results: list[_Result] = []
@@ -384,7 +517,7 @@ def _within(action: Callable[[], _Result], seconds: float | None, model: str) ->
     def do() -> None:
         try:
             results.append(action())
-        except HLGraphError as error:  # the calls of models raise no other
+        except HLGraphError as error:  # model calls raise no other kind
             errors.append(error)
 
     thread = threading.Thread(target=do, name="hlgraph-call", daemon=True)
@@ -394,6 +527,6 @@ def _within(action: Callable[[], _Result], seconds: float | None, model: str) ->
         raise errors[0]
     if not results:
         raise ModelUnavailableError(
-            f"{model}: no answer in {seconds:g} s; raise models.timeout, or ask for shorter replies", is_silent=True
+            f"{model}: no answer within {seconds:g} s; raise models.timeout, or request shorter replies", is_silent=True
         )
     return results[0]

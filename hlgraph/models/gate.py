@@ -1,4 +1,4 @@
-"""How many calls go to a provider at once: fewer when it is busy or grows slow, more again when it is well."""
+"""Adaptive limit on concurrent calls to a provider: lower when it is busy or slow, higher again when it recovers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _BUSY_SHARE = 0.5
 _SLOW_SHARE = 0.75
 _SLOW = 2.0  # times the usual duration of a call
 _RECENT, _USUAL = 0.3, 0.05  # weights of the newest call in the two running means
-_FEWEST_CALLS = 8  # before so many calls nobody knows what is usual
+_FEWEST_CALLS = 8  # calls needed before the usual duration is known
 _LONGEST_PAUSE = 60.0
 _LOOK_SECONDS = 0.1
 
 
 class Gate:
-    """Lets a bounded number of calls through, and adapts the bound. Safe for threads.
+    """Limits the number of concurrent calls, and adapts the limit. Thread-safe.
 
-    The bound grows by one for each round of calls that went well (additive increase). It is halved when the provider
-    answers that it is busy, and cut by a quarter when calls of late took twice as long as usual (multiplicative decrease);
-    calls that began before the last cut say nothing new and cut nothing. It is never below 1 or above ``most``. While a
-    provider asks to wait, no call begins, for a minute at most.
+    The limit grows by one for each round of successful calls (additive increase). It is halved when the provider is
+    unavailable, and cut by a quarter when recent calls took twice as long as usual (multiplicative decrease). Calls that
+    began before the last cut carry no new information and do not cut it again. The limit is never below 1 or above ``most``.
+    While a provider asks callers to wait, no call begins, for at most 60 s.
 
     Parameters
     ----------
-    most : calls at once, and the bound to begin with
-    clock : seconds
+    most : maximum number of concurrent calls, and the initial limit
+    clock : current time in seconds; default: the monotonic clock
 
     Examples
     --------
@@ -55,19 +55,19 @@ class Gate:
 
     @property
     def limit(self) -> int:
-        """Calls that may be under way now."""
+        """Current maximum number of concurrent calls."""
         return int(self._limit)
 
     @property
     def pause(self) -> float:
-        """Seconds until the next call may begin."""
+        """Seconds until a call may begin; 0 unless the provider asked callers to wait."""
         return max(0.0, self._open_at - self._clock())
 
     @contextmanager
     def slot(self, check: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """The right to make one call, for as long as the block lasts; its outcome and its duration move the bound.
+        """Waits for a slot and holds it for the duration of the block, whose outcome and duration adapt the limit.
 
-        ``check`` is asked while it is waited for, and ends the waiting by raising.
+        ``check`` is called while waiting; it ends the wait by raising an error.
         """
         with self._turn:
             while self._inside >= self.limit or self.pause:

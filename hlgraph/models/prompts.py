@@ -1,4 +1,4 @@
-"""Prompts as files: a version line, then what stands in the system message and in the user message."""
+"""Reads prompts from files: a version line, then the system message and the user message."""
 
 from __future__ import annotations
 
@@ -20,14 +20,23 @@ _MARK = 8
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt; ``$name`` in ``user`` stands for a value. ``version`` changes with every change of the words."""
+    """A prompt.
+
+    Attributes
+    ----------
+    version : changes with every change of the wording
+    system : the system message
+    user : the user message; ``$name`` is a placeholder
+    """
 
     version: str
     system: str
     user: str
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """The user message with these values, which are not looked into. Raises ModelError when names do not match.
+        """The user message with its placeholders replaced; placeholders inside the values are not replaced.
+
+        Raises ModelError if the names of the values and of the placeholders differ.
 
         Examples
         --------
@@ -38,13 +47,13 @@ class Prompt:
         wanted = set(template.get_identifiers())
         if wanted != set(values):
             raise ModelError(
-                f"prompt {self.version} wants {sorted(wanted)} and is given {sorted(values)}; correct the call"
+                f"prompt {self.version} needs the values {sorted(wanted)} but got {sorted(values)}; correct the call"
             )
         return template.substitute(values)
 
 
 def read_prompt(path: Path) -> Prompt:
-    """The prompt of a file. Raises ModelError when it is missing or has not the three parts."""
+    """The prompt in a file. Raises ModelError if the file is missing or lacks one of the three parts."""
     return _read(path)
 
 
@@ -53,14 +62,24 @@ def _read(path: Path) -> Prompt:
     try:
         found = _PARTS.fullmatch(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelError(f"{path}: the prompt cannot be read ({error}); install hlgraph again") from error
+        raise ModelError(f"{path}: the prompt cannot be read ({error}); reinstall hlgraph") from error
     if found is None:
-        raise ModelError(f"{path}: a prompt begins with a version line, then === system ===, then === user ===")
+        raise ModelError(f"{path}: not a prompt; write a version line, then === system ===, then === user ===")
     return Prompt(found["version"], found["system"].strip(), found["user"].strip())
 
 
 def delimited(name: str, text: str) -> str:
-    """Foreign text between marks that it cannot write itself, since they are made from all of it.
+    """Untrusted text between markers that it cannot forge, since they contain a hash of the whole text.
+
+    Parameters
+    ----------
+    name : name of the markers
+    text : the text
+
+    Returns
+    -------
+    str
+        The text with a marker before and after it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""From ``provider:model`` to a model: closed tables. Keys are read by the providers' own packages, never here.
+"""Creates the model for a name ``provider:model``, from a closed set of providers. API keys are read by their packages only.
 
-Chat: ``openai`` (also any server that speaks the same, by its url), ``anthropic``, ``bedrock``, ``ollama``. Embedders:
+Chat: ``openai`` (or any server with a compatible API, by its url), ``anthropic``, ``bedrock``, ``ollama``. Embedders:
 ``openai``, ``ollama``, ``cohere``, ``bedrock``. Rerankers: ``cohere``, ``bedrock``.
 """
 
@@ -32,11 +32,11 @@ class Connection:
 
     Attributes
     ----------
-    url : of another server than the provider's own
-    region : of Amazon; default: what boto3 finds
-    timeout : seconds for one call
-    dimensions : asked of an embedding model, where it can choose
-    patience : how often and how long a call is tried
+    url : URL of the server; empty: the provider's own
+    region : AWS region; empty: the one that boto3 finds
+    timeout : time limit for one call, in seconds
+    dimensions : vector length requested from an embedding model that offers a choice; None: the model's own
+    patience : the retry policy
     """
 
     url: str = ""
@@ -47,7 +47,7 @@ class Connection:
 
 
 class _Integration(NamedTuple):
-    """A class of LangChain's integrations: where it is, which extra brings it, and what it is made with."""
+    """A class of a LangChain integration: its module and name, the extra that installs it, its constructor arguments."""
 
     module: str
     made: str
@@ -55,7 +55,7 @@ class _Integration(NamedTuple):
     arguments: Callable[[Connection], dict[str, object]]
 
 
-# The integrations' own retries are switched off: ours honour what the server asks for, and are bounded.
+# The integrations' own retries are off: ours are bounded and honour Retry-After.
 
 
 def _openai_chat(to: Connection) -> dict[str, object]:
@@ -64,7 +64,7 @@ def _openai_chat(to: Connection) -> dict[str, object]:
 
 def _openai_embeddings(to: Connection) -> dict[str, object]:
     more = {"dimensions": to.dimensions} if to.dimensions else {}
-    # Texts are sent as they are: cutting them by tokens would fetch a tokenizer from the network.
+    # Texts are sent as they are: cutting them by tokens would download a tokenizer.
     return {**_openai_chat(to), **more, "check_embedding_ctx_length": False}
 
 
@@ -73,7 +73,7 @@ def _ollama(to: Connection) -> dict[str, object]:
 
 
 def _ollama_chat(to: Connection) -> dict[str, object]:
-    # Its own default is too small for the prompts of extraction with their replies, and it cuts in silence.
+    # Ollama's default context is too small for an extraction prompt with its reply, and Ollama truncates silently.
     return {**_ollama(to), "num_ctx": _OLLAMA_CONTEXT}
 
 
@@ -107,7 +107,21 @@ RERANKER_PROVIDERS = ("bedrock", "cohere")
 def split_name(name: str, providers: tuple[str, ...], *, kind: str) -> tuple[str, str]:
     """Provider and model of ``provider:model``.
 
-    Raises UnknownNameError, with the providers that there are for this kind of model.
+    Parameters
+    ----------
+    name : the name
+    providers : the providers of this kind of model
+    kind : kind of model, for the error, such as ``chat model``
+
+    Returns
+    -------
+    tuple
+        Provider and model.
+
+    Raises
+    ------
+    UnknownNameError
+        The provider is not one of ``providers``, or the model is empty.
 
     Examples
     --------
@@ -117,7 +131,7 @@ def split_name(name: str, providers: tuple[str, ...], *, kind: str) -> tuple[str
     provider, _, model = name.partition(":")
     if provider not in providers or not model.strip():
         raise UnknownNameError(
-            f"{name!r} is no {kind}; write provider:model with one of the providers {', '.join(providers)}"
+            f"{name!r} is not a known {kind}; write provider:model with one of the providers {', '.join(providers)}"
         )
     return provider, model.strip()
 
@@ -125,11 +139,24 @@ def split_name(name: str, providers: tuple[str, ...], *, kind: str) -> tuple[str
 def chat_named(name: str, connection: Connection) -> LangChainChat:
     """The chat model ``provider:model``.
 
+    Parameters
+    ----------
+    name : ``provider:model``
+    connection : how to reach the provider
+
+    Returns
+    -------
+    LangChainChat
+        The chat model.
+
     Raises
     ------
-    UnknownNameError : no such provider
-    MissingExtraError : its package is not installed; the message holds the line for pip
-    ModelAccessError : it cannot be set up, for example without a key
+    UnknownNameError
+        No such provider.
+    MissingExtraError
+        The provider's package is not installed; the message holds the pip command.
+    ModelAccessError
+        The client cannot be created, for example without a key.
     """
     provider, model = split_name(name, CHAT_PROVIDERS, kind="chat model")
     made = cast("BaseChatModel", _make(_CHAT[provider], name, model=model, connection=connection))
@@ -139,7 +166,18 @@ def chat_named(name: str, connection: Connection) -> LangChainChat:
 
 
 def embedder_named(name: str, connection: Connection) -> RemoteEmbedder:
-    """The embedder ``provider:model``. Raises as :func:`chat_named` does."""
+    """The embedder ``provider:model``. Raises as :func:`chat_named` does.
+
+    Parameters
+    ----------
+    name : ``provider:model``
+    connection : how to reach the provider
+
+    Returns
+    -------
+    RemoteEmbedder
+        The embedder.
+    """
     provider, model = split_name(name, EMBEDDER_PROVIDERS, kind="embedder")
     if provider == "cohere":
         from hlgraph.models.cohere import cohere_client, cohere_embedder
@@ -169,7 +207,18 @@ def embedder_named(name: str, connection: Connection) -> RemoteEmbedder:
 
 
 def reranker_named(name: str, connection: Connection) -> RemoteReranker:
-    """The reranker ``provider:model``. Raises as :func:`chat_named` does."""
+    """The reranker ``provider:model``. Raises as :func:`chat_named` does.
+
+    Parameters
+    ----------
+    name : ``provider:model``
+    connection : how to reach the provider
+
+    Returns
+    -------
+    RemoteReranker
+        The reranker.
+    """
     provider, model = split_name(name, RERANKER_PROVIDERS, kind="reranker")
     if provider == "cohere":
         from hlgraph.models.cohere import cohere_client, cohere_reranker

@@ -1,4 +1,4 @@
-"""Embedders and rerankers behind a provider: what all of them do around the one call that differs."""
+"""Embedders and rerankers of remote providers: batching, checks and retries around the one call that differs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from hlgraph.errors import ModelAnswerError, ModelMismatchError
 from hlgraph.models.calls import PATIENT, Patience, call
 
 EmbedCall = Callable[[list[str], bool], Iterable[Iterable[float]]]
-"""Texts, and whether they are questions, to one vector a text."""
+"""Maps texts, and whether they are questions, to one vector per text."""
 
 RerankCall = Callable[[str, list[str]], Iterable[tuple[int, float]]]
-"""A question and texts to pairs of the index of a text and its score; texts may be missing."""
+"""Maps a question and texts to pairs of a text's index and its score; texts may be missing."""
 
 AT_ONCE = 4
-"""Calls at once to a provider that computes elsewhere."""
+"""Concurrent embedding calls to a hosted provider."""
 
 _BLANK = " "  # providers refuse an empty text
 _TINY = 1e-12
 
 
 class RemoteEmbedder:
-    """Vectors of a provider: in batches, normalised, checked, tried again. Safe for threads.
+    """An embedder of a provider: batches, normalises, checks and retries. Thread-safe.
 
     Parameters
     ----------
     name : ``provider:model``, the fingerprint
     send : embeds one batch
-    batch : at most so many texts a call
-    dimensions : length of the vectors, where the caller knows it; else it is that of the first ones
-    parallel : so many batches at once
+    batch : maximum number of texts per call
+    dimensions : length of the vectors; default: that of the first ones
+    parallel : maximum number of concurrent calls; default 1
+    patience : the retry policy
     """
 
     def __init__(
@@ -57,24 +58,27 @@ class RemoteEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """Provider and model, and the length of the vectors where it was chosen."""
+        """Provider and model, and the vector length if one was requested."""
         return self._name
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector; found by embedding a word when nothing was embedded yet."""
+        """Length of every vector; embeds one word to find it if nothing was embedded yet."""
         if self._dimensions is None:
             self._rows(["length"], is_question=False)
         return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One normalised row a text.
+        """One L2-normalised row per text.
 
         Raises
         ------
-        ModelUnavailableError, ModelAccessError : the provider does not answer, or does not let us in
-        ModelAnswerError : what it answered are not as many vectors of numbers
-        ModelMismatchError : the vectors have another length than the first ones, or than was said
+        ModelUnavailableError, ModelAccessError
+            The provider does not answer, or refuses access.
+        ModelAnswerError
+            The answer is not one finite vector per text.
+        ModelMismatchError
+            The vectors differ in length from the earlier ones, or from ``dimensions``.
         """
         batches = [list(texts[start : start + self._batch]) for start in range(0, len(texts), self._batch)]
         if not batches:
@@ -85,15 +89,15 @@ class RemoteEmbedder:
         try:
             return np.concatenate(list(pool.map(lambda batch: self._rows(batch, is_question=False), batches)))
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)  # after an error no other batch is begun
+            pool.shutdown(wait=True, cancel_futures=True)  # after an error no other batch begins
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
-        """The vector of a question, as the model embeds questions. Raises as :meth:`embed` does."""
+        """The L2-normalised vector of a question, in the model's mode for questions. Raises as :meth:`embed` does."""
         vector: NDArray[np.float32] = self._rows([question], is_question=True)[0]
         return vector
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Nothing to do: nothing is kept here."""
+        """Does nothing, since this embedder stores no texts."""
 
     def _rows(self, texts: list[str], *, is_question: bool) -> NDArray[np.float32]:
         given = [text if text.strip() else _BLANK for text in texts]
@@ -104,12 +108,12 @@ class RemoteEmbedder:
         found = call(self._name, send, patience=self._patience)
         if found.ndim != 2 or len(found) != len(texts) or not found.shape[1] or not np.isfinite(found).all():
             raise ModelAnswerError(
-                f"{self._name}: the provider answered no {len(texts)} vectors of numbers (shape {found.shape}); "
-                "check that the model is one for embeddings"
+                f"{self._name}: the answer (shape {found.shape}) is not {len(texts)} vectors of finite numbers; "
+                "check that the model is an embedding model"
             )
         self._check_length(found.shape[1])
         norms = np.linalg.norm(found, axis=1, keepdims=True)
-        # A vector without direction stays what it is for a reader of norms: it must still be a unit vector.
+        # Callers rely on unit vectors, so a zero vector becomes one too.
         found[norms[:, 0] < _TINY, 0] = 1.0
         unit: NDArray[np.float32] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
         return unit
@@ -120,22 +124,23 @@ class RemoteEmbedder:
                 self._dimensions = length
         if length != self._dimensions:
             raise ModelMismatchError(
-                f"{self._name}: a vector has {length} dimensions, {self._dimensions} were expected; "
-                "correct the dimensions in the settings, or the name of the model"
+                f"{self._name}: a vector has {length} dimensions, but {self._dimensions} were expected; "
+                "correct the dimensions or the model name in the settings"
             )
 
 
 class RemoteReranker:
-    """Scores of a provider: in batches, checked, tried again. Safe for threads.
+    """A reranker of a provider: batches, checks and retries. Thread-safe.
 
-    A text that the provider leaves out gets 1 less than the lowest score. Scores of several batches are compared as they
-    are, so a provider must score each text by itself.
+    A text that the provider leaves out gets the lowest score minus 1. Scores of different batches are compared directly, so
+    the provider must score each text independently of the others.
 
     Parameters
     ----------
     name : ``provider:model``, the fingerprint
     send : scores one batch
-    batch : at most so many texts a call
+    batch : maximum number of texts per call; default 1000
+    patience : the retry policy
     """
 
     def __init__(self, name: str, send: RerankCall, *, batch: int = 1000, patience: Patience = PATIENT) -> None:
@@ -154,14 +159,27 @@ class RemoteReranker:
         question: str,
         texts: Sequence[str],
         *,
-        similarities: NDArray[np.float32] | None = None,  # noqa: ARG002 - of the seam; the model looks at the words
+        similarities: NDArray[np.float32] | None = None,  # noqa: ARG002 - part of the protocol; the model reads the texts
     ) -> NDArray[np.float32]:
-        """One score a text, on the scale of the provider.
+        """One score per text, on the provider's scale; higher is better.
+
+        Parameters
+        ----------
+        question : the question, plain text
+        texts : the texts to score
+        similarities : not used
+
+        Returns
+        -------
+        NDArray
+            Scores of shape ``(len(texts),)``, float32.
 
         Raises
         ------
-        ModelUnavailableError, ModelAccessError : the provider does not answer, or does not let us in
-        ModelAnswerError : what it answered are no scores of these texts
+        ModelUnavailableError, ModelAccessError
+            The provider does not answer, or refuses access.
+        ModelAnswerError
+            The answer does not hold finite scores of these texts.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         for start in range(0, len(texts), self._batch):
@@ -181,7 +199,7 @@ class RemoteReranker:
         )
         if any(not 0 <= at < len(texts) or not np.isfinite(score) for at, score in found):
             raise ModelAnswerError(
-                f"{self._name}: the provider answered no scores of the {len(texts)} texts; "
-                "check that the model is one for reranking"
+                f"{self._name}: the answer does not hold valid scores of the {len(texts)} texts; "
+                "check that the model is a reranking model"
             )
         return found

@@ -1,4 +1,4 @@
-"""What hlgraph asks of a model. Any object with these methods will do."""
+"""Protocols for models: ChatModel, Embedder, Reranker. Any object with these methods works; no base class is needed."""
 
 from __future__ import annotations
 
@@ -11,33 +11,44 @@ from numpy.typing import NDArray
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one length."""
+    """Turns texts into vectors of equal length."""
 
     @property
     def fingerprint(self) -> str:
-        """Name and version of the model; vectors of two fingerprints are never compared."""
+        """Name and version of the model; vectors with different fingerprints are never compared."""
 
     @property
     def dimensions(self) -> int:
         """Length of every vector."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One L2-normalised row a text, shape ``(len(texts), dimensions)``, float32; an empty text is allowed."""
+        """One L2-normalised row per text, shape ``(len(texts), dimensions)``, float32; empty texts are allowed."""
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Drop what a cache holds about these texts (deletion leaves nothing behind)."""
+        """Delete whatever a cache holds about these texts, so that a deletion leaves nothing behind."""
 
 
 @runtime_checkable
 class QuestionEmbedder(Protocol):
-    """An embedder of a model that embeds questions in another way than the texts that answer them."""
+    """An embedder whose model embeds questions differently from the texts that answer them."""
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
-        """One L2-normalised vector, comparable to those of texts."""
+        """One L2-normalised vector of shape ``(dimensions,)``, comparable with the vectors of texts."""
 
 
 def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
-    """The vector of a question: by the embedder's own way for questions where it has one, else as any text."""
+    """The vector of a question: from ``embed_question`` if the embedder has it, else embedded like any text.
+
+    Parameters
+    ----------
+    embedder : the embedder; :class:`QuestionEmbedder` is optional
+    question : the question, plain text
+
+    Returns
+    -------
+    NDArray
+        One L2-normalised vector of shape ``(dimensions,)``, float32.
+    """
     if isinstance(embedder, QuestionEmbedder):
         return embedder.embed_question(question)
     vector: NDArray[np.float32] = embedder.embed([question])[0]
@@ -45,7 +56,7 @@ def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
 
 
 class Reranker(Protocol):
-    """Scores texts against a question, more exactly and more slowly than a search."""
+    """Scores texts against a question, more accurately and more slowly than a search."""
 
     @property
     def fingerprint(self) -> str:
@@ -54,15 +65,32 @@ class Reranker(Protocol):
     def rerank(
         self, question: str, texts: Sequence[str], *, similarities: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """One score a text, higher is better. ``similarities``: cosines to the question, where the caller has them."""
+        """One relevance score per text; higher is better.
+
+        Parameters
+        ----------
+        question : the question, plain text
+        texts : the texts to score
+        similarities : cosine similarity of each text to the question, shape ``(len(texts),)``; default: not known
+
+        Returns
+        -------
+        NDArray
+            Scores of shape ``(len(texts),)``, float32.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply: its text, the tokens that it cost (0 where the provider does not say), and whether it was cut off.
+    """A reply of a chat model, with its token usage.
 
-    ``is_cut``: the reply ended because it reached the limit of its length, not because it was complete. ``is_kept``: it was
-    kept from an earlier call, and cost nothing now. ``is_estimated``: the provider did not say what it cost.
+    Attributes
+    ----------
+    text : the reply
+    input_tokens, output_tokens : tokens used; 0 if the provider does not report them
+    is_cut : the reply stopped at its length limit and is incomplete
+    is_kept : the reply was kept from an earlier call and cost nothing now
+    is_estimated : the provider did not report its tokens; they are estimated
     """
 
     text: str
@@ -74,22 +102,55 @@ class Completion:
 
 
 class ChatModel(Protocol):
-    """Completes a conversation; the one call that extraction and answers need. Must be safe for threads."""
+    """Replies to one system and one user message, which is all that extraction and answers need. Must be thread-safe."""
 
     @property
     def fingerprint(self) -> str:
         """Name and version of the model."""
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The reply to one system and one user message. Raises ModelError, of the kind that says what to do."""
+        """The reply to one system and one user message.
+
+        Parameters
+        ----------
+        system : the system message
+        user : the user message
+        max_tokens : maximum length of the reply, in tokens
+
+        Returns
+        -------
+        Completion
+            The reply with its token usage.
+
+        Raises
+        ------
+        ModelError
+            The call failed; the subclass tells whether a retry can help.
+        """
 
 
 @runtime_checkable
 class StreamingChat(Protocol):
-    """A chat model that can give its reply in pieces."""
+    """A chat model that can stream its reply."""
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """The pieces of the reply as they come, and at the end the whole reply with what it cost.
+        """The pieces of the reply as they arrive, then the whole reply with its token usage.
 
-        Closing the iterator ends the call. Raises ModelError, of the kind that says what to do.
+        Closing the iterator ends the call.
+
+        Parameters
+        ----------
+        system : the system message
+        user : the user message
+        max_tokens : maximum length of the reply, in tokens
+
+        Returns
+        -------
+        Iterator
+            Pieces of text, and one Completion at the end.
+
+        Raises
+        ------
+        ModelError
+            The call failed; the subclass tells whether a retry can help.
         """

@@ -1,4 +1,4 @@
-"""A file of sqlite for what is kept on disk beside the stores: safe for threads, forks and many processes on one file."""
+"""A SQLite file for data kept beside the stores; safe for threads, forks, and several processes on one file."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _Result = TypeVar("_Result")
 
 
 class DiskFile:
-    """A file that is made when it is needed, and that work goes on without.
+    """A SQLite file that is created at its first use and that the caller can do without.
 
-    One that cannot be used (read-only, disk full) is left alone after one warning, and a broken one is put aside and begun
-    anew; neither is ever an error.
+    A file that cannot be used (read-only, disk full) is disabled after one warning. A corrupt file is renamed to ``broken``
+    and replaced by a new one. Neither raises an error.
 
     Parameters
     ----------
-    path : the file; made when it is needed, with its folders
-    schema : statements, parted by ``;``, that make its tables
-    name : what it is called in warnings
-    loss : what is lost while it cannot be used, and the mend, for the warning
+    path : the file; created at its first use, with its parent folders
+    schema : SQL statements, separated by ``;``, that create its tables
+    name : name of the file in warnings
+    loss : for the warning: the consequence while the file cannot be used, and the remedy
 
     Attributes
     ----------
-    broken : where a broken file is put
+    broken : where a corrupt file is moved
     """
 
     def __init__(self, path: Path, schema: str, *, name: str, loss: str) -> None:
@@ -53,9 +53,9 @@ class DiskFile:
         self._is_disabled = False
 
     def attempt(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
-        """What ``action`` gives; None where the file cannot be used now, or any more."""
+        """The result of ``action``; None if the file is busy, or cannot be used."""
         with self._lock:
-            for _ in range(2):  # a second time on the file that takes the place of a broken one
+            for _ in range(2):  # the second time on the file that replaces a corrupt one
                 if self._is_disabled:
                     return None
                 try:
@@ -63,7 +63,7 @@ class DiskFile:
                 except (sqlite3.Error, OSError) as error:
                     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the extended part
                     if code in _BUSY:
-                        _log.info("%s %s is passed over: other processes are writing to it", self._name, self.path)
+                        _log.info("%s %s is skipped: other processes are writing to it", self._name, self.path)
                         return None
                     if code in _CORRUPT and self._put_aside(error):
                         continue
@@ -84,7 +84,7 @@ class DiskFile:
 
     def _opened(self) -> sqlite3.Connection:
         if self._process != os.getpid():
-            # A connection must not be used, and not even be closed, on both sides of a fork.
+            # After a fork, only one side may use or close a connection.
             _inherited.append(self.connection)
             self.connection, self._process = None, os.getpid()
         if self.connection is None:
@@ -105,11 +105,11 @@ class DiskFile:
                     connection.execute(statement)
 
     def _exclusively(self) -> filelock.BaseFileLock:
-        """Held while the file is made or put aside; reading and writing need sqlite's own locks only."""
+        """Lock held while the file is created or moved; reads and writes need SQLite's own locks only."""
         return filelock.FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=_WAIT_SECONDS)
 
     def _put_aside(self, reason: Exception) -> bool:
-        """Rename a broken file, unless another process has done so already; returns whether a new one may be begun."""
+        """Renames a corrupt file, unless another process has done so already; returns whether a new one may be created."""
         self.close()
         try:
             with self._exclusively():
@@ -118,7 +118,7 @@ class DiskFile:
                     for suffix in _SIDE_FILES:
                         self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
                     _log.warning(
-                        "%s %s was broken (%s): it is now %s, and a new one is begun",
+                        "%s %s was corrupt (%s): it was renamed to %s, and a new one is created",
                         self._name,
                         self.path,
                         reason,
@@ -143,7 +143,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One transaction, which waits for its turn at the beginning and not in the middle."""
+    """One write transaction; it takes the write lock at its beginning, so that it never waits in the middle."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -155,13 +155,13 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def erase_traces(connection: sqlite3.Connection) -> bool:
-    """Overwrite what was deleted in the side file too; returns whether that could be done now."""
+    """Remove deleted data from the write-ahead log too; returns False while another connection prevents it."""
     (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not is_busy
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:
-    """Bytes of the file that hold something."""
+    """Bytes of the file in use, without its free pages."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -1,4 +1,4 @@
-"""Replies in pieces, by the same way as whole ones: behind the gate, in the ledger, within the budget."""
+"""Streams replies under the rules of whole ones: concurrency limit, retries, ledger and budget."""
 
 from __future__ import annotations
 
@@ -16,15 +16,30 @@ from hlgraph.models.tokens import request_tokens
 
 
 def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]:
-    """The pieces of the reply to a request as they come, and at the end the whole reply with what it cost.
+    """The pieces of the reply as they arrive, then the whole reply with its token usage.
 
-    A kept reply, and that of a model that gives no pieces, comes in one. Until the first piece is there the call is tried
-    again while the provider is only unavailable; afterwards it is not, since text was given out already: then the error is
-    raised. A stream that breaks off, or that nobody reads to its end, stands in the ledger and in the purse with the tokens
-    that came until then, estimated. It is not kept; a whole one is. A stream holds its place behind the gate until its end.
-    Two threads that stream the same at once make two calls.
+    A stored reply, and the reply of a model that cannot stream, arrives in one piece. The call is retried while the provider
+    is only unavailable, until the first piece has arrived. Afterwards an error is raised, since text was given out already.
+    A stream that breaks off, or that its reader abandons, enters the ledger and the purse with the estimated tokens so far,
+    and is not stored. A complete reply is. A stream keeps its slot in the gate until it ends. Two threads that stream the
+    same request at the same time make two calls.
 
-    Raises ModelUnavailableError, ModelAccessError, ModelAnswerError, BudgetError.
+    Parameters
+    ----------
+    executor : the model with its gate, purse and accounts
+    request : the call to make
+
+    Returns
+    -------
+    Iterator
+        Pieces of text, and one Completion at the end.
+
+    Raises
+    ------
+    ModelUnavailableError, ModelAccessError, ModelAnswerError
+        The call failed; see :class:`hlgraph.models.seams.ChatModel`.
+    BudgetError
+        The budget does not cover the call.
     """
     if not isinstance(executor.model, StreamingChat):
         yield from _whole(executor.ask(request))
@@ -33,20 +48,20 @@ def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]
     key = request.key(executor.fingerprint)
     held = executor.held(request) if replies is not None else None
     if held is not None:
-        yield from _whole(executor.ask(request))  # notes in the ledger that it cost nothing
+        yield from _whole(executor.ask(request))  # records in the ledger that it cost nothing
         return
     model = executor.model
 
-    def begin() -> _Begun:
-        return _begun(executor, model, request, key=key)
+    def begin() -> _StartedCall:
+        return _start_call(executor, model, request, key=key)
 
-    def patiently() -> _Begun:
-        if not isinstance(model, SingleCalls):  # it is patient itself
+    def begin_with_retries() -> _StartedCall:
+        if not isinstance(model, SingleCalls):  # does its own retries
             return begin()
         patience = replace(model.patience, sleep=executor.nap(model.patience))
         return call(executor.fingerprint, begin, patience=patience)
 
-    yield from _told(executor.ending(patiently), executor.fingerprint)
+    yield from _all_pieces(executor.ending(begin_with_retries), executor.fingerprint)
 
 
 def _whole(completion: Completion) -> Iterator[str | Completion]:
@@ -56,7 +71,7 @@ def _whole(completion: Completion) -> Iterator[str | Completion]:
 
 
 class _Account:
-    """What one streaming call costs, noted once, however it ends."""
+    """Records the cost of one streaming call, exactly once, however the call ends."""
 
     def __init__(self, executor: Executor, request: Request, *, key: str) -> None:
         self._executor = executor
@@ -71,16 +86,16 @@ class _Account:
 
     @property
     def seconds(self) -> float:
-        """Since the call began."""
+        """Seconds since the call began."""
         return time.monotonic() - self._start
 
     @property
     def deadline(self) -> float | None:
-        """Seconds for the whole call."""
+        """Time limit for the whole call, in seconds; None: no limit."""
         return self._executor.deadline
 
     def refuse(self, error: BaseException) -> None:
-        """The call failed before it gave anything."""
+        """Record that the call failed before its first piece."""
         if not self._is_open:
             return
         self._is_open = False
@@ -90,7 +105,7 @@ class _Account:
             ledger.drop(self._number)
 
     def pay(self, completion: Completion, *, is_whole: bool) -> Completion:
-        """The call ended: as a whole reply, which is kept, or with what had come until then."""
+        """Record the end of the call: a whole reply, which is stored, or the part that had arrived."""
         found = counted(completion, self.tokens)
         if not self._is_open:
             return found
@@ -104,8 +119,8 @@ class _Account:
         return found
 
 
-class _Begun(NamedTuple):
-    """A call whose first piece is there."""
+class _StartedCall(NamedTuple):
+    """A call whose first piece has arrived."""
 
     first: str | Completion
     rest: Iterator[str | Completion]
@@ -113,8 +128,8 @@ class _Begun(NamedTuple):
     closing: ExitStack
 
 
-def _begun(executor: Executor, model: StreamingChat, request: Request, *, key: str) -> _Begun:
-    """One try, until its first piece."""
+def _start_call(executor: Executor, model: StreamingChat, request: Request, *, key: str) -> _StartedCall:
+    """One attempt, until its first piece."""
     closing: ExitStack
     with ExitStack() as closing:
         closing.enter_context(executor.gate.slot(executor.purse.check))
@@ -128,20 +143,20 @@ def _begun(executor: Executor, model: StreamingChat, request: Request, *, key: s
         except BaseException as error:
             account.refuse(error)
             raise
-        return _Begun(first, pieces, account, closing.pop_all())
+        return _StartedCall(first, pieces, account, closing.pop_all())
 
 
-def _told(begun: _Begun, name: str) -> Iterator[str | Completion]:
-    """The pieces, the first included, and the end."""
-    account, text, waited = begun.account, "", 0.0
-    with begun.closing:
-        piece: str | Completion = begun.first
+def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
+    """All pieces, the first included, then the whole reply."""
+    account, text, waited = started.account, "", 0.0
+    with started.closing:
+        piece: str | Completion = started.first
         try:
             while not isinstance(piece, Completion):
                 text += piece
                 yield piece
-                start = time.monotonic()  # whoever reads takes the time that he needs
-                piece = mapped(name, lambda: next(begun.rest, Completion("")))
+                start = time.monotonic()  # the reader's own time does not count
+                piece = mapped(name, lambda: next(started.rest, Completion("")))
                 waited += time.monotonic() - start
                 _check_time(waited, account.deadline, name)
         except BaseException:
@@ -149,14 +164,16 @@ def _told(begun: _Begun, name: str) -> Iterator[str | Completion]:
             raise
         if not piece.text.strip() and not piece.is_cut:
             account.pay(replace(piece, text=text), is_whole=False)
-            raise ModelAnswerError(f"{name}: the model replied with no text; ask it another way, or another model")
+            raise ModelAnswerError(
+                f"{name}: the model replied with no text; rephrase the request, or use another model"
+            )
         yield account.pay(piece, is_whole=True)
 
 
 def _check_time(waited: float, deadline: float | None, name: str) -> None:
     if deadline is not None and waited > deadline:
         raise ModelUnavailableError(
-            f"{name}: no end of the answer in {deadline:g} s; raise models.timeout, or ask for shorter replies",
+            f"{name}: the answer did not end within {deadline:g} s; raise models.timeout, or request shorter replies",
             is_silent=True,
         )
 

@@ -1,7 +1,7 @@
-"""About how many tokens a chat model counts in a text, without its tokenizer.
+"""Estimates how many tokens a text has for a chat model, without the model's tokenizer.
 
-The tokenizers of providers differ, and most are behind a download. What they share is how a text is cut before it is
-encoded: words with the space before them, groups of up to three digits, runs of punctuation. Common words are one token.
+Tokenizers differ between providers, and most need a download. They share the way that text is split before it is encoded:
+words with their leading space, groups of up to three digits, runs of punctuation. A common word is one token.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ _PIECE = re.compile(
     r"|(?P<marks>(?:[^\w\s]|_)+)|(?P<breaks>\n\s*)"
 )
 _WORD, _DIGITS, _MARKS = 8, 3, 3
-_LETTERS = 2.5  # letters of other alphabets in a token, near enough
-_FRAME = 8
+_LETTERS = 2.5  # letters of non-Latin alphabets per token, approximately
+_FRAME = 8  # tokens that frame the two messages
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens a text is; linear in its length.
+    """Approximate number of tokens in a text, in time linear in its length.
 
-    A Latin word of up to eight letters is one token, longer ones are one for each eight letters begun; digits count in
-    groups of three, marks that stand together in groups of three, a line break is one; Chinese, Japanese and Korean signs
-    one each, letters of other alphabets two for five.
+    A Latin word counts one token for each eight letters or part thereof. Digits and runs of punctuation count one for each
+    group of three or part thereof. A line break counts one, and so does each Chinese, Japanese or Korean character. Letters
+    of other alphabets count two tokens for five letters.
 
     Examples
     --------
@@ -48,5 +48,16 @@ def estimated_tokens(text: str) -> int:
 
 
 def request_tokens(system: str, user: str) -> int:
-    """About how many tokens a call sends: both messages, and what frames them."""
+    """Approximate number of input tokens of a call: both messages and the 8 tokens that frame them.
+
+    Parameters
+    ----------
+    system : the system message
+    user : the user message
+
+    Returns
+    -------
+    int
+        The estimate; see :func:`estimated_tokens`.
+    """
     return estimated_tokens(system) + estimated_tokens(user) + _FRAME

@@ -268,7 +268,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, bedrock: Bedrock, folder: str, mo
     with pytest.raises((ModelAccessError, ModelAnswerError), match="there is no such job"):
         jobs.fetch("arn:aws:bedrock:us-east-1:123456789012:model-invocation-job/none", out=tmp_path / "r.jsonl")
     job = jobs.submit(batch, model=MODEL, to=folder, role=ROLE)
-    with pytest.raises(InputError, match="name another file"):
+    with pytest.raises(InputError, match="choose another"):
         jobs.fetch(job.name, out=tmp_path / "nowhere" / "r.jsonl")
     monkeypatch.setattr(jobs_module, "TYPE_PARAMETER", "notThere")
     with pytest.raises(MissingExtraError, match="too old"):

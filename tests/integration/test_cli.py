@@ -297,7 +297,7 @@ def test_warnings_are_lines_and_readers_are_quiet(tmp_path: Path, copy: Path, mo
     monkeypatch.setenv("HLGRAPH_MODELS", str(tmp_path / "models"))
     done = call("models", "list", "--json")
     assert json.loads(done.out) == {"models": []}
-    assert re.fullmatch(r"hlgraph: warning: model folder .*broken is left out: .*\n", done.err)
+    assert re.fullmatch(r"hlgraph: warning: model folder .*broken is ignored: .*\n", done.err)
 
 
 def test_standard_input_is_read(tmp_path: Path, copy: Path) -> None:

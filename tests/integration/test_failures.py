@@ -258,7 +258,7 @@ def test_a_retry_within_a_budget_ends_cleanly_and_goes_on(tmp_path: Path, server
         failed = ingested(graph, server, *documents)
         assert len(failed) == 6
         server.broken.clear()
-        with pytest.raises(BudgetError, match="what was done is kept"):
+        with pytest.raises(BudgetError, match="finished work is kept"):
             graph.failures.retry(budget=Budget(max_tokens=8_000))
         left = graph.failures.find()
         assert 0 < len(left) < 6
@@ -439,7 +439,7 @@ def test_what_the_quarantine_cannot_delete_is_an_error_of_the_deletion(
         ingested(graph, server)
         with monkeypatch.context() as patch:
             patch.setattr("shutil.rmtree", refuse)
-            with pytest.raises(StoreUnavailableError, match="still holds text that is gone from the store"):
+            with pytest.raises(StoreUnavailableError, match="still holds text that was deleted from the store"):
                 graph.delete(["doc:poet"])
         assert "Brandt" in _texts(tmp_path)
         # The next change of any kind does it.

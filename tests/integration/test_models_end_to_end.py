@@ -136,7 +136,7 @@ def test_a_wrong_key_stops_an_ingest_before_anything_is_stored(
     httpserver.expect_request("/v1/embeddings").respond_with_json({"error": {"message": "bad key"}}, status=401)
     models = ModelSettings(cache=str(tmp_path), embedder="openai:words", embedder_url=httpserver.url_for("/v1"))
     with hlgraph.connect(Settings(store=f"hlgraph://{tmp_path}/s", models=models)) as graph:
-        with pytest.raises(ModelAccessError, match=r"openai:words: the provider answers 401 \(bad key\)"):
+        with pytest.raises(ModelAccessError, match=r"openai:words: the provider answered 401 \(bad key\)"):
             graph.ingest(DOCUMENTS)
         assert graph.stats() == () or not graph.stats()[0].records.get("source")
 

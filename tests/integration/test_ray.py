@@ -212,7 +212,7 @@ def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alo
     server.calls, server.tokens, server.paid = 0, 0, []
     budget = Budget(max_tokens=tokens // 2)
     with opened(tmp_path / "many", server) as graph:
-        with pytest.raises(BudgetError, match="run the same again to go on") as caught:
+        with pytest.raises(BudgetError, match="repeat the command to resume it") as caught:
             ingest(graph, MARKDOWN, options=replace(CHAT, budget=budget), workers=WORKERS)
         dearest = max(1 + len(asked.system) + len(asked.user) for asked in server.paid)
         assert caught.value.tokens == server.tokens

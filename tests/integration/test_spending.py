@@ -91,7 +91,7 @@ def test_a_budget_stops_an_ingest_and_the_same_call_goes_on_until_all_is_there(
                 bills.append(server.tokens - before)
         assert len(stops) >= 2
         assert [error.tokens for error in stops] == bills
-        assert all("run the same again to go on" in str(error) for error in stops)
+        assert all("repeat the command to resume it" in str(error) for error in stops)
         assert all((error.usd or 0) > 0 for error in stops)
         dearest = max(row[0] for row in ledger_rows(tmp_path / "budgeted", "input_tokens + output_tokens"))  # type: ignore[type-var]
         assert budget.max_tokens is None or max(bills) <= budget.max_tokens + 3 * dearest  # type: ignore[operator]
@@ -143,7 +143,7 @@ def test_a_budget_in_dollars_for_a_model_without_a_price_is_refused_before_anyth
             Settings(store=f"hlgraph://{tmp_path}/store", models=ModelSettings(chat=MODEL, chat_url=server.url)),
             embedder=WordEmbedder(),
         ) as graph,
-        pytest.raises(InputError, match="no price for the model openai:m"),
+        pytest.raises(InputError, match="price of the model openai:m is not known"),
     ):
         graph.ingest(DOCUMENTS, extract="chat", budget=Budget(max_usd=1))
     assert server.calls == 0

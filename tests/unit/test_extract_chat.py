@@ -226,7 +226,7 @@ def test_what_cannot_be_read_twice_is_quarantined_with_the_raw_replies(tmp_path:
     assert str(kept["reason"]) in found.problem
     (path,) = tmp_path.rglob("*.json")
     assert str(path) in found.problem
-    assert "the next ingest tries it again" in found.problem
+    assert "the next ingest retries it" in found.problem
     # What succeeds at the next try leaves it when it is in the graph: a run that is killed before that loses nothing.
     assert not _one(ScriptedChat([_ENTITIES, _PROPOSITIONS]), tmp_path).is_failed
     assert len(_kept(tmp_path)) == 1
@@ -250,7 +250,7 @@ def test_a_request_that_is_refused_fails_its_chunk_alone(tmp_path: Path) -> None
 def test_a_quarantine_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     found = _one(ScriptedChat(["no", "no"]), tmp_path / "file")
-    assert "its replies could not be kept" in found.problem
+    assert "its replies could not be saved" in found.problem
 
 
 # When the provider goes away
@@ -276,7 +276,7 @@ def test_what_was_extracted_before_the_provider_went_away_is_given_back(tmp_path
     chunks = [ChunkInput(f"Text {number}.") for number in range(20)]
     found = extractor.extract(chunks)
     assert [item.is_failed for item in found] == [number >= 9 for number in range(20)]
-    assert "not asked for: p:m: away" in found[19].problem
+    assert "the model was not called: p:m: away" in found[19].problem
     with pytest.raises(ModelUnavailableError, match="p:m: away"):
         extractor.extract(chunks)
 
@@ -417,19 +417,19 @@ def test_text_that_cannot_be_deleted_is_an_error_and_not_a_warning(
     monkeypatch.setattr("shutil.rmtree", refuse)
     monkeypatch.setattr(Path, "unlink", refuse)
     for wanted in ({}, {path.parent.name: ["another"]}):
-        with pytest.raises(StoreUnavailableError, match="still holds text that is gone from the store"):
+        with pytest.raises(StoreUnavailableError, match="still holds text that was deleted from the store"):
             place.retain(wanted)
 
 
 def test_a_chunk_that_failed_three_times_is_not_asked_for_again(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda system, user: "no")
     for _ in range(3):
-        assert "the next ingest tries it again" in _one(chat, tmp_path).problem
+        assert "the next ingest retries it" in _one(chat, tmp_path).problem
     before = len(chat.asked)
     given_up = _one(chat, tmp_path)
     (entry,) = Quarantine(tmp_path, store="s", corpus="c").entries()
     assert (len(chat.asked), given_up.is_failed, entry.tries) == (before, True, 3)
-    assert f"failed 3 times ({entry.reason}); hlgraph failures retry {entry.id}" in given_up.problem
+    assert f"failed 3 times ({entry.reason}); run hlgraph failures retry {entry.id}" in given_up.problem
     # Another model has tries of its own, and so has the same one when its prompts change.
     other = ScriptedChat([_ENTITIES, _PROPOSITIONS], name="other")
     assert not _one(other, tmp_path).is_failed

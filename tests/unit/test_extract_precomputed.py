@@ -272,7 +272,7 @@ class TestProblems:
         path.write_bytes(gzip.compress(lines)[:-2000])
         extractor = PrecomputedExtractor(path)
         assert one(extractor, ChunkInput("t", key="0-0")).propositions
-        assert "breaks off" in extractor.problems[-1]
+        assert "is cut off" in extractor.problems[-1]
 
 
 class TestFingerprints:

@@ -180,9 +180,9 @@ def test_what_is_no_vectors_is_refused(answer: object) -> None:
 
 
 def test_vectors_of_another_length_are_refused() -> None:
-    with pytest.raises(ModelMismatchError, match="3 dimensions, 2 were expected"):
+    with pytest.raises(ModelMismatchError, match="3 dimensions, but 2 were expected"):
         _embedder([[1.0, 0.0]] * 2, [[1.0, 0.0, 0.0]]).embed(["a", "b", "c"])
-    with pytest.raises(ModelMismatchError, match="2 dimensions, 5 were expected"):
+    with pytest.raises(ModelMismatchError, match="2 dimensions, but 5 were expected"):
         _embedder([[1.0, 0.0]], dimensions=5).embed(["a"])
 
 
@@ -220,7 +220,7 @@ def test_scores_that_are_missing_come_last_and_foreign_ones_are_refused() -> Non
     np.testing.assert_allclose(reranker.rerank("q", ["a", "b", "c"]), [-4, -3, -4])
     np.testing.assert_allclose(RemoteReranker("p:m", lambda question, texts: []).rerank("q", ["a"]), [0])
     for answer in ([(7, 1.0)], [(0, float("nan"))], [(-1, 0.5)]):
-        with pytest.raises(ModelAnswerError, match="no scores"):
+        with pytest.raises(ModelAnswerError, match="does not hold valid scores"):
             RemoteReranker("p:m", lambda question, texts, given=answer: given).rerank("q", ["a"])
 
 

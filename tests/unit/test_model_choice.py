@@ -68,7 +68,7 @@ def test_objects_are_taken_as_they_are(tmp_path: Path) -> None:
 
 def test_what_is_no_model_is_refused() -> None:
     for choose in (chosen_chat, chosen_embedder, chosen_reranker):
-        with pytest.raises(InputError, match=r"object is no .*LangChain"):
+        with pytest.raises(InputError, match=r"object is not a.*LangChain"):
             choose(object(), ModelSettings())  # type: ignore[operator]
         if choose is not chosen_embedder:
             with pytest.raises(UnknownNameError, match="write provider:model"):

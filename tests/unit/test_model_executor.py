@@ -277,7 +277,7 @@ def test_a_call_that_does_not_end_is_given_up_and_still_counted_when_it_does(acc
         return "Late."
 
     executor = Executor(ScriptedChat(script), accounts=accounts, deadline=0.05)
-    with pytest.raises(ModelUnavailableError, match=r"no answer in 0\.05 s") as caught:
+    with pytest.raises(ModelUnavailableError, match=r"no answer within 0\.05 s") as caught:
         executor.complete("s", "u", max_tokens=5)
     assert caught.value.is_silent
     assert rows(accounts) == [("begun", 0, 0, None)]
@@ -297,12 +297,12 @@ def test_a_call_that_does_not_end_is_given_up_and_still_counted_when_it_does(acc
 def test_a_budget_stops_before_the_call_that_it_does_not_reach_for(accounts: Accounts) -> None:
     chat = ScriptedChat(lambda system, user: Completion("Yes.", 20, 10))
     executor = Executor(chat, accounts=accounts).begin(Budget(max_tokens=100))
-    with pytest.raises(BudgetError, match="the budget of 100 tokens does not reach") as caught:
+    with pytest.raises(BudgetError, match="the budget of 100 tokens does not cover") as caught:
         ask(executor)
     assert (len(chat.asked), caught.value.tokens) == (3, 90)
     assert caught.value.usd == pytest.approx(90e-6 + 30e-6)
     assert "90 tokens" in str(caught.value)
-    assert "run the same again to go on" in str(caught.value)
+    assert "repeat the command to resume it" in str(caught.value)
     again = Executor(chat, accounts=accounts).begin(Budget(max_tokens=100))
     with pytest.raises(BudgetError):
         ask(again)
@@ -324,7 +324,7 @@ def test_a_budget_in_dollars(accounts: Accounts) -> None:
 
 
 def test_a_budget_in_dollars_needs_a_price() -> None:
-    with pytest.raises(InputError, match=r"no price for the model scripted.*models\.prices"):
+    with pytest.raises(InputError, match=r"price of the model scripted is not known.*models\.prices"):
         Executor(ScriptedChat([])).begin(Budget(max_usd=1))
 
 

@@ -102,7 +102,7 @@ def test_a_model_of_a_known_name_is_verified(source: Path, root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../out", ".hidden", "a/b", "a b", "-x"])
 def test_a_name_is_the_name_of_one_folder(name: str, source: Path, root: Path) -> None:
-    with pytest.raises(InputError, match="name of a model"):
+    with pytest.raises(InputError, match="not a valid name for a model"):
         install(str(source), root=root, name=name)
     with pytest.raises(ModelMissingError):
         load_local(name, root=root)
@@ -181,7 +181,7 @@ def test_a_half_model_is_no_model(damage: str, source: Path, root: Path, caplog:
         (folder / "model.safetensors").unlink()
     with caplog.at_level(logging.WARNING):
         assert installed(root=root) == []
-    assert ("left out" in caplog.text) == (damage != "no record")
+    assert ("is ignored" in caplog.text) == (damage != "no record")
     with pytest.raises(ModelMissingError, match="hlgraph models install"):
         load_local("tiny", root=root)
     assert install(str(source), root=root).path == folder

@@ -108,7 +108,7 @@ def test_a_broken_file_is_put_aside(replies: Replies, caplog: pytest.LogCaptureF
     keep(replies, "a", Origin("c"))
     assert held(replies, "a")
     assert "file of kept replies" in caplog.text
-    assert "a new one is begun" in caplog.text
+    assert "a new one is created" in caplog.text
     replies.retain("c", {})
     assert not replies.path.with_name("replies.sqlite.broken").exists()
 

@@ -152,7 +152,7 @@ def test_a_stream_that_takes_too_long_is_given_up(accounts: Accounts) -> None:
 
     executor = Executor(Slow([["a", "b", "c", "d"]]), accounts=accounts, deadline=0.06)
     told: list[str | Completion] = []
-    with pytest.raises(ModelUnavailableError, match=r"no end of the answer in 0\.06 s"):
+    with pytest.raises(ModelUnavailableError, match=r"the answer did not end within 0\.06 s"):
         told.extend(_stream(executor))
     assert _spent(accounts).unfinished_calls == 0
 

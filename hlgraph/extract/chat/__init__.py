@@ -1,9 +1,9 @@
-"""The extractor that asks a chat model: entities first, then propositions with topics and facts about these entities."""
+"""Extraction with a chat model: entities first, then propositions with topics and facts about these entities."""
 
 from hlgraph.errors import MissingExtraError
 
 try:
-    import pydantic  # noqa: F401 - asked for here, so that its absence is one clear error
+    import pydantic  # noqa: F401 - imported here, so that its absence gives one clear error
 except ImportError as error:
     raise MissingExtraError("chat", "extraction by a chat model") from error
 

@@ -1,4 +1,4 @@
-"""From what a model replied to an extraction: names held to the list, spans found in the chunk; pure."""
+"""Converts parsed replies to an extraction: checks names against the list, finds spans in the chunk; pure functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ARTICLES = ("the ", "a ", "an ")
 
 
 class _Names:
-    """The listed entities, by normalised name, and what was named beside them and beside the words of its sentence."""
+    """The listed entities by normalised name, and the names that are neither listed nor in their sentence."""
 
     def __init__(self, entities: Sequence[FoundEntity]) -> None:
         self.listed: dict[str, Mention] = {}
@@ -25,13 +25,13 @@ class _Names:
         self.foreign: dict[str, None] = {}
 
     def of(self, name: str) -> Mention | None:
-        """The listed entity of this name, with an article in front of it or without."""
+        """The listed entity with this name, with or without a leading article."""
         given = normalise_name(name)
         bare = next((given.removeprefix(article) for article in _ARTICLES if given.startswith(article)), given)
         return self.listed.get(given) or self.listed.get(bare)
 
     def mention(self, name: str, words: str) -> Mention | None:
-        """The listed entity of this name; else the name itself, if the sentence has it; else None, and it is noted."""
+        """The listed entity with this name; else the name itself if the sentence has it; else None, and ``foreign`` has it."""
         found = self.of(name)
         if found is None and normalise_name(name) and spelled(name) in words:
             found = Mention(name)
@@ -43,11 +43,22 @@ class _Names:
 def to_extraction(
     chunk: ChunkInput, entities: Sequence[FoundEntity], propositions: Sequence[FoundProposition]
 ) -> tuple[Extraction, tuple[str, ...]]:
-    """The extraction that two replies say, and the names that were left out.
+    """The extraction in two parsed replies, and the names that were left out.
 
-    A name that is neither in the list nor in its sentence is left out, with the fact whose subject it is. An object that is
-    not in the list is a literal. The span of a proposition is where its words stand, else the sentence that shares most of
-    its words (half at least), else the chunk.
+    A name that is neither listed nor in its sentence is left out, together with the facts whose subject it is. An object
+    that is not listed is a literal. The span of a proposition is the place of its words, else the sentence that shares the
+    most of its content words (at least half), else the whole chunk.
+
+    Parameters
+    ----------
+    chunk : the chunk
+    entities : the entities in the first reply
+    propositions : the propositions in the second reply
+
+    Returns
+    -------
+    tuple
+        The extraction, and the names that were left out.
     """
     names = _Names(entities)
     text = ChunkText(chunk.text)

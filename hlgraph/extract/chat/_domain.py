@@ -1,4 +1,4 @@
-"""The domain of a corpus, inferred by a chat model or given by a person: held to one form, so that prompts stay short."""
+"""The domain of a corpus, inferred by a chat model or given by a person; its size is limited, so that prompts stay short."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_KINDS, _LONGEST_KIND = 15, 40
 _MOST_TOPICS, _LONGEST_TOPIC = 20, 80
 _MORE_ROOM = 2
 DOMAIN_TOKENS = 250
-"""Of a reply, about."""
+"""Approximate length of a reply about a domain, in tokens."""
 GUESSED = Domain(("kind of things",) * 10, ("topic of some documents",) * 12)
-"""Stands for a domain that is not known yet, where tokens are counted."""
+"""Placeholder of typical length for a domain that is not known yet; for token estimates."""
 
 
 def _kind(text: str) -> str:
@@ -59,7 +59,7 @@ class FoundDomain(_Part):
 
 
 class GivenDomain(_Part):
-    """A domain as a person gives it: one of the lists may be left out."""
+    """A domain given by a person; one of the two lists may be omitted."""
 
     kinds: Kinds = Field(default_factory=list)
     topics: Topics = Field(default_factory=list)
@@ -72,7 +72,7 @@ class GivenDomain(_Part):
 
 
 def given_domain(tree: object) -> Domain:
-    """The domain that a mapping with ``kinds`` and ``topics`` says. Raises InputError for one of another form."""
+    """The domain in a mapping with ``kinds`` and ``topics``. Raises InputError if the mapping has another form."""
     try:
         found = GivenDomain.model_validate(tree)
     except ValidationError as error:
@@ -84,24 +84,48 @@ def given_domain(tree: object) -> Domain:
 
 
 def read_domain(reply: str, *, model: str) -> Domain:
-    """The domain that the reply of a model says. Raises ReplyError for one of another form."""
+    """The domain in the reply of a model.
+
+    Parameters
+    ----------
+    reply : the reply
+    model : fingerprint of the model
+
+    Returns
+    -------
+    Domain
+        The domain.
+
+    Raises
+    ------
+    ReplyError
+        The reply has another form.
+    """
     found = parse(reply, FoundDomain)
     return Domain(tuple(found.kinds), tuple(found.topics), f"{prompt('domain').version}+{model}")
 
 
 def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: int, usage: Usage) -> Domain:
-    """The domain of the corpus that these chunks are of: one call, and a second one where its reply cannot be read.
+    """The domain of a corpus, inferred from sample chunks: one call, and a second one if its reply cannot be read.
 
     Parameters
     ----------
-    model : brings the ledger (stage ``domain``), the kept replies and the budget
-    max_tokens : of the reply
-    usage : counts what the calls cost
+    model : executor of the chat model, with its ledger (stage ``domain``), stored replies and budget
+    samples : sample chunks of the corpus
+    max_tokens : maximum length of the reply, in tokens
+    usage : counts the calls and their tokens
+
+    Returns
+    -------
+    Domain
+        The domain.
 
     Raises
     ------
-    ModelAnswerError : neither reply can be used
-    ModelUnavailableError, ModelAccessError, BudgetError : no call gets through
+    ModelAnswerError
+        Neither reply can be used.
+    ModelUnavailableError, ModelAccessError, BudgetError
+        The provider or the budget stops the call.
 
     References
     ----------
@@ -122,16 +146,16 @@ def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: 
     except ReplyError as error:
         raise ModelAnswerError(
             f"{model.fingerprint} was asked twice for the domain of the corpus, and its reply cannot be used: {error}; "
-            "nothing was changed; run the same again, name another chat model, or write the domain by hand: "
+            "nothing was changed; repeat the command, choose another chat model, or write the domain by hand: "
             "hlgraph domain set"
         ) from error
-    # Asked the first time again, nobody should pay for the way there again.
+    # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
     _asking(model, "domain").settle(*messages, max_tokens=max_tokens, completion=second)
     return found
 
 
 def _asking(model: Executor, name: str) -> Asking:
-    # No source: the samples are of several, and the reply goes with the first change that removes something.
+    # No source: the samples are from several, so the reply is deleted with the first change that removes something.
     purpose = Purpose(stage="domain", prompt=prompt(name).version)
     return model.about(purpose, accept=lambda text: is_readable(text, FoundDomain), form=schema(FoundDomain))
 

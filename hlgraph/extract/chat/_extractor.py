@@ -1,4 +1,4 @@
-"""The extractor by a chat model: two calls a chunk, one repair each, quarantine, and an end when the provider is away."""
+"""The chat extractor: two calls per chunk, one repair each, a quarantine, and a stop when the provider is unavailable."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _log = logging.getLogger(__name__)
 _VERSION = "chat/1"
 _MORE_ROOM = 2
 MOST_TRIES = 3
-"""Ingests that ask for a chunk whose replies cannot be used."""
+"""Number of failures after which ingests no longer call the model for a chunk."""
 
 
 class _Asked(NamedTuple):
-    """A chunk, what was replied about it so far, and the prompt that was asked last."""
+    """A chunk, the replies about it so far, and the versions of the prompts sent for it."""
 
     chunk: ChunkInput
     replies: list[str]
@@ -44,29 +44,29 @@ class _Asked(NamedTuple):
 
 
 class ChatExtractor:
-    """Finds entities, then propositions with topics and facts about these entities, by asking a chat model.
+    """An extractor that calls a chat model: for the entities, then for propositions with topics and facts about them.
 
-    A reply that cannot be read is asked for once more, with the reason (or with twice the room, when it was cut off). When
-    that does not help, the chunk is extracted as nothing, its replies go to the quarantine, and ``Extraction.problem`` and
-    ``is_failed`` say so: the next ingest tries it again, up to ``most_tries`` times.
+    An unreadable reply is requested once more, with the reason (or with twice the token limit if it was cut off). If that
+    fails, the extraction of the chunk is empty, its replies go to the quarantine, and ``Extraction.problem`` and
+    ``is_failed`` are set. Later ingests retry the chunk until it has failed ``most_tries`` times.
 
-    When the provider is away for longer than its calls are patient, or refuses the key, or when the budget is spent, what
-    was extracted so far is given back, the rest of the chunks are failed without a call, and the next call of
-    :meth:`extract` raises: nothing that was paid for is lost, and no corpus of failures is made.
+    If the provider stays unavailable or refuses the key, or if the budget is spent, the results so far are returned, the
+    remaining chunks fail without a call, and the next call of :meth:`extract` raises. So nothing that was paid for is lost,
+    and the ingest stops before every chunk of the corpus has failed.
 
     Parameters
     ----------
-    model : asked from many threads; an executor brings its ledger, its kept replies and its budget
-    quarantine : where replies go that cannot be used; what succeeds later leaves it when it is in the graph
-    concurrency : chunks at once, for a model that is no executor
-    max_tokens : of one reply
-    domain : of the corpus, which its prompts name; None: none
-    most_tries : a chunk that failed so often, by this extractor, is failed without a call, since it would cost the same for
-        nothing at every ingest; None: it is asked for however often it failed (a retry that somebody wants)
+    model : the chat model, called from several threads; an Executor contributes its ledger, stored replies and budget
+    quarantine : stores unusable replies; they are removed once their chunk is in the graph
+    concurrency : maximum number of concurrent chunks, if ``model`` is not an Executor; default 8
+    max_tokens : maximum length of a reply, in tokens; default 4096
+    domain : domain of the corpus, which the prompts name; default: none
+    most_tries : failures of this extractor after which a chunk fails without a call, since another call would probably cost
+        money for nothing; None: no limit (for an explicit retry); default 3
 
     References
     ----------
-    Two calls, the second held to the entities of the first: PropRAG, section 3; topics, facts and domain: HLG, section 6.2.
+    Two calls, the second restricted to the entities of the first: PropRAG, section 3; topics, facts, domain: HLG, section 6.2.
     """
 
     def __init__(
@@ -90,25 +90,27 @@ class ChatExtractor:
 
     @property
     def fingerprint(self) -> str:
-        """Version, prompts, domain and model: another one of them means extracting again."""
+        """Version, prompts, domain and model; a change of any of them triggers a new extraction."""
         return f"{_VERSION}/{versions(self.domain)}/{self._model.fingerprint}"
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """None: it reads no files."""
+        """Always empty, since this extractor reads no files."""
         return ()
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """A hash of the fingerprint, the text, the title and the headings: all that the model is shown."""
+        """Hash of the fingerprint and of everything that the model gets: text, title and headings."""
         return shown_fingerprint(self.fingerprint, chunk)
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk, in order.
+        """One extraction per chunk, in order.
 
         Raises
         ------
-        ModelUnavailableError, ModelAccessError : the provider let nothing through, now or at the end of the last call
-        BudgetError : the budget did not reach for a call, now or at the end of the last call
+        ModelUnavailableError, ModelAccessError
+            The provider answered no call this time, or stopped an earlier call of this method.
+        BudgetError
+            The budget covered no call this time, or stopped an earlier call of this method.
         """
         self._check_end()
         if not chunks:
@@ -119,13 +121,13 @@ class ChatExtractor:
         return found
 
     def gives_up(self, chunk: ChunkInput) -> bool:
-        """Whether a chunk failed so often that it is not asked for any more."""
+        """Whether a chunk has failed ``most_tries`` times, so that the model is no longer called for it."""
         held = self._quarantine.find(chunk)
         return held is not None and self._is_given_up(held)
 
     @property
     def end(self) -> ModelError | None:
-        """What ended the extraction before its time, with all that was spent; None: nothing did."""
+        """The error that stopped the extraction early, a BudgetError with the current totals; None if there is none."""
         found = self._model.purse.ended()
         return found if isinstance(self._end, BudgetError) and isinstance(found, BudgetError) else self._end
 
@@ -137,10 +139,10 @@ class ChatExtractor:
     def _extract(self, chunk: ChunkInput) -> Extraction:
         held = self._quarantine.find(chunk)
         if self._end is not None:
-            return self._unasked(chunk, f"not asked for: {self._end}", held)
+            return self._unasked(chunk, f"the model was not called: {self._end}", held)
         if held is not None and self._is_given_up(held):
             reason = f"it failed {held.tries} times ({held.reason})"
-            return _failed(chunk, reason, mend=f"hlgraph failures retry {held.id}, or accept, mends it")
+            return _failed(chunk, reason, mend=f"run hlgraph failures retry {held.id}, or hlgraph failures accept")
         asked = _Asked(chunk, [], [])
         try:
             entities = self._ask("entities", ask_entities(chunk, self.domain), asked, form=FoundEntities).entities
@@ -156,12 +158,15 @@ class ChatExtractor:
         if left_out:
             self.usage.leave_out(len(left_out))
             _log.info(
-                "chunk %d of %s: %d names in no list and no sentence left out", chunk.position, chunk.uri, len(left_out)
+                "chunk %d of %s: left out %d names that are neither listed nor in their sentence",
+                chunk.position,
+                chunk.uri,
+                len(left_out),
             )
         return extraction
 
     def _ask(self, name: str, messages: Messages, asked: _Asked, *, form: type[Reply]) -> Reply:
-        """The reply in its form, at the second try if it must be."""
+        """The parsed reply, from a second call if the first reply cannot be read."""
         room = self._max_tokens
         asked.calls.append(version(name, self.domain))
         model = self._asking(name, asked.chunk, form)
@@ -169,7 +174,7 @@ class ChatExtractor:
         try:
             return parse(first.text, form)
         except ReplyError as error:
-            _log.debug("a reply of %s is asked for again: %s", self._model.fingerprint, error)
+            _log.debug("a reply of %s is requested again: %s", self._model.fingerprint, error)
             if first.is_cut:
                 again, room = messages, room * _MORE_ROOM
             else:
@@ -182,7 +187,7 @@ class ChatExtractor:
             if second.is_cut:
                 raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens") from error
             raise
-        # Asked the first time again, nobody should pay for the way there again.
+        # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
         self._asking(name, asked.chunk, form).settle(*messages, max_tokens=self._max_tokens, completion=second)
         return found
 
@@ -204,13 +209,13 @@ class ChatExtractor:
 
     def _unasked(self, chunk: ChunkInput, reason: str, held: Quarantined | None) -> Extraction:
         if held is not None and self._most_tries is not None and held.extractor != self.fingerprint:
-            # The source is stored as one that waits for this extractor, so its failures must too.
+            # The store notes that the source waits for this extractor, so its failures must do so too.
             self._quarantine.expect(held, self.fingerprint)
         return _failed(chunk, reason)
 
     def _quarantined(self, asked: _Asked, reason: str, held: Quarantined | None) -> Extraction:
         chunk, fingerprint = asked.chunk, self.fingerprint
-        # What the source waits for is what its ingest was to use, whoever tries in between.
+        # The source waits for the extractor of its ingest, even if a retry used another one.
         is_retry = self._most_tries is None and held is not None
         path = self._quarantine.keep(
             chunk,
@@ -220,10 +225,10 @@ class ChatExtractor:
             reason=reason,
             replies=asked.replies,
         )
-        where = f"its replies are in {path}" if path else "its replies could not be kept"
+        where = f"its replies are in {path}" if path else "its replies could not be saved"
         return _failed(chunk, f"{reason}; {where}")
 
 
-def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest tries it again") -> Extraction:
+def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest retries it") -> Extraction:
     problem = f"chunk {chunk.position} was not extracted: {reason}; {mend}"
     return Extraction(problem=problem, is_failed=True)

@@ -1,4 +1,4 @@
-"""What the calls for a chunk will send and bring, before one is made."""
+"""Forecasts the calls for a chunk and their tokens, before any call is made."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ from hlgraph.extract.seam import ChunkInput
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.records import Domain
 
-# Tokens of a reply for each token of the chunk, and of the list of names in the second request: measured on what
-# gpt-4o-mini and Llama-3-70B extracted from 1,500 passages of an encyclopaedia, written in the form of the prompts.
+# Tokens per token of the chunk: of the first reply, the second reply, and the names in the second request. Measured on
+# extractions by gpt-4o-mini and Llama-3-70B from 1,500 encyclopaedia passages, written in the form of the prompts.
 _ENTITIES, _PROPOSITIONS, _NAMES = 1.75, 5.0, 0.62
 
 
 class NextCall(NamedTuple):
-    """The call that a chunk needs next: the version of its prompt, its messages, and which replies can be read."""
+    """The next call for a chunk.
+
+    Attributes
+    ----------
+    prompt : version of its prompt
+    messages : its messages
+    is_readable : whether a reply can be parsed
+    """
 
     prompt: str
     messages: Messages
@@ -35,11 +42,18 @@ class NextCall(NamedTuple):
 def next_call(
     chunk: ChunkInput, *, kept: Callable[[str, Messages], str | None], domain: Domain | None = None
 ) -> NextCall | None:
-    """The first of the two calls for a chunk whose reply is not kept; None when both are.
+    """The first of the two calls for a chunk that has no stored reply; None if both have one.
 
     Parameters
     ----------
-    kept : the kept reply to a request with a prompt of this version, None where there is none
+    chunk : the chunk
+    kept : maps a prompt version and messages to the stored reply, or None if there is none
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    NextCall or None
+        The call.
     """
     asked = ask_entities(chunk, domain)
     first = NextCall(version("entities", domain), asked, lambda text: is_readable(text, FoundEntities))
@@ -53,10 +67,15 @@ def next_call(
 
 
 class ExpectedCall(NamedTuple):
-    """One call: the version of its prompt, and about how many tokens.
+    """Forecast of one call.
 
-    ``frame_tokens`` of the input are those of the prompt itself, the same for every chunk; ``guessed_tokens`` of it stand for
-    what the reply to the first call will bring; ``is_kept``: its reply is kept, so it will cost nothing.
+    Attributes
+    ----------
+    prompt : version of its prompt
+    input_tokens, output_tokens : estimated tokens of the request and the reply
+    frame_tokens : input tokens of the prompt itself, equal for every chunk
+    guessed_tokens : input tokens assumed for names that the first reply will bring
+    is_kept : the reply is stored, so that the call will cost nothing
     """
 
     prompt: str
@@ -74,12 +93,19 @@ def expected_calls(
     kept: Callable[[str, Messages], str | None],
     domain: Domain | None = None,
 ) -> tuple[ExpectedCall, ExpectedCall]:
-    """The two calls for a chunk, without those that ask again.
+    """Forecasts of the two calls for a chunk; repair calls are not included.
 
     Parameters
     ----------
-    max_tokens : of one reply
-    kept : the kept reply to a request with a prompt of this version, None where there is none
+    chunk : the chunk
+    max_tokens : maximum length of a reply, in tokens
+    kept : maps a prompt version and messages to the stored reply, or None if there is none
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    tuple
+        The call for entities and the call for propositions.
     """
     text = estimated_tokens(chunk.text)
     names = int(_NAMES * text)
@@ -121,13 +147,19 @@ def expected_calls(
 def expected_domain(
     samples: Sequence[ChunkInput], *, model: str, max_tokens: int, kept: Callable[[str, Messages], str | None]
 ) -> tuple[ExpectedCall, Domain]:
-    """The call that infers the domain of a corpus, and the domain: that of its reply where that is kept, else a guess at its
-    length.
+    """Forecast of the call that infers the domain of a corpus, and the domain, to estimate the tokens of other calls.
 
     Parameters
     ----------
-    max_tokens : of the reply
+    samples : sample chunks of the corpus
+    model : fingerprint of the model
+    max_tokens : maximum length of the reply, in tokens
     kept : see :func:`expected_calls`
+
+    Returns
+    -------
+    tuple
+        The call, and the domain: from the stored reply if there is one, else a placeholder of typical length.
     """
     asked, name = ask_domain(samples), prompt("domain").version
     frame = request_tokens(*ask_domain([]))

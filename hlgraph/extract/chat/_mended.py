@@ -1,4 +1,4 @@
-"""A reply that a person mended: held to the same form as a model's, and turned into the same extraction."""
+"""Replies corrected by a person: parsed as strictly as a model's, and converted to an extraction in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hlgraph.records import Domain, Extraction
 
 
 class MendedCall(NamedTuple):
-    """A call, by the version of its prompt and its messages, with the reply that stands for it now."""
+    """A call (the version of its prompt and its messages) and the corrected reply to it."""
 
     prompt: str
     messages: Messages
@@ -29,7 +29,14 @@ class MendedCall(NamedTuple):
 
 
 class Mended(NamedTuple):
-    """What a mended reply says, the names that were left out of it, and the calls that it answers."""
+    """The result of a corrected reply.
+
+    Attributes
+    ----------
+    extraction : the extraction
+    left_out : names that were left out, see :func:`hlgraph.extract.chat._convert.to_extraction`
+    calls : the two calls that the reply answers
+    """
 
     extraction: Extraction
     left_out: tuple[str, ...]
@@ -37,12 +44,27 @@ class Mended(NamedTuple):
 
 
 def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Domain | None = None) -> Mended:
-    """The extraction that a mended reply says of a chunk.
+    """The extraction of a chunk from a corrected reply.
 
-    The entities are those of the reply; else those of the last of the model's own ``replies`` that lists any; else the names
-    that the propositions list.
+    The entities are those in ``reply``; else those in the last of ``replies`` that is a list of entities; else the names in
+    the propositions.
 
-    Raises ReplyError for a reply that has another form.
+    Parameters
+    ----------
+    chunk : the chunk
+    reply : the corrected reply
+    replies : the model's own replies, in order
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    Mended
+        The extraction, and the calls that the reply answers.
+
+    Raises
+    ------
+    ReplyError
+        The reply has another form.
     """
     found = parse(reply, MendedReply)
     entities = _entities(found, replies)

@@ -1,4 +1,4 @@
-"""Statements judged by a chat model against the text that they were taken from."""
+"""Judges statements with a chat model, against the text that they were extracted from."""
 
 from __future__ import annotations
 
@@ -18,14 +18,25 @@ from hlgraph.models.seams import Completion
 
 
 class Verdict(NamedTuple):
-    """Whether a statement says what its text says, and why not."""
+    """Whether a statement agrees with its text, and if not, the reason."""
 
     is_accurate: bool
     reason: str = ""
 
 
 def ask_verdicts(chunk: ChunkInput, statements: Sequence[str]) -> Messages:
-    """The call about some statements of one chunk, numbered from 1."""
+    """The messages of a call about statements of one chunk, numbered from 1.
+
+    Parameters
+    ----------
+    chunk : the chunk
+    statements : texts of the statements
+
+    Returns
+    -------
+    Messages
+        The messages.
+    """
     chosen = prompt("verdicts")
     listed = "\n".join(f"[{number}]\n{delimited('statement', text)}" for number, text in enumerate(statements, 1))
     values = {"context": context(chunk), "text": delimited("text", chunk.text), "statements": listed}
@@ -33,9 +44,22 @@ def ask_verdicts(chunk: ChunkInput, statements: Sequence[str]) -> Messages:
 
 
 def read_verdicts(reply: str, count: int) -> list[Verdict]:
-    """The verdicts of a reply in the order of the statements.
+    """The verdicts in a reply, in the order of the statements.
 
-    Raises ReplyError for another form, and where a number is missing, comes twice, or belongs to no statement.
+    Parameters
+    ----------
+    reply : the reply
+    count : number of statements
+
+    Returns
+    -------
+    list
+        One verdict per statement.
+
+    Raises
+    ------
+    ReplyError
+        The reply has another form, or a statement number is missing, occurs twice, or is out of range.
     """
     found = parse(reply, FoundVerdicts).verdicts
     if sorted(item.number for item in found) != list(range(1, count + 1)):
@@ -45,12 +69,12 @@ def read_verdicts(reply: str, count: int) -> list[Verdict]:
 
 
 class ChatJudge:
-    """Judges statements by a chat model: one call for the statements of a chunk, a second one when its reply has no form.
+    """Judges statements with a chat model: one call per chunk, and a second one if the reply cannot be read.
 
     Parameters
     ----------
-    model : brings the ledger, the kept replies and the budget
-    max_tokens : of one reply
+    model : executor of the chat model, with its ledger, stored replies and budget
+    max_tokens : maximum length of a reply, in tokens
 
     References
     ----------
@@ -65,13 +89,13 @@ class ChatJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Prompt and model."""
+        """Version of the prompt, and fingerprint of the model."""
         return f"{prompt('verdicts').version}+{self._model.fingerprint}"
 
     def judge(self, groups: Sequence[tuple[ChunkInput, Sequence[str]]]) -> list[list[Verdict] | str]:
-        """The verdicts on the statements of each chunk; a text instead where there are none, which says why.
+        """For each chunk the verdicts on its statements, or a text with the reason why there are none.
 
-        Raises ModelUnavailableError, ModelAccessError or BudgetError when no call gets through.
+        Raises ModelUnavailableError, ModelAccessError or BudgetError if the provider or the budget stops the calls.
         """
         return self._model.run(self._judge, groups)
 
@@ -88,7 +112,7 @@ class ChatJudge:
             found = read_verdicts(second.text, len(statements))
         except (ReplyError, ModelAnswerError) as error:
             return str(error)
-        # Asked the first time again, nobody should pay for the way there again.
+        # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
         self._asking("verdicts", group).settle(*messages, max_tokens=self._max_tokens, completion=second)
         return found
 

@@ -1,4 +1,4 @@
-"""The messages of the calls, built from the prompts; pure."""
+"""Builds the messages of the calls from the prompts; pure functions."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _FOLDER = Path(__file__).parents[1] / "prompts"
 _PART_OF = {"entities": "kinds", "propositions": "topics"}
 _SHORT = 8
 _MOST_CHARACTERS = 4_000
-"""Of one sample: whole documents that count as one chunk may be of any length."""
+"""Maximum length of a sample, since a document that is one chunk may be of any length."""
 
 
 class Messages(NamedTuple):
-    """What is said in one call."""
+    """The two messages of a call."""
 
     system: str
     user: str
 
 
 def prompt(name: str) -> Prompt:
-    """The prompt of this name."""
+    """The prompt with this name."""
     return read_prompt(_FOLDER / f"{name}.md")
 
 
 def versions(domain: Domain | None = None) -> str:
-    """The versions of all prompts of the extraction; in a domain, also those that name it, and a hash of what they name."""
+    """Versions of all extraction prompts; with a domain, also of the prompts that name it, and a hash of its kinds and topics."""
     found = [prompt(name).version for name in ("entities", "propositions", "repair")]
     if domain is not None:
         found += [prompt(name).version for name, names in _parts(domain).items() if names]
@@ -42,7 +42,18 @@ def versions(domain: Domain | None = None) -> str:
 
 
 def version(name: str, domain: Domain | None = None) -> str:
-    """The version of the prompt of a call in a domain, such as ``entities/1``, or ``entities/1+kinds/1``."""
+    """Version of the prompt of a call, such as ``entities/1``, or ``entities/1+kinds/1`` with a domain.
+
+    Parameters
+    ----------
+    name : name of the prompt
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    str
+        The version.
+    """
     part = _PART_OF.get(name)
     is_named = domain is not None and part is not None and _parts(domain)[part]
     return f"{prompt(name).version}+{prompt(part).version}" if is_named and part else prompt(name).version
@@ -53,7 +64,7 @@ def _parts(domain: Domain) -> dict[str, tuple[str, ...]]:
 
 
 def _in_domain(messages: Messages, name: str, *, domain: Domain | None) -> Messages:
-    """A call with what the domain names for it; without a domain it is as it was."""
+    """The messages with the kinds or topics of the domain added; unchanged without a domain."""
     part = _PART_OF[name]
     names = () if domain is None else _parts(domain)[part]
     if not names:
@@ -64,7 +75,7 @@ def _in_domain(messages: Messages, name: str, *, domain: Domain | None) -> Messa
 
 
 def ask_domain(samples: Sequence[ChunkInput]) -> Messages:
-    """The call for the domain of the corpus that these chunks are of."""
+    """The messages that request the domain of a corpus, from sample chunks."""
     chosen = prompt("domain")
     shown = (
         f"[{number}]\n{context(item)}\n{delimited('text', item.text[:_MOST_CHARACTERS])}"
@@ -74,14 +85,37 @@ def ask_domain(samples: Sequence[ChunkInput]) -> Messages:
 
 
 def ask_entities(chunk: ChunkInput, domain: Domain | None = None) -> Messages:
-    """The first call."""
+    """The messages of the first call, for entities.
+
+    Parameters
+    ----------
+    chunk : the chunk
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    Messages
+        The messages.
+    """
     chosen = prompt("entities")
     user = chosen.filled({"context": context(chunk), "text": delimited("text", chunk.text)})
     return _in_domain(Messages(chosen.system, user), "entities", domain=domain)
 
 
 def ask_propositions(chunk: ChunkInput, entities: Sequence[FoundEntity], *, domain: Domain | None = None) -> Messages:
-    """The second call, with what the first one found."""
+    """The messages of the second call, for propositions about the entities of the first.
+
+    Parameters
+    ----------
+    chunk : the chunk
+    entities : the entities in the first reply
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    Messages
+        The messages.
+    """
     chosen = prompt("propositions")
     names = json.dumps([item.name for item in entities], ensure_ascii=False)
     values = {
@@ -93,14 +127,26 @@ def ask_propositions(chunk: ChunkInput, entities: Sequence[FoundEntity], *, doma
 
 
 def ask_again(asked: Messages, reply: str, *, reason: str) -> Messages:
-    """The one call that asks for a reply in the right form."""
+    """The messages of the repair call, which requests a reply in the right form.
+
+    Parameters
+    ----------
+    asked : messages of the first call
+    reply : its reply
+    reason : why the reply cannot be used
+
+    Returns
+    -------
+    Messages
+        The messages.
+    """
     chosen = prompt("repair")
     values = {"request": asked.user, "reply": delimited("reply", reply), "reason": reason}
     return Messages(f"{asked.system}\n\n{chosen.system}", chosen.filled(values))
 
 
 def context(chunk: ChunkInput) -> str:
-    """The title and the headings of a chunk as data."""
+    """Title and headings of a chunk, as delimited text for a prompt."""
     lines = [f"Title: {chunk.title}"] if chunk.title else []
     lines.extend(f"Heading: {heading}" for heading in chunk.headings)
     return delimited("context", "\n".join(lines) or "No title.")

@@ -1,4 +1,8 @@
-"""What a reply must look like, and how it is read: strictly, since what is guessed at here is lost later."""
+"""The schemas of replies and their strict parser; a lenient one would let wrong data into the graph.
+
+The docstrings of the ``Found`` classes are part of the JSON schemas that providers get: to change one is to change a prompt.
+The messages of ReplyError are part of repair requests.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ _LONGEST_KIND = 40
 
 
 class ReplyError(Exception):
-    """A reply cannot be used; the message tells the model why."""
+    """A reply cannot be used; a repair request gives the message to the model."""
 
 
 def _words(text: str) -> str:
@@ -41,10 +45,10 @@ def _kind(text: str) -> str:
 
 
 Words = Annotated[str, AfterValidator(_words)]
-"""Text on one line, clean, not empty."""
+"""Clean text on one line, not empty."""
 
 Name = Annotated[str, AfterValidator(_name)]
-"""The same, and no longer than a name or a phrase can be: a model that repeats itself is not believed."""
+"""Clean text of at most 500 characters, since a model that repeats itself writes longer ones."""
 
 
 class _Part(BaseModel):
@@ -88,7 +92,7 @@ class FoundPropositions(_Part):
 
 
 class MendedReply(_Part):
-    """Both replies in one, as a person writes them; without entities, those of the model's own reply count."""
+    """Both replies in one, as a person writes them; without ``entities``, those of the model's own reply are used."""
 
     entities: list[FoundEntity] | None = None
     propositions: list[FoundProposition]
@@ -112,11 +116,22 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 
 def parse(reply: str, form: type[Reply]) -> Reply:
-    """The one JSON object of a reply, in this form; a fence around it, thoughts before it and words after it do not count.
+    """The JSON object of a reply, parsed; ignores a code fence around it, thoughts before it and text after it.
+
+    Parameters
+    ----------
+    reply : the reply
+    form : the expected schema
+
+    Returns
+    -------
+    BaseModel
+        The object, an instance of ``form``.
 
     Raises
     ------
-    ReplyError : there is none, or it has another form
+    ReplyError
+        There is no JSON object, or it does not match ``form``.
     """
     text = _THOUGHTS.sub("", reply)
     fenced = _FENCE.search(text)
@@ -138,12 +153,23 @@ def parse(reply: str, form: type[Reply]) -> Reply:
 
 @cache
 def schema(form: type[Reply]) -> dict[str, object]:
-    """The JSON schema of a form, with the name and the words that providers want of it."""
+    """The JSON schema of a form, with the title and the description that providers require."""
     return {**form.model_json_schema(), "title": form.__name__, "description": form.__doc__ or form.__name__}
 
 
 def is_readable(reply: str, form: type[Reply]) -> bool:
-    """Whether :func:`parse` takes a reply."""
+    """Whether :func:`parse` accepts a reply.
+
+    Parameters
+    ----------
+    reply : the reply
+    form : the expected schema
+
+    Returns
+    -------
+    bool
+        False if it raises ReplyError.
+    """
     try:
         parse(reply, form)
     except ReplyError:
@@ -152,7 +178,7 @@ def is_readable(reply: str, form: type[Reply]) -> bool:
 
 
 def reasons(error: ValidationError) -> list[str]:
-    """What is wrong with an object, the first few of it."""
+    """Descriptions of the first five errors in an object, and the number of others."""
     found = [f"{'.'.join(map(str, item['loc'])) or 'the object'}: {item['msg']}" for item in error.errors()]
     more = len(found) - _MOST_REASONS
     return found[:_MOST_REASONS] + ([f"and {more} more"] if more > 0 else [])

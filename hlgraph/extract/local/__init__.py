@@ -1,4 +1,4 @@
-"""The extractor by rules."""
+"""Rule-based extraction."""
 
 from hlgraph.extract.local._extractor import LocalExtractor
 

@@ -1,4 +1,4 @@
-"""The extractor by rules: no model, no download, one pass."""
+"""The rule-based extractor: no model, no download, one pass over the text."""
 
 from __future__ import annotations
 
@@ -56,21 +56,23 @@ _LONGEST_COMPLEMENT = 14
 
 
 def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Triple]:
-    """The facts that a sentence states about the thing it opens with.
+    """The facts that a sentence states about its subject, at most eight.
 
-    The subject is the mention at the head of the sentence, or the title for "It", "He", "She" and "The film" where the
-    title is a name and the pronoun fits. Found are: the complement of "is a"; a verb phrase of lower-case words between the
-    subject and a mention, its further prepositions and the members of its list ("stars A and B"); "directed by" and
-    "starring" after a complement; the dates of a life in brackets. Nothing is taken from behind a negation.
+    The subject is the mention at the beginning of the sentence, or the title for "It", "He", "She" and "The film" if the
+    title is a name and the pronoun fits. The rules find the complement of "is a"; a verb phrase of lower-case words between
+    the subject and a mention, its further prepositions and the members of its list ("stars A and B"); "directed by" and
+    "starring" after a complement; birth and death dates in parentheses. Nothing after a negation is used.
 
     Parameters
     ----------
-    text:
-        The sentence.
-    mentions:
-        Its mentions, in order.
-    title:
-        The title of the document.
+    text : the sentence
+    mentions : its mentions, in order
+    title : the title of the document
+
+    Returns
+    -------
+    list
+        Distinct triples, in order.
     """
     subject = _subject(text, mentions, title)
     if subject is None:
@@ -81,7 +83,7 @@ def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Tri
 
 
 def _subject(text: str, mentions: Sequence[Found], title: Title) -> Found | None:
-    """The thing that a sentence opens with; its end is where the words about it begin."""
+    """The subject of a sentence; its ``end`` is where the words about it begin."""
     first = mentions[0] if mentions else None
     subject = None
     if first and first.kind not in ("date", "number") and _HEAD.fullmatch(text, 0, first.start):
@@ -99,7 +101,7 @@ def _may_be_person(title: Title) -> bool:
 
 
 def _after_insertions(text: str, end: int) -> int:
-    """Where the words about a subject begin, behind what stands in brackets and an apposition."""
+    """Where the words about a subject begin, after a parenthesis and an apposition."""
     if match := _BRACKETS.match(text, end):
         end = match.end()
     if match := _APPOSITION.match(text, end):
@@ -108,7 +110,7 @@ def _after_insertions(text: str, end: int) -> int:
 
 
 def _life(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple]:
-    """The dates of "(born 1 March 1952)" and "(1 May 1769 – 14 September 1852)" behind a name."""
+    """Birth and death dates in "(born 1 March 1952)" or "(1 May 1769 – 14 September 1852)" after a name."""
     if not others or others[0].kind != "date" or "(" not in text[subject.end : others[0].start]:
         return
     match = _LIFE.fullmatch(text, subject.end, others[0].start)
@@ -133,13 +135,13 @@ def _complement(text: str, subject: Found) -> Iterator[Triple]:
         words = words[: end.start()]
     parts = words.rstrip(".").split()[:_LONGEST_COMPLEMENT]
     while parts and parts[-1] in STOP_WORDS:
-        parts.pop()  # where a comma or the limit cut a phrase
+        parts.pop()  # left over where a comma or the length limit cut a phrase
     if len(parts) > 1 and not _NEGATION.search(words):
         yield Triple(subject.name, match[1], " ".join(parts), is_literal=True)
 
 
 def _verbs(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Triple]:
-    """Verb phrases between the subject and mentions, going from mention to mention while the clause goes on."""
+    """Facts from verb phrases between the subject and later mentions, one mention after the other within a clause."""
     position = _after_insertions(text, subject.end)
     clause = _Clause("", "")
     for mention in others:
@@ -156,26 +158,26 @@ def _verbs(text: str, subject: Found, others: Sequence[Found]) -> Iterator[Tripl
             if mention.kind == "number":
                 return  # "57 percent of ..."
         elif not is_value or clause.predicate:
-            return  # another name stands in between: what follows may be about that
+            return  # another name comes between, and the rest may be about that
         position = mention.end
 
 
 def _is_adjunct(text: str, end: int) -> bool:
-    """Whether a mention only qualifies the noun behind it: "starred in Indian TV serials"."""
+    """Whether a mention only qualifies the noun after it: "starred in Indian TV serials"."""
     match = _FOLLOWER.match(text, end)
     word = match[1] if match else "and"
     return not (word in OPENERS or word in PREPOSITIONS or word.endswith(("ed", "ing")))
 
 
 class _Clause(NamedTuple):
-    """The predicate that led to the last mention, and its verb, where a preposition may go on with it."""
+    """The predicate before the last mention, and its verb if a further preposition may follow (else empty)."""
 
     verb: str
     predicate: str
 
 
 def _next_clause(gap: str, before: _Clause) -> _Clause | None:
-    """The clause that the words before a mention make, or go on with; None if they do neither."""
+    """The clause that the words before a mention begin or continue; None if they do neither."""
     if match := _PARTICIPLE.search(gap):
         return _Clause("", match[1]) if not before.predicate or match.start() == 0 else None
     if before.predicate:
@@ -193,7 +195,7 @@ def _next_clause(gap: str, before: _Clause) -> _Clause | None:
 
 
 def _is_verb_phrase(phrase: Sequence[str]) -> bool:
-    """Whether lower-case words are a verb, a verb with a preposition, or "is the capital of", and nothing in between."""
+    """Whether lower-case words are exactly a verb, a verb with a preposition, or a phrase such as "is the capital of"."""
     first, last = phrase[0], phrase[-1]
     if first in _ADVERBS:
         return len(phrase) > 1 and _is_verb_phrase(phrase[1:])
@@ -217,17 +219,17 @@ _FINGERPRINT = "local/1"
 
 
 class LocalExtractor:
-    """Finds propositions, mentions, facts and topics by rules over capitals, dates, quotes and verbs.
+    """An extractor with rules over capitals, dates, quotes and verbs; needs no model.
 
-    A proposition is a sentence (a table row, a block of code) with the title and the deepest heading in front, where
-    the sentence does not name them: ``Title, Heading: sentence``. Only the sentence, the title and the heading go into
-    its text, so that a sentence in the overlap of two chunks is one statement. Pronouns are left alone and acronyms are not
-    written out, as neither can be told from the sentence alone; mentions do take the full name from the chunk.
+    A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the
+    sentence does not name them: ``Title, Heading: sentence``. Its text depends on the sentence, the title and the heading
+    only, so that a sentence in the overlap of two chunks is one statement. So pronouns are not resolved and acronyms are not
+    expanded in the text, since both need more context; mentions do take the full name from the chunk.
 
-    Every proposition mentions the title, where that is a name, without its disambiguation in brackets ("The Beach" for
-    "The Beach (film)"); the first proposition of a chunk also mentions the full title and the name without its article.
-    Names in scripts without capitals are found where they are quoted, bracketed, written in katakana or Latin letters, or
-    are the title. Recall is that of rules: entities in lower case ("reality television series") are not found.
+    If the title is a name, every proposition mentions it, without a disambiguation in parentheses ("The Beach" for "The
+    Beach (film)"). The first proposition of a chunk also mentions the full title and the name without its article. Names in
+    scripts without capitals are found if they are quoted, bracketed, written in katakana or Latin letters, or equal to the
+    title. Entities in lower case ("reality television series") are not found.
 
     Examples
     --------
@@ -248,15 +250,15 @@ class LocalExtractor:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """None: rules read no files."""
+        """Always empty, since the rules read no files."""
         return ()
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk, in order; linear in the length of the texts."""
+        """One extraction per chunk, in order, in time linear in the length of the texts."""
         return [_extract(chunk) for chunk in chunks]
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """A hash of the rules' version, the text, the title and the headings: all that the rules look at."""
+        """Hash of everything that the rules read: their version, the text, the title and the headings."""
         return checksum(_FINGERPRINT, chunk.text, chunk.title, *chunk.headings)
 
 
@@ -271,7 +273,7 @@ def _extract(chunk: ChunkInput) -> Extraction:
     for unit, found in zip(parts, mentions, strict=True):
         text = _self_contained(unit, title)
         if text in propositions:
-            continue  # the same words twice in a chunk are one statement, at the first place
+            continue  # equal texts in a chunk are one statement, at the first place
         names = [*_context(unit, title, evidence, is_first=not propositions), *found]
         propositions[text] = Proposition(
             text=text,
@@ -285,7 +287,7 @@ def _extract(chunk: ChunkInput) -> Extraction:
 
 
 def _self_contained(unit: Unit, title: Title) -> str:
-    """The sentence with what it does not say itself in front: the title and the heading."""
+    """The sentence, preceded by the title and the heading if it does not name them."""
     context = []
     if title.full and not is_named(unit.text, title):
         context.append(title.full)
@@ -308,7 +310,7 @@ def _context(unit: Unit, title: Title, evidence: Shape, *, is_first: bool) -> It
 
 
 def _distinct(found: Sequence[Found]) -> tuple[Mention, ...]:
-    """One mention a name, in order; the first kind that is known stays."""
+    """One mention per name, in order, with the first known kind."""
     mentions: dict[str, Mention] = {}
     for _, _, name, kind in found:
         key = normalise_name(name)

@@ -1,4 +1,4 @@
-"""Closed word lists of the rule-based extractor: what only looks like a name, and what tells the kind of one."""
+"""Closed word lists of the rule-based extractor: words that only look like names, and words that reveal a name's kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _lines(text: str) -> frozenset[str]:
-    """Entries of several words, parted by bars."""
+    """Entries of several words, separated by bars."""
     return frozenset(text.replace("\n", "").split("|"))
 
 
@@ -41,7 +41,7 @@ greeks jews christians muslims europeans africans arabs turks spaniards danes sw
 western central"""
 )
 
-# A sentence often begins with these; they are taken off the front of a name there ("Former President ...").
+# Sentences often begin with these; there they are removed from the front of a name ("Former President ...").
 OPENERS = STOP_WORDS | _words(
     """even back like according accordingly across actually additionally ago almost alone along alongside already although
 altogether amid among amongst annually anyone anything apart apparently appointed approximately around aside based
@@ -66,7 +66,7 @@ GERMAN_OPENERS = _words(
     """der die das den dem des ein eine einer einen einem eines im am beim zum zur nach vor seit mit auf bei für es er sie
 wir ich ihr sein seine ihre dieser diese dieses"""
 )
-# These alone, at the head of a sentence or in a heading, are no name; in a longer name they may be part of it.
+# Not names on their own at the beginning of a sentence or in a heading; they may be part of a longer name.
 ORDINARY = (
     OPENERS
     | CALENDAR
@@ -120,7 +120,7 @@ working works world worldwide writer writers writing year years young younger yo
     )
 )
 
-# With these endings a word at the head of a sentence is a common noun or a participle more often than a name.
+# A first word of a sentence with such an ending is more often a common noun or a participle than a name.
 _ENDINGS = """ing ed ly tion tions sion ment ments ness ity ism ship ance ence"""
 COMMON_ENDINGS = tuple(_ENDINGS.split())
 
@@ -133,7 +133,7 @@ actress singer author writer novelist poet composer drummer guitarist bassist co
 secretary minister ambassador representative commissioner engineer architect scientist physicist inventor explorer
 detective inspector officer agent comedian journalist designer founder"""
 )
-# "Duke of Kent": the part behind "of" is a name as well.
+# "Duke of Kent": the part after "of" is a name too.
 TITLES_OF = ROLES | _words(
     """king queen prince princess duke duchess earl count countess baron baroness marquess marquis viscount lord lady
 emperor empress sultan tsar shah elector margrave landgrave regent pope abbot dean archduke archduchess grand saint"""
@@ -156,7 +156,7 @@ PLACES = _words(
 valley street avenue road bridge park forest desert peninsula province district prefecture region airport station
 castle palace cathedral creek falls canyon fort cape beach harbor harbour republic"""
 )
-# A name that begins so is not "first name, last name": its last word does not stand for it.
+# A name that begins with one of these is not a first name and a surname: its last word does not stand for it.
 NOT_A_FIRST_NAME = (
     PLACES
     | ORGANIZATIONS
@@ -169,18 +169,18 @@ imperial medieval inner outer virgin nintendo microsoft google amazon mr mrs"""
     )
 )
 
-# Gaps between two capitalised words over which one name goes on.
+# Words between two capitalised words across which a name continues.
 _PARTICLES = """of|of the|of a|de|de la|de las|de los|del|della|di|da|do|dos|das|du|des|la|le|van|van der|van de|van den|von
 |von der|vom|von dem|mac|mc|ap|zu|zur|der|den|ter|ten|af|av|al|el|bin|ibn|ben|bint|y|e|und|the|et|delle|dei|degli|sur
 |upon|&|'n'|’n’"""
 PARTICLES = frozenset(f" {gap} " for gap in _lines(_PARTICLES))
-# ... and over which it goes on inside the name of an organization.
+# The same inside the name of an organization.
 ORGANIZATION_PARTICLES = frozenset((" for ", " for the ", " to ", " on ", " and ", " and the ", " at ", ", and "))
 PAIRS_WITH_AND = _lines(
     """Trinidad and Tobago|Bosnia and Herzegovina|Antigua and Barbuda|Romeo and Juliet|Johnson and Johnson|Tyne and Wear
 |Jammu and Kashmir|Newfoundland and Labrador|Rodgers and Hammerstein|Smith and Wesson"""
 )
-# These name nothing alone, whatever their capital: offices, kinds of bodies and places, abbreviations of everyday use.
+# Never names on their own, even with a capital: offices, kinds of organizations and places, everyday abbreviations.
 GENERIC = (
     (ORGANIZATIONS - {"congress", "parliament", "senate"})
     | PLACES
@@ -205,10 +205,10 @@ ADJECTIVES = (
     | CALENDAR
     | _words("north south east west northern southern eastern western central native new old mid late early")
 )
-# After these a full stop belongs to the name.
+# A full stop after these belongs to the name.
 DOTTED = _words("st dr mr mrs ms prof jr sr mt ft gen col capt lt sgt rev hon no gov sen rep inc co ltd corp bros vs")
 
-# Nouns that stand for the thing that the title names: "The film stars ...".
+# Nouns that refer to the entity in the title: "The film stars ...".
 SELF_NOUNS = _words(
     """film movie song album single book novel series show band group company organization organisation city town village
 river school university station team club game episode magazine newspaper museum building bridge church island lake

@@ -1,4 +1,4 @@
-"""All mentions of a chunk, sentence by sentence: title, values, quoted works, names; shorter forms made full."""
+"""Finds the mentions of a chunk, sentence by sentence: title, values, quoted works, names; expands shorter forms."""
 
 from __future__ import annotations
 
@@ -34,19 +34,21 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[list[Found]], Shape]:
-    """The mentions of every unit of a chunk, in the order of its text, and what the chunk says about capitals.
+    """The mentions of every unit of a chunk, in the order of the text, and the evidence of the chunk about capitals.
 
-    Mentions do not overlap but for the name inside a title of office ("Kent" in "Duke of Kent"). An acronym that the chunk
-    explains, and a surname whose only full name in the chunk is known, are given the full name.
+    Mentions do not overlap, except for the name inside a title of office ("Kent" in "Duke of Kent"). An acronym that the
+    chunk explains, and a surname with exactly one full name in the chunk, get the full name.
 
     Parameters
     ----------
-    text:
-        The chunk.
-    units:
-        Its units; code has no mentions.
-    title:
-        The title of the document.
+    text : text of the chunk
+    units : its units; code has no mentions
+    title : the title of the document
+
+    Returns
+    -------
+    tuple
+        One list of mentions per unit, and the evidence.
     """
     words = [_tokens_of(unit) for unit in units]
     evidence = shape(text, words, known=(*title.forms, title.head) if title.is_name else ())
@@ -73,14 +75,14 @@ def _tokens_of(unit: Unit) -> list[Token]:
 
 
 def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[Found]:
-    """Title, then quoted works, values and names in what is left, in the order of the text."""
+    """Mentions in the order of the text: the title first, then quoted works, values and names in the remaining text."""
     taken: list[Found] = []
     if title.is_name:
         taken = [found for found in occurrences(text, title) if not _is_part_of_name(text, found)]
     taken = without_overlaps(taken, quoted(text))
     taken = without_overlaps(taken, values(text))
     if _UNSPACED.search(text) and len(_UNSPACED.findall(text)) * 3 > len(text):
-        words = ()  # the borders of words are not those that capitals tell
+        words = ()  # capitals do not mark word boundaries in these scripts
         latin = [Found(match.start(), match.end(), match.group(), "") for match in _UNSPACED_NAME.finditer(text)]
         taken = without_overlaps(taken, latin)
     runs = names(text, words, evidence, taken=taken) if words else []
@@ -96,7 +98,7 @@ def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shap
 
 
 def _introduces(text: str, found: Found, title: Title) -> bool:
-    """Whether a name at the head is the title in full: "Rita Louise Tower (born 1971)" of "Rita Tower"."""
+    """Whether a name at the beginning is the title in full: "Rita Louise Tower (born 1971)" for "Rita Tower"."""
     if found.start or not _BRACKET.match(text, found.end):
         return False
     long, short = found.name.split(), title.bare.split()
@@ -104,7 +106,7 @@ def _introduces(text: str, found: Found, title: Title) -> bool:
 
 
 def _is_part_of_name(text: str, found: Found) -> bool:
-    """Whether the words of the title stand in a longer name, or are one word: the search for names decides there."""
+    """Whether an occurrence of the title is left to the search for names: one word, or part of a longer name."""
     words = text[found.start : found.end]
     if _WORD.fullmatch(words) and words.lower() != words.upper():
         return True
@@ -113,7 +115,7 @@ def _is_part_of_name(text: str, found: Found) -> bool:
 
 
 def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]]:
-    """Acronyms that a sentence explains: "World Health Organization (WHO)", where the initials agree."""
+    """Acronyms that a sentence explains, with matching initials: "World Health Organization (WHO)"."""
     for full, short in pairwise(mentions):
         is_bracketed = text[full.end : short.start] == " (" and text[short.end : short.end + 1] == ")"
         if is_bracketed and is_acronym(short.name, full.name):
@@ -121,7 +123,7 @@ def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]
 
 
 def _surnames(found: Sequence[Sequence[Found]], title: Title) -> dict[str, str]:
-    """The full name behind each surname that has only one in the chunk."""
+    """The full name for each surname that has exactly one in the chunk."""
     full: dict[str, set[str]] = {}
     for name, kind in {(mention.name, mention.kind) for mentions in found for mention in mentions} | {(title.bare, "")}:
         if kind in ("", "person") and (last := _surname(name)):
@@ -130,7 +132,7 @@ def _surnames(found: Sequence[Sequence[Found]], title: Title) -> dict[str, str]:
 
 
 def _surname(name: str) -> str:
-    """The last word of a name of a person: two to four capitalised words, none of them that of a place or a body."""
+    """The last word of a likely personal name (two to four words, no word of places or organizations); else empty."""
     parts = name.split()
     if not 2 <= len(parts) <= 4 or not parts[0][0].isupper() or _NO_PERSON.search(name):
         return ""
@@ -145,7 +147,7 @@ def _surname(name: str) -> str:
 
 
 def _full(mention: Found, unit: int, acronyms: dict[str, tuple[str, int]], surnames: dict[str, str]) -> Found:
-    """The mention by its full name. An acronym keeps its own name where it is explained: both are entities there."""
+    """The mention with its full name. Where an acronym is explained it keeps its own name, since both are mentions there."""
     if mention.name in acronyms and acronyms[mention.name][1] != unit:
         return mention._replace(name=acronyms[mention.name][0])
     if mention.kind in ("", "person") and mention.name in surnames:

@@ -1,4 +1,4 @@
-"""Names in a sentence: runs of capitalised words, joined over the small words that stand inside names."""
+"""Finds names in a sentence: runs of capitalised words, joined across the particles that occur inside names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from hlgraph.text import STOP_WORDS
 class Token(NamedTuple):
     """A word that may be part of a name.
 
-    ``word`` is without the possessive; ``is_first``: it opens a sentence or a quotation, so that its capital means nothing.
+    Attributes
+    ----------
+    start, end : span in the sentence
+    word : the word without its possessive
+    is_first : it begins a sentence or a quotation, so that its capital means nothing
+    is_possessive : it ends with a possessive
     """
 
     start: int
@@ -26,15 +31,19 @@ class Token(NamedTuple):
 
     @property
     def name_end(self) -> int:
-        """Where the word ends without its possessive."""
+        """End of the word without its possessive."""
         return self.end - 2 if self.is_possessive else self.end
 
 
 class Shape(NamedTuple):
-    """What the words of a chunk look like: the evidence for and against a capital being that of a name.
+    """Evidence in a chunk for and against a capital being that of a name.
 
-    ``lower``: words that occur in lower case; ``capital``: words with a capital where nothing but a name asks for one;
-    ``acronyms``: capitals that stand in brackets of their own, "(WHO)".
+    Attributes
+    ----------
+    lower : words that occur in lower case
+    capital : words with a capital in a position that requires none
+    acronyms : capitals alone in parentheses, "(WHO)"
+    is_german : the chunk is in German, where all nouns have a capital
     """
 
     lower: frozenset[str]
@@ -43,8 +52,8 @@ class Shape(NamedTuple):
     is_german: bool
 
 
-# A word from its first letter that is not known to be lower case, or a number. That this is a capital, and where the
-# word begins, is asked afterwards: a pattern that begins with a plain set of characters is searched much faster.
+# A word from its first letter that is not known to be lower case, or a number. Whether that letter is a capital, and where
+# the word begins, is checked afterwards: a pattern that begins with a plain character set is much faster.
 _TOKEN = re.compile(
     r"[^\W\da-zß-öø-ÿ_][^\W_]*(?:(?:['’.&‐‑–-]|\.-)[^\W_]+)*"
     r"|\d(?<![^\W_].)(?:\d{0,3}(?![\w%-]|[.,]\d)|0th(?= Century [A-Z]))"
@@ -63,7 +72,7 @@ _ENGLISH = re.compile(r"\b(?:the|and|is|of|to|was|in|for|with|that)\b")
 
 
 def tokens(text: str) -> list[Token]:
-    """The words of a sentence that begin with a capital (or are written like "iPhone"), and the numbers, in order.
+    """The capitalised words of a sentence (also words like "iPhone") and its numbers, in order.
 
     Examples
     --------
@@ -98,7 +107,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def is_title_case(text: str) -> bool:
-    """Whether a line of six words or more is written like a headline, so that its capitals say little.
+    """Whether a line of at least six words is written like a headline, so that its capitals mean little.
 
     Examples
     --------
@@ -112,12 +121,12 @@ def is_title_case(text: str) -> bool:
 
 
 def headline_tokens(text: str) -> list[Token]:
-    """The tokens of a headline, each as if it opened a sentence: only what the chunk knows as a name is one."""
+    """The tokens of a headline, all marked ``is_first``: only words that the chunk shows to be names count as names."""
     return [token._replace(is_first=True) for token in tokens(text)]
 
 
 def row_tokens(text: str) -> list[Token]:
-    """The tokens of a table row: its labels are no names, and the first word of a cell is one where it has a capital.
+    """The tokens of a table row without its labels; none is marked ``is_first``, so the first word of a cell can be a name.
 
     Examples
     --------
@@ -129,19 +138,31 @@ def row_tokens(text: str) -> list[Token]:
 
 
 def _is_after_break(text: str, start: int) -> bool:
-    """Whether a colon, a quotation mark, a bracket or a dash stands before a word."""
+    """Whether a colon, quotation mark, parenthesis or dash precedes a word."""
     if text[start - 1] == " " and text[start - 2 : start - 1] not in _BREAKS:
         return False
     return _BREAK.search(text, max(0, start - 4), start) is not None
 
 
 def shape(text: str, sentences: Sequence[Sequence[Token]], *, known: Sequence[str]) -> Shape:
-    """The evidence that a chunk gives about its own words; ``known`` are names, whatever the chunk says."""
+    """The evidence of a chunk about its own words.
+
+    Parameters
+    ----------
+    text : text of the chunk
+    sentences : tokens of each of its units
+    known : words that are names regardless of the chunk
+
+    Returns
+    -------
+    Shape
+        The evidence.
+    """
     lower = {word for word in set(_WORD.findall(text)) if word.islower()}
     lower.difference_update(name.lower() for name in known)
     capital = {token.word for sentence in sentences for token in sentence if not token.is_first}
     acronyms = frozenset(_BRACKETED.findall(text))
-    # In German all nouns have a capital, so that a capital alone says little.
+    # In German all nouns have a capital, so a capital alone means little.
     is_german = len(_GERMAN.findall(text)) > 2 + len(_ENGLISH.findall(text))
     return Shape(frozenset(lower), frozenset(capital.union(known)), acronyms, is_german)
 
@@ -167,21 +188,22 @@ _LONGEST_GAP = 9
 
 
 def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence[Found]) -> list[Found]:
-    """The names in a sentence, in order, outside of what is ``taken`` (except years, which a name may hold).
+    """The names in a sentence, in order, outside the ``taken`` spans (except years, which may be part of a name).
 
     Parameters
     ----------
-    text:
-        The sentence.
-    words:
-        Its tokens.
-    evidence:
-        What the chunk says about capitals.
-    taken:
-        Mentions found otherwise; sorted, not overlapping.
+    text : the sentence
+    words : its tokens
+    evidence : evidence of the chunk about capitals
+    taken : mentions found by other rules, sorted, without overlaps
+
+    Returns
+    -------
+    list
+        The names; the name inside a title of office follows it ("Kent" after "Duke of Kent").
     """
     if len(text) > 12 and text.isupper() and " " in text:
-        return []  # a line in capitals throughout
+        return []  # a line all in capitals
     free = _free(words, [found for found in taken if not (found.kind == "date" and found.end - found.start == 4)])
     found: list[Found] = []
     first = 0
@@ -207,7 +229,7 @@ def _free(words: Sequence[Token], taken: Sequence[Found]) -> list[Token]:
 
 
 def _joins(text: str, free: Sequence[Token], first: int, last: int) -> bool:
-    """Whether the name that runs from token ``first`` to ``last`` goes on to the next token."""
+    """Whether the name from token ``first`` to ``last`` continues with the next token."""
     left, right = free[last], free[last + 1]
     gap = text[left.end : right.start]
     if gap == " ":
@@ -224,7 +246,7 @@ def _joins(text: str, free: Sequence[Token], first: int, last: int) -> bool:
 
 
 def _joins_directly(text: str, free: Sequence[Token], first: int, last: int) -> bool:
-    """Whether a name goes on to the next word: "World War 2", "the 1948 Summer Olympics", "St Mary's Cathedral"."""
+    """Whether a name continues with the next word: "World War 2", "the 1948 Summer Olympics", "St Mary's Cathedral"."""
     left, right = free[last], free[last + 1]
     is_number = right.word[0].isdigit()
     if left.word[0].isdigit():
@@ -237,7 +259,7 @@ def _joins_directly(text: str, free: Sequence[Token], first: int, last: int) -> 
 
 
 def _joins_over_mark(text: str, left: Token, right: Token, mark: str) -> bool:
-    """Whether a name goes on over a full stop or a comma: "J. K. Rowling", "St. Louis", "Smith, Jr", "Ann, 1st Duchess of"."""
+    """Whether a name continues after a full stop or comma: "J. K. Rowling", "St. Louis", "Smith, Jr", "Ann, 1st Duchess of"."""
     if mark == ". ":
         return len(left.word) == 1 or "." in left.word or left.word.lower() in lexicon.DOTTED
     is_noble = right.word in lexicon.NOBILITY and (mark != ", " or text.startswith(" of ", right.end))
@@ -254,7 +276,7 @@ def _opens_name(text: str, number: Token, right: Token) -> bool:
 
 
 def _keeps_possessive(free: Sequence[Token], first: int, last: int) -> bool:
-    """Whether a name goes on behind a possessive: "St. Mary's Cathedral", "People's Republic", but not "Disney's Frozen"."""
+    """Whether a name continues after a possessive: "St. Mary's Cathedral", "People's Republic", but not "Disney's Frozen"."""
     word = free[last].word
     if word in _OF_A_WHOLE or free[first].word in ("St", "Saint", "Our"):
         return True
@@ -264,7 +286,7 @@ def _keeps_possessive(free: Sequence[Token], first: int, last: int) -> bool:
 
 
 def _joins_organization(text: str, free: Sequence[Token], first: int, last: int) -> bool:
-    """Whether a name goes on over "for", "and", "at", as those of bodies do: "Center for Disease Control and Prevention"."""
+    """Whether an organization's name continues after "for", "and" or "at": "Center for Disease Control and Prevention"."""
     left, right = free[last], free[last + 1]
     if text[left.start : right.end] in lexicon.PAIRS_WITH_AND:
         return True
@@ -284,7 +306,7 @@ def _joins_organization(text: str, free: Sequence[Token], first: int, last: int)
 
 
 def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
-    """The mention that a run of tokens makes, if any, and the name inside it: "Kent" of "Duke of Kent"."""
+    """The mention in a run of tokens, if any, and the name inside it: "Kent" of "Duke of Kent"."""
     run, kind = _without_address(text, run, evidence)
     run = _without_tail(run, evidence)
     if not run or (len(run) == 1 and not kind and not _is_single_name(text, run[0], evidence)):
@@ -304,7 +326,7 @@ def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
 
 
 def _without_address(text: str, run: Sequence[Token], evidence: Shape) -> tuple[Sequence[Token], str]:
-    """A run without what stands before the name: openers of the sentence, forms of address, offices; and its kind."""
+    """The run without openers, forms of address and offices before the name, and its kind: person, or empty if unknown."""
     kind = ""
     while run:
         lower = run[0].word.lower()
@@ -325,7 +347,7 @@ def _without_address(text: str, run: Sequence[Token], evidence: Shape) -> tuple[
 
 
 def _without_tail(run: Sequence[Token], evidence: Shape) -> Sequence[Token]:
-    """A run without function words at its end, but with "Constantine I"; a lone number is none."""
+    """The run without function words at its end (but "Constantine I" is kept); a single number becomes empty."""
     while run:
         word = run[-1].word
         is_kept = word in evidence.acronyms or (len(run) > 1 and (word == "I" or (len(word) > 1 and word.isupper())))
@@ -337,7 +359,7 @@ def _without_tail(run: Sequence[Token], evidence: Shape) -> Sequence[Token]:
 
 
 def _is_body(text: str, run: Sequence[Token]) -> bool:
-    """Whether a run names an office or a body, not a person by role: "Governor of Texas", "General Motors Company"."""
+    """Whether a run names an office or an organization, not a person: "Governor of Texas", "General Motors Company"."""
     if any(" of" in text[left.end : right.start] for left, right in pairwise(run)):
         return True
     lowered = [token.word.lower() for token in run[1:]]
@@ -345,7 +367,7 @@ def _is_body(text: str, run: Sequence[Token]) -> bool:
 
 
 def _is_adjective(word: str) -> bool:
-    """Whether a word tells where or when and names nothing: "american", "anglo-irish", "north", "june", "1969"."""
+    """Whether a word states a place or time without naming an entity: "american", "anglo-irish", "north", "june", "1969"."""
     if "-" in word or "–" in word:
         return all(_is_adjective(part) for part in word.replace("–", "-").split("-"))
     return word in lexicon.ADJECTIVES or word.isdigit()
@@ -367,7 +389,7 @@ def _is_single_name(text: str, token: Token, evidence: Shape) -> bool:
 
 
 def _is_name_at_head(text: str, token: Token, evidence: Shape) -> bool:
-    """Whether the capitalised word that opens a sentence is a name: known from elsewhere, an acronym, or a likely subject."""
+    """Whether the capitalised first word of a sentence is a name: seen elsewhere, an acronym, or a likely subject."""
     word, lower = token.word, token.word.lower()
     if word not in evidence.acronyms and (lower in lexicon.ORDINARY or lower in evidence.lower):
         return False
@@ -378,7 +400,7 @@ def _is_name_at_head(text: str, token: Token, evidence: Shape) -> bool:
 
 
 def _kind(name: str, lowered: Sequence[str]) -> str:
-    """A guess from cheap cues; mostly none."""
+    """A guess of the kind from simple cues; mostly empty."""
     head, last = lowered[0], lowered[-1]
     if last in lexicon.ORGANIZATIONS or (head in lexicon.ORGANIZATIONS and name.split()[1:2] in (["of"], ["for"])):
         return "organization"

@@ -1,4 +1,4 @@
-"""Topics of a chunk: its title, its headings, and a few of its own phrases."""
+"""Finds the topics of a chunk: its title, its headings, and a few key phrases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _COUNTING = re.compile(
 _ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S{3})", re.IGNORECASE)
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}")
 _CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-z]")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7af]")  # and Hangul, whose particles cling
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7af]"
+)  # and Hangul, whose particles are attached
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_TITLE = 120
 
@@ -30,11 +32,15 @@ _LONGEST_TITLE = 120
 class Title(NamedTuple):
     """A title and its names.
 
-    ``full``: the title. ``bare``: the title without its disambiguation in brackets, the name that statements mention.
-    ``aliases``: other entities that it is (the full title, the acronym in brackets, the bare name without its article);
-    one statement a chunk mentions them, which joins them to the bare name in the graph. ``forms``: what names it
-    anywhere. ``head``: the bare name before its comma ("Helena" of "Helena, Alabama"), which names it in its own
-    document only, or nothing. ``is_name``: whether it is short and written like the name of something.
+    Attributes
+    ----------
+    full : the title
+    bare : the title without its disambiguation in parentheses; the name that statements mention
+    aliases : other names of the entity (the full title, the acronym in parentheses, the bare name without its article); one
+        statement per chunk mentions them, which links them to the bare name in the graph
+    forms : spellings that name it in any text
+    head : the bare name before its comma ("Helena" of "Helena, Alabama"), which names it in its own document only; or empty
+    is_name : whether it is short and written like a name
     """
 
     full: str
@@ -46,7 +52,7 @@ class Title(NamedTuple):
 
 
 def read_title(title: str) -> Title:
-    """What a title is called.
+    """The names of a title; beyond 120 characters it is shortened.
 
     Examples
     --------
@@ -79,7 +85,17 @@ def read_title(title: str) -> Title:
 
 
 def is_acronym(short: str, full: str) -> bool:
-    """Whether capitals are the initials of the capitalised words of a name, or of the last of them.
+    """Whether ``short`` is made of the initials of the capitalised words of a name, or of the last of these words.
+
+    Parameters
+    ----------
+    short : the candidate
+    full : the name
+
+    Returns
+    -------
+    bool
+        False also if ``short`` has fewer than two letters.
 
     Examples
     --------
@@ -105,7 +121,18 @@ def _is_name(bare: str) -> bool:
 
 
 def occurrences(text: str, title: Title) -> list[Found]:
-    """Where a sentence names the title, in order, not overlapping; a form of one word must have its capital."""
+    """Where a sentence names the title, in order, without overlaps; case is ignored in forms of several words only.
+
+    Parameters
+    ----------
+    text : the sentence
+    title : the title
+
+    Returns
+    -------
+    list
+        The occurrences, each with the bare title as its name.
+    """
     spans: list[tuple[int, int]] = []
     lower = text.lower()
     for form in (*title.forms, title.head) if title.head else title.forms:
@@ -125,12 +152,23 @@ def occurrences(text: str, title: Title) -> list[Found]:
 
 
 def is_named(text: str, title: Title) -> bool:
-    """Whether a sentence says by itself what the title says: "Helena" alone does not say "Helena, Alabama"."""
+    """Whether a sentence names the title unambiguously: "Helena" alone does not name "Helena, Alabama".
+
+    Parameters
+    ----------
+    text : the sentence
+    title : the title
+
+    Returns
+    -------
+    bool
+        Whether the sentence holds a form of the title other than its ``head``.
+    """
     return any(text[found.start : found.end] != title.head for found in occurrences(text, title))
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether a match does not cut a word of a script that writes spaces."""
+    """Whether a match has word boundaries at both ends, in scripts that write spaces."""
     for outside, inside in ((start - 1, start), (end, end - 1)):
         edge = text[outside] + text[inside] if 0 <= outside < len(text) else ""
         if edge.isalnum() and not _UNSPACED.search(edge):
@@ -139,12 +177,12 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 _WORD = r"[^\W\d_A-Z]++(?:-[^\W\d_A-Z]++)*+"
-# A noun phrase is taken only where a small word announces it: that keeps most verbs out.
+# A noun phrase is accepted only after a function word, which excludes most verbs.
 _ANNOUNCED = re.compile(
     r"\b(?:an?|the|of|as|his|her|its|their|for|with|and|in|by|into|from|about|on|to|The|An?) "
     rf"(?=({_WORD}(?: {_WORD}){{1,6}}+))"
 )
-# Where one of these begins, a phrase ends.
+# A phrase ends before any of these words.
 _BORDERS = STOP_WORDS | {
     *(
         "used",
@@ -211,16 +249,19 @@ _MOST = 5
 
 
 def key_phrases(units: Sequence[Unit], *, most: int) -> list[str]:
-    """The phrases of two to four lower-case words between function words that score highest, best first.
+    """The best phrases of two to four lower-case words between function words, best first.
 
-    The score is frequency times number of words; equal scores go to the phrase that comes first.
+    The score is frequency times number of words; ties break by first occurrence.
 
     Parameters
     ----------
-    units:
-        The units of a chunk.
-    most:
-        How many phrases at most.
+    units : the units of a chunk
+    most : maximum number of phrases
+
+    Returns
+    -------
+    list
+        The phrases.
 
     Examples
     --------
@@ -236,7 +277,7 @@ def key_phrases(units: Sequence[Unit], *, most: int) -> list[str]:
 
 
 def _phrase(words: str) -> str:
-    """The phrase that announced words begin with, up to the first function word, or nothing."""
+    """The phrase at the beginning of some words, up to the first function word; empty if it has fewer than two words."""
     phrase: list[str] = []
     for word in words.split(" "):
         if word in _BORDERS or len(word) < 3 or (phrase and word.endswith("ed")):
@@ -250,9 +291,22 @@ def _phrase(words: str) -> str:
 def chunk_topics(
     units: Sequence[Unit], mentions: Sequence[Sequence[Found]], title: Title, *, headings: Sequence[str]
 ) -> tuple[str, ...]:
-    """At most five: the title, the deepest headings, then key phrases (one for four sentences, three at most).
+    """Topics of a chunk, normally at most five: the title, the deepest headings, then at most three key phrases.
 
-    A chunk without title, heading or phrase takes its most frequent name, or else its first words.
+    The number of key phrases is one, plus one for every four units. A chunk without title, heading or phrase gets its most
+    frequent name, else its first words.
+
+    Parameters
+    ----------
+    units : units of the chunk
+    mentions : mentions of each unit
+    title : the title of the document
+    headings : headings above the chunk, outermost first
+
+    Returns
+    -------
+    tuple
+        Distinct topics.
     """
     contexts = list(dict.fromkeys([*headings, *(unit.heading for unit in units)]))
     contexts = [heading for heading in contexts if heading and heading != title.full][-3:]
@@ -269,7 +323,19 @@ def chunk_topics(
 
 
 def unit_topics(unit: Unit, topics: Sequence[str], title: Title) -> tuple[str, ...]:
-    """The topics of one proposition: its heading, or else the title, and what of the chunk's topics its words hold."""
+    """Topics of one proposition: its heading, else the title, then the topics of the chunk that occur in it.
+
+    Parameters
+    ----------
+    unit : the unit of the proposition
+    topics : topics of the chunk
+    title : the title of the document
+
+    Returns
+    -------
+    tuple
+        At most five topics.
+    """
     first = unit.heading or title.full
     lower = unit.text.lower()
     found = [first] if first else []

@@ -1,4 +1,4 @@
-"""A chunk as units: the stretches of its text that become one proposition each, cleaned of layout."""
+"""Splits a chunk into units: the spans that become one proposition each, without layout. Finds dates, numbers and quotes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from hlgraph.text import Block, BlockKind, block_sentences, blocks
 
 
 class Unit(NamedTuple):
-    """One future proposition: its span in the chunk, its words without layout, the deepest heading above it, what it is."""
+    """A span of a chunk that becomes one proposition.
+
+    Attributes
+    ----------
+    start, end : span in the chunk
+    text : its words without layout
+    heading : the deepest heading above it
+    kind : kind of the block that it comes from
+    """
 
     start: int
     end: int
@@ -30,17 +38,20 @@ _CELL = re.compile(r"(?<!\\)\||\t")
 
 
 def units(text: str, headings: tuple[str, ...]) -> Iterator[Unit]:
-    """The units of a chunk in order: sentences, table rows with the labels of their columns, blocks of code.
+    """The units of a chunk, in order: sentences, table rows with their column labels, blocks of code.
 
-    Headings, rules, fences, the separator row of a table and whatever has neither letter nor digit are none: they carry
-    no assertion (a heading is context of what follows it).
+    Headings, rules, fences, separator rows of tables, and text without letters or digits are not units, since they assert
+    nothing (a heading is context for the text below it).
 
     Parameters
     ----------
-    text:
-        The text of the chunk.
-    headings:
-        The headings that its first character stands under, outermost first.
+    text : text of the chunk
+    headings : headings above its first character, outermost first
+
+    Returns
+    -------
+    Iterator
+        The units.
     """
     heading = " ".join(headings[-1].split()) if headings else ""
     rows: list[Block] = []
@@ -65,7 +76,7 @@ def units(text: str, headings: tuple[str, ...]) -> Iterator[Unit]:
 
 
 def plain(text: str) -> str:
-    """Words without Markdown: links become their labels, bold marks go.
+    """The text without Markdown links and bold marks; a link becomes its label.
 
     Examples
     --------
@@ -93,7 +104,7 @@ def _prose(text: str, block: Block, heading: str) -> Iterator[Unit]:
 
 
 def _is_rule(text: str, block: Block) -> bool:
-    """Whether a line parts the header of a table from its rows."""
+    """Whether a line separates the header of a table from its rows."""
     line = text[block.start : block.end]
     return "-" in line and len(line) < 1000 and _SEPARATOR.fullmatch(line) is not None
 
@@ -104,7 +115,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
-    """A unit a row; the header is what stands above a separator row, and is a unit only where there is no other row."""
+    """One unit per row; the row above a separator row is the header, and is a unit only if there is no other row."""
     labels: list[str] = []
     if len(rows) > 2 and _is_rule(text, rows[1]):
         labels = _cells(text[rows[0].start : rows[0].end])
@@ -122,7 +133,7 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
 
 
 def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
-    """One unit for a block of code, without its fences: commands and settings are what technical questions ask for."""
+    """One unit for a block of code without its fences, since technical questions ask for commands and settings."""
     body = [line for line in lines if not text.startswith(("```", "~~~"), line.start)]
     words = " ".join(text[line.start : line.end] for line in body)
     if body and _HAS_WORD.search(words):
@@ -130,7 +141,7 @@ def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
 
 
 class Found(NamedTuple):
-    """A mention at its place in a sentence."""
+    """A mention with its span in a sentence."""
 
     start: int
     end: int
@@ -139,7 +150,17 @@ class Found(NamedTuple):
 
 
 def without_overlaps(first: Sequence[Found], more: Sequence[Found]) -> list[Found]:
-    """Both, sorted, without those of ``more`` that overlap one of ``first``; each is sorted and free of overlaps.
+    """Both lists merged and sorted, without those of ``more`` that overlap one of ``first``.
+
+    Parameters
+    ----------
+    first : mentions to keep, sorted, without overlaps
+    more : mentions to add, sorted, without overlaps
+
+    Returns
+    -------
+    list
+        The mentions, sorted, without overlaps.
 
     Examples
     --------
@@ -175,7 +196,7 @@ _UNITS = (
     "met(?:re|er)s?|kilomet(?:re|er)s?)|[KMGT]B|[kMG]?Hz|mph|[kMG]W|lit(?:re|er)s?|dollars?|euros?|million|billion|trillion"
 )
 _SCALE = r"(?:\s(?:thousand|million|billion|trillion)|\s?(?:bn|m|k)\b)?"
-# Where a value may begin: one plain set of characters, which is searched much faster than the pattern itself.
+# First characters of values: a plain character set is much faster to search for than the pattern itself.
 _START = re.compile(r"[\d$€£¥₹JFMASOND]")
 _VALUE = re.compile(
     rf"(?<![\w.,/$€£-])(?P<day_first>(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.?\s(?:of\s|de\s)?(?P<m1>{_MONTH_NAMES})\b\.?"
@@ -209,8 +230,8 @@ _EDGE = " \t,.;:"
 def values(text: str) -> list[Found]:
     """Dates, years and numbers with a unit, in order.
 
-    English dates with a month name are written one way (``20 June 2010``), so that two texts that write them
-    differently mention the same entity. A month without a day or a year is no mention.
+    English dates with a month name are normalised (``20 June 2010``), so that texts with different notations mention the
+    same entity. A month without a day or a year is not a mention.
 
     Examples
     --------
@@ -256,7 +277,7 @@ def _is_count(text: str, match: re.Match[str]) -> bool:
 
 
 def quoted(text: str) -> list[Found]:
-    """Quoted or bracketed titles, in order: short, written like a name, no sentence.
+    """Quoted or bracketed titles, in order: short, written like a name, not a sentence.
 
     Examples
     --------
@@ -275,7 +296,7 @@ def quoted(text: str) -> list[Found]:
 
 
 def _is_title(name: str, *, is_bracketed: bool) -> bool:
-    """Whether quoted words are written like a name: capitals on the long words, no sentence inside."""
+    """Whether quoted words are written like a name: most long words have a capital, and there is no sentence inside."""
     if not _LETTER.search(name) or any(stop in name for stop in "。！？!?;"):
         return is_bracketed and bool(name) and name[-1] in "！？!?" and "。" not in name and len(name) > 1
     parts = name.split()

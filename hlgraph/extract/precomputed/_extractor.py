@@ -1,4 +1,4 @@
-"""The extractor over files of records."""
+"""The extractor for files of records."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ _VERSION = "precomputed/1"
 
 
 class PrecomputedExtractor:
-    """Gives each chunk what files say about its document; the forms of their lines stand in the package's docstring.
+    """An extractor that looks up each chunk in files of records; the package's docstring describes their format.
 
-    A record is found by the document's key, else by its uri, else by what follows ``#`` in the uri. Files are read once,
-    into memory. The text of a statement is taken as it is given, with white space folded. Names that a record writes in
-    lower case get the capitals that they have in the chunk. A statement without a topic gets the deepest heading, or
-    else the title.
+    A record is found by the document's key, else by its uri, else by the part of the uri after ``#``. Files are read once,
+    into memory. The text of a statement is used as it is, with white space folded. Names in lower case get the
+    capitalisation that they have in the chunk. A statement without a topic gets the deepest heading, else the title.
 
     Parameters
     ----------
-    paths:
-        One file of JSON lines or several, plain or gzip.
+    paths : one or several files of JSON lines, plain or gzip
 
     Raises
     ------
     ExtractionError
-        A file cannot be read or holds no record. A single bad line does not raise: see :attr:`problems`.
+        A file cannot be read or holds no record. A single invalid line does not raise: see :attr:`problems`.
     """
 
     def __init__(self, paths: Path | str | Sequence[Path | str]) -> None:
@@ -42,27 +40,27 @@ class PrecomputedExtractor:
 
     @property
     def fingerprint(self) -> str:
-        """Name, version and a hash of the files' content."""
+        """Name, version and a hash of the content of the files."""
         return f"{_VERSION}/{self._index.digest[:32]}"
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be used: file, line, reason and mend, in the order of the files."""
+        """The unusable lines, in the order of the files: file, line, reason and remedy."""
         return tuple(self._index.problems)
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk, in order; one without propositions and with a problem where there is no record."""
+        """One extraction per chunk, in order; a chunk without a record gets a problem and no propositions."""
         extractions = [self._extract(chunk) for chunk in chunks]
         for first, lost in self._lost(chunks, extractions):
             problem = (
-                f"{len(lost)} statements of {chunks[first].key or chunks[first].uri!r} are in no chunk of it,"
+                f"{len(lost)} statements of {chunks[first].key or chunks[first].uri!r} match none of its chunks,"
                 f" the first is {lost[0][:80]!r}; name their chunk with `chunk`"
             )
             extractions[first] = replace(extractions[first], problem=extractions[first].problem or problem)
         return extractions
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """A hash of the records of this chunk and of its text and context: another record elsewhere does not change it."""
+        """Hash of the records of this chunk, its text and its context; records of other chunks do not affect it."""
         records = self._records(chunk)
         position = str(chunk.position) if any(record.chunk is not None for record in self._of_document(chunk)) else ""
         shape = "one" if chunk.chunk_count == 1 else "many"
@@ -79,7 +77,7 @@ class PrecomputedExtractor:
         return [record for record in self._of_document(chunk) if record.chunk in (None, chunk.position)]
 
     def _lost(self, chunks: Sequence[ChunkInput], extractions: Sequence[Extraction]) -> Iterator[tuple[int, list[str]]]:
-        """For each document whose chunks are all here: its first chunk, and the statements that no chunk took."""
+        """For each document with all of its chunks given: its first chunk, and the statements that no chunk took."""
         documents: dict[tuple[str | None, str], list[int]] = {}
         for i, chunk in enumerate(chunks):
             if chunk.chunk_count > 1:

@@ -1,4 +1,4 @@
-"""Files of records, read once into an index by id; what cannot be used is kept as a list of problems."""
+"""Reads files of records into an index by id; lists unusable lines as problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(slots=True)
 class Index:
-    """The records by id, the problems in the order of the files, the ids of lines that could not be used."""
+    """The content of several files.
+
+    Attributes
+    ----------
+    records : records by id
+    problems : descriptions of unusable lines, in the order of the files
+    broken : by id, the problem of an unusable line that names it
+    digest : SHA-256 of all lines
+    """
 
     records: dict[str, list[Record]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -29,8 +37,8 @@ class Index:
 def read_files(paths: Sequence[Path]) -> Index:
     """The index of several files.
 
-    A line that is no record, a gzip stream that breaks off, and a second record that contradicts the first of its file are
-    problems, and the rest is used.
+    An invalid line, a truncated gzip stream, and a second record that contradicts the first in its file are problems; the
+    rest of the file is used.
 
     Raises
     ------
@@ -61,7 +69,7 @@ def read_files(paths: Sequence[Path]) -> Index:
 
 
 def _lines(path: Path, problems: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Number and content of the lines that are not blank."""
+    """Number and content of each line that is not blank."""
     number = 0
     try:
         with path.open("rb") as file:
@@ -73,7 +81,7 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[int, bytes]]:
                     if line:
                         yield number, line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        problems.append(f"{path}: the gzip stream breaks off after line {number} ({error}); copy the file again")
+        problems.append(f"{path}: the gzip stream is cut off after line {number} ({error}); copy the file again")
     except OSError as error:
         raise ExtractionError(
             f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
@@ -86,9 +94,9 @@ def _add(index: Index, seen: dict[tuple[str, str, int | None], Record], record: 
     if earlier is None:
         seen[place] = record
         records = index.records.setdefault(record.key, [])
-        if record not in records:  # the same record in two files is one
+        if record not in records:  # the same record in two files counts once
             records.append(record)
     elif earlier != record:
         index.problems.append(
-            f"{where}: a second, different record for {record.key!r}; the first is used: give each id once a file"
+            f"{where}: a second, different record for {record.key!r} is ignored; give each id once per file"
         )

@@ -1,4 +1,4 @@
-"""The records of one document, put together into the extraction of one of its chunks."""
+"""Merges the records of a document into the extraction of one of its chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HALF = 0.5
 
 @dataclass(slots=True)
 class _Draft:
-    """A proposition that still collects mentions and triples. ``spelled``: its words, for finding names in it."""
+    """A proposition under construction. ``spelled`` holds its words, for finding names in it."""
 
     text: str
     span: tuple[int, int]
@@ -27,28 +27,31 @@ class _Draft:
     details: dict[str, None] = field(default_factory=dict)
 
     def mention(self, mention: Mention) -> None:
-        """Add a mention; the first kind that is known stays."""
+        """Add a mention; the first known kind of a name is kept."""
         name = normalise_name(mention.name)
         if name and (name not in self.mentions or (mention.kind and not self.mentions[name].kind)):
             self.mentions[name] = mention
 
     def names(self, name: str) -> bool:
-        """Whether the words, or the mentions, hold a name."""
+        """Whether the text or the mentions contain a name."""
         return normalise_name(name) in self.mentions or spelled(name) in self.spelled
 
 
 def merge(records: Sequence[Record], chunk: ChunkInput) -> Extraction:
-    """The extraction of a chunk out of the records of its document.
+    """The extraction of a chunk from the records of its document.
 
-    With one chunk all is taken. With several, a statement goes to each chunk that holds its words (but for case and white
-    space) or half of its content words; a triple and an entity to each that names them.
+    If the document has one chunk, it gets everything. With several chunks, a statement goes to each chunk that contains its
+    words (ignoring case and white space) or half of its content words; a triple or an entity goes to each that names it.
 
     Parameters
     ----------
-    records:
-        Records for the whole document or for this very chunk.
-    chunk:
-        The chunk.
+    records : records for the whole document or for this chunk
+    chunk : the chunk
+
+    Returns
+    -------
+    Extraction
+        The extraction; empty if no record applies to the chunk.
     """
     text = ChunkText(chunk.text)
     drafts: dict[str, _Draft] = {}
@@ -72,7 +75,7 @@ def merge(records: Sequence[Record], chunk: ChunkInput) -> Extraction:
 
 
 def _place(given: GivenStatement, text: ChunkText, *, takes_all: bool) -> tuple[int, int] | None:
-    """The span of a statement in this chunk, the whole chunk where its words are not found, None if it is not its."""
+    """The span of a statement in this chunk; the whole chunk if its words are not found; None if it belongs elsewhere."""
     whole = (0, len(text.text))
     if takes_all and given.span and 0 <= given.span[0] < given.span[1] <= whole[1]:
         return given.span
@@ -93,7 +96,7 @@ def _collect(drafts: dict[str, _Draft], given: GivenStatement, span: tuple[int, 
 
 
 def _add_triple_statements(drafts: dict[str, _Draft], record: Record, text: ChunkText, *, takes_all: bool) -> None:
-    """A statement "subject predicate object" a triple, at the sentence that names both ends, else at the whole chunk."""
+    """Adds a statement "subject predicate object" per triple, at the sentence that names both ends, else the whole chunk."""
     for triple in record.triples:
         words = " ".join(f"{triple.subject} {triple.predicate} {triple.object}".split())
         span = text.sentence_with(triple.subject, triple.object)
@@ -103,7 +106,7 @@ def _add_triple_statements(drafts: dict[str, _Draft], record: Record, text: Chun
 
 
 def _attach(drafts: Sequence[_Draft], record: Record, text: ChunkText, *, is_whole: bool) -> None:
-    """Give the triples and entities that belong to no statement of the record to the statements that name them."""
+    """Attaches the triples and entities outside of statements to the statements that name them."""
     for triple in record.triples:
         if all(triple not in draft.triples for draft in drafts):
             for draft in _home(drafts, triple, text, is_whole=is_whole):

@@ -1,4 +1,4 @@
-"""Lines to records: the three forms, validated, in one shape."""
+"""Parses and validates lines in the three forms, into one record type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hlgraph.records import Mention, Triple
 
 
 class Form(Enum):
-    """Which of the three forms a line has."""
+    """The form of a line."""
 
     OWN = "id"
     TRIPLES = "passage_id, entities, triples"
@@ -23,7 +23,7 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GivenStatement:
-    """A statement as a record gives it; ``span`` is None where it gives none."""
+    """A statement of a record; ``span`` is None if the record gives none."""
 
     text: str
     mentions: tuple[Mention, ...] = ()
@@ -35,7 +35,16 @@ class GivenStatement:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line: what was extracted from one document, or from one chunk of it. ``digest`` is that of the line."""
+    """One line: the extraction of one document, or of one of its chunks.
+
+    Attributes
+    ----------
+    key : id that the line names
+    form : form of the line
+    chunk : index of the chunk; None: the whole document
+    statements, mentions, triples, topics : what was extracted
+    digest : SHA-256 of the line
+    """
 
     key: str
     form: Form
@@ -111,7 +120,7 @@ _MEND = "see the forms in the documentation of hlgraph.extract.precomputed"
 
 
 class LineError(ExtractionError):
-    """A line is no record; ``key`` is the id that it names, if that much could be read."""
+    """A line is not a valid record; ``key`` is the id that it names, empty if that could not be read."""
 
     def __init__(self, reason: str, key: str = "") -> None:
         super().__init__(reason)
@@ -124,7 +133,7 @@ def read_record(line: bytes) -> Record:
     Raises
     ------
     LineError
-        The line is not JSON, not an object, names no id, or a field has the wrong type.
+        The line is not a JSON object, names no id, or has a field of the wrong type.
 
     Examples
     --------
@@ -178,7 +187,7 @@ def _statement(given: _Statement, key: str) -> GivenStatement:
 
 def _checked(statement: GivenStatement, key: str) -> GivenStatement:
     if not statement.text.strip():
-        raise LineError("a statement has no text; leave it out or give it one", key)
+        raise LineError("a statement has no text; remove it or give it a text", key)
     return statement
 
 
@@ -186,7 +195,7 @@ def _fact(fact: tuple[str, str, str] | _Fact, key: str) -> Triple:
     if isinstance(fact, tuple):
         return Triple(*fact)
     if (fact.object is None) == (fact.complement is None):
-        raise LineError("a fact needs either an object (an entity) or a complement (a literal)", key)
+        raise LineError("a fact needs an object (an entity) or a complement (a literal), and not both", key)
     is_literal = fact.object is None
     return Triple(fact.subject, fact.predicate, (fact.complement if is_literal else fact.object) or "", is_literal)
 

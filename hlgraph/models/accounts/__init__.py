@@ -1,1 +1,1 @@
-"""Accounts for calls of chat models: ledger, budgets, prices and kept replies."""
+"""Token and money accounting of chat calls: ledger, budgets, prices and stored replies."""

@@ -1,4 +1,4 @@
-"""Budgets that hold: what a command may spend on a chat model, and what it has spent."""
+"""Budgets for chat calls: what a command may spend, and what it has spent."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class Budget:
     Attributes
     ----------
     max_tokens : input and output together; None: no limit
-    max_usd : US dollars, by the prices in force (see :mod:`hlgraph.models.accounts.prices`); None: no limit
+    max_usd : US dollars, at current prices (see :mod:`hlgraph.models.accounts.prices`); None: no limit
 
     Raises
     ------
-    InputError : a limit is not above 0
+    InputError
+        A limit is not above 0.
 
     Examples
     --------
@@ -37,35 +38,42 @@ class Budget:
         """Check the limits."""
         for name, value in (("max_tokens", self.max_tokens), ("max_usd", self.max_usd)):
             if value is not None and not value > 0:
-                raise InputError(f"the budget {name} is {value}; choose a number above 0, or leave it out")
+                raise InputError(f"the budget {name} is {value}; choose a number above 0, or omit it")
 
 
 class Purse:
-    """What the calls of one command have spent, and whether another one may begin. Safe for threads.
+    """Accounts for the calls of one command, and admits another call while the budget lasts. Thread-safe.
 
-    A call is let through while what was spent, what the calls under way will probably cost, and what it will probably cost
-    itself are within the budget. What a call costs is known when it ends, so a budget can be exceeded by what the calls
-    under way cost more than was expected: never by more than one call a worker.
+    A call is admitted if the sum of the amount spent so far, the expected cost of the calls in progress, and its own expected cost
+    is within the budget. The cost of a call is known only when it ends. So a budget can be exceeded by the amount that calls
+    in progress cost above expectation: never by more than one call per worker.
 
-    One failure for good ends it for all: whoever waits is woken, and every later call is refused with the same error.
+    One permanent failure stops all calls: waiting callers wake up, and every later call is refused with the same error.
 
     Parameters
     ----------
-    budget : the limits; None: there are none
-    price : of the model; None: it is not known
-    model : its name, for errors
+    budget : the limits; None: no limits
+    price : price of the model; None: not known
+    model : name of the model, for errors
+
+    Attributes
+    ----------
+    calls, input_tokens, output_tokens, usd : totals of the calls that ended; ``usd`` is 0 without a price
+    error : the error that stopped all calls; None while calls are admitted
+    stopped : event that is set together with ``error``
 
     Raises
     ------
-    InputError : the budget is in dollars, and the price is not known
+    InputError
+        The budget is in US dollars, and the price is not known.
     """
 
     def __init__(self, budget: Budget | None = None, *, price: Price | None = None, model: str = "") -> None:
         self.budget = budget or Budget()
         if self.budget.max_usd is not None and price is None:
             raise InputError(
-                f"there is no price for the model {model}, so a budget in dollars cannot be kept; set models.prices, "
-                "or give the budget in tokens"
+                f"the price of the model {model} is not known, so a budget in dollars cannot be enforced; "
+                "set models.prices, or give the budget in tokens"
             )
         self._price = price
         self.calls = self.input_tokens = self.output_tokens = 0
@@ -79,31 +87,32 @@ class Purse:
 
     @property
     def tokens(self) -> int:
-        """Input and output so far."""
+        """Input and output tokens so far."""
         return self.input_tokens + self.output_tokens
 
     def check(self) -> None:
-        """Raise what ended it, if something did."""
+        """Raise the error that stopped all calls, if there is one."""
         if self.error is not None:
             raise self.error
 
     def end(self, error: HLGraphError) -> None:
-        """Let no other call through; the first error counts."""
+        """Refuse all later calls with this error; the first error wins."""
         with self._change:
             self.error = self.error or error
             self.stopped.set()
             self._change.notify_all()
 
     def ended(self) -> HLGraphError | None:
-        """The error that ended it; when that is the end of the budget, with all that has been spent by now."""
+        """The error that stopped all calls; a BudgetError is rebuilt with the current totals."""
         return self._spent() if isinstance(self.error, BudgetError) else self.error
 
     def admit(self, input_tokens: int) -> int:
-        """The number of the admission for a call of probably so many input tokens; to be given to :meth:`settle`.
+        """Waits until a call of about ``input_tokens`` is admitted; returns its admission number, for :meth:`settle`.
 
-        What it will cost is expected from that, and from what the calls before cost against what was expected of them.
+        The expected cost scales ``input_tokens`` by the ratio of actual to expected tokens of the earlier calls, and adds
+        their mean output tokens.
 
-        Raises BudgetError when the budget does not reach for it, or what ended everything before.
+        Raises BudgetError if the budget does not cover the call, or the error that stopped all calls.
         """
         with self._change:
             while (admission := self.attempt(input_tokens)) is None:
@@ -111,7 +120,7 @@ class Purse:
             return admission
 
     def attempt(self, input_tokens: int) -> int | None:
-        """The same at once: None where a call under way has to end before it can be said."""
+        """Like :meth:`admit` without waiting; None if a call in progress must end before the decision."""
         with self._change:
             self.check()
             cost = self._expect(input_tokens)
@@ -128,7 +137,14 @@ class Purse:
             return None
 
     def settle(self, admission: int, input_tokens: int = 0, *, output_tokens: int = 0, is_paid: bool = True) -> None:
-        """Note what an admitted call has cost; nothing where ``is_paid`` is False."""
+        """Record the cost of an admitted call that ended.
+
+        Parameters
+        ----------
+        admission : its number, from :meth:`admit`
+        input_tokens, output_tokens : tokens used; default 0
+        is_paid : whether the call is charged; False: it failed and cost nothing
+        """
         with self._change:
             expected, _ = self._under_way.pop(admission)
             if is_paid:
@@ -140,7 +156,13 @@ class Purse:
             self._change.notify_all()
 
     def carry(self, calls: int, input_tokens: int, *, output_tokens: int) -> None:
-        """Note what calls have cost that the same command made elsewhere, before this purse was."""
+        """Record calls that the same command made elsewhere before this purse was created.
+
+        Parameters
+        ----------
+        calls : number of calls
+        input_tokens, output_tokens : their tokens
+        """
         with self._change:
             self._expected += input_tokens
             self.calls += calls
@@ -149,7 +171,7 @@ class Purse:
             self.usd += self._cost(input_tokens, output_tokens)
 
     def abandon(self, admission: int) -> None:
-        """Note that nobody will say what an admitted call has cost: from now on it counts as what was expected of it."""
+        """Record that the cost of an admitted call will never be known; its expected cost counts from now on."""
         with self._change:
             _, cost = self._under_way.pop(admission)
             self._abandoned.append(cost)
@@ -157,7 +179,7 @@ class Purse:
 
     @property
     def under_way(self) -> int:
-        """Calls that were admitted and have not ended."""
+        """Number of calls that were admitted and have not ended."""
         return len(self._under_way)
 
     def _expect(self, input_tokens: int) -> tuple[int, float]:
@@ -179,10 +201,10 @@ class Purse:
         limits = [f"{self.budget.max_tokens:,} tokens"] if self.budget.max_tokens is not None else []
         limits += [f"{self.budget.max_usd:g} USD"] if self.budget.max_usd is not None else []
         money = f", {self.usd:.4f} USD" if self._price else ""
-        mend = "run the same again to go on" if self.calls else "raise the budget"
+        mend = "repeat the command to resume it" if self.calls else "raise the budget"
         return BudgetError(
-            f"the budget of {' and '.join(limits)} does not reach for another call of about {self._refused:,} tokens: "
-            f"{self.tokens:,} tokens{money} were spent in {self.calls:,} calls; what was done is kept, {mend}",
+            f"the budget of {' and '.join(limits)} does not cover another call of about {self._refused:,} tokens: "
+            f"{self.tokens:,} tokens{money} were spent in {self.calls:,} calls; finished work is kept, {mend}",
             tokens=self.tokens,
             usd=self.usd if self._price else None,
         )

@@ -1,4 +1,4 @@
-"""The ledger: every call of a chat model with its tokens and its cost, on disk before the call and again when it ends."""
+"""The ledger: every chat call with its tokens and cost, written to disk before the call and again when it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlgraph.settings import Price
 
 _log = logging.getLogger(__name__)
 _TRIES = 3
-_LOSS = "what chat calls cost is not recorded; make room, or set HLGRAPH_LEDGER to a folder that can be written"
+_LOSS = "the cost of chat calls is not recorded; free disk space, or set HLGRAPH_LEDGER to a writable folder"
 _SCHEMA = """
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY,
@@ -47,15 +47,15 @@ GROUPS: tuple[GroupBy, ...] = ("source", "stage", "strategy", "corpus", "model")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purpose:
-    """What a call is made for.
+    """What a chat call is made for.
 
     Attributes
     ----------
     stage : ``extract``, ``retrieve``, ``answer``, ...
-    strategy : of retrieval, where one asks
-    uri : of the one source whose text the call shows; empty: none, or several
-    part : a hash of the part of the source that it shows
-    prompt : its version
+    strategy : the retrieval strategy that makes the call; empty: none
+    uri : the source whose text the call sends; empty: no source, or several
+    part : hash of the part of the source that the call sends
+    prompt : version of the prompt
     """
 
     stage: str = ""
@@ -66,7 +66,7 @@ class Purpose:
 
 
 class Entry(NamedTuple):
-    """What is known of a call before it is made. ``source`` is an id: a ledger holds no text, and no name of a source."""
+    """A call before it is made. ``source`` is an id: the ledger holds no text and no source names."""
 
     corpus: str
     source: str
@@ -78,18 +78,20 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """A line of the ledger: the calls that have one thing in common.
+    """Totals of one group of calls in the ledger.
 
     Attributes
     ----------
-    name : of the source, stage, strategy, corpus or model
-    calls, input_tokens, output_tokens : that were paid
-    usd : what they cost, as far as their prices were known; None: of none of them
-    unpriced_calls : calls that were paid and had no known price
-    estimated_calls : calls whose tokens the provider did not say, so that they are estimated
-    kept_calls : answered from the replies that were kept, at no cost
-    unfinished_calls : begun and never ended (the process was killed, or nobody waited any longer): they may have been paid
-    seconds : of all paid calls
+    name : name of the source, stage, strategy, corpus or model
+    calls : number of paid calls
+    input_tokens, output_tokens : tokens of the paid calls
+    usd : cost in US dollars of the paid calls with a known price; None: no price is known
+    unpriced_calls : paid calls whose price is not known
+    estimated_calls : paid calls whose tokens are estimated, since the provider did not report them
+    kept_calls : calls answered from stored replies, at no cost
+    unfinished_calls : calls that began and never ended, since the process was killed or the call timed out; they may have
+        been charged
+    seconds : duration of all paid calls together
     """
 
     name: str
@@ -105,7 +107,15 @@ class Spent:
 
 
 class Experience(NamedTuple):
-    """What paid calls of one model and prompt were like: how many, tokens expected and seen, output, seconds in all."""
+    """Totals of the paid calls of one model and prompt, as a basis for forecasts.
+
+    Attributes
+    ----------
+    calls : number of calls
+    expected_tokens : input tokens estimated before the calls
+    input_tokens, output_tokens : tokens that the provider reported
+    seconds : duration of all calls together
+    """
 
     calls: int
     expected_tokens: int
@@ -115,13 +125,17 @@ class Experience(NamedTuple):
 
 
 class Ledger:
-    """A file with a row a call. Safe for threads and many processes; a killed run loses nothing that was paid.
+    """A file with one row per chat call. Safe for threads and several processes; a killed run loses no paid call.
 
-    A call stands in it before it is made and is completed when it ends, so one that was cut short is seen.
+    A row is written before its call and completed when the call ends, so an interrupted call is visible.
 
     Parameters
     ----------
-    path : the file; made when the first call is made
+    path : the file; created at the first call
+
+    Attributes
+    ----------
+    run : random id of the rows that this object writes
     """
 
     def __init__(self, path: Path) -> None:
@@ -130,19 +144,32 @@ class Ledger:
         self._file = DiskFile(path, _SCHEMA, name="ledger", loss=_LOSS)
 
     def begin(self, entry: Entry) -> int | None:
-        """Note that a call is about to be made; its number in the ledger."""
+        """Record that a call is about to begin; returns its row number, None if the ledger cannot be written."""
         return self._write(entry, state="begun")
 
     def keep(self, entry: Entry, completion: Completion, *, price: Price | None) -> None:
-        """Note that a kept reply stood in for a call; where it came of a call that never ended here, that one is paid now."""
+        """Record that a stored reply replaced a call; completes the unfinished call that the reply came from, if any.
+
+        Parameters
+        ----------
+        entry : the call that was not made
+        completion : the stored reply
+        price : price of the model; None: not known
+        """
         self.finish(entry.request, completion, price=price)
         self._write(entry, state="kept")
 
     def finish(self, request: str, completion: Completion, *, price: Price | None) -> None:
-        """Note what the call that a kept reply came of has cost, where the process was killed before it could.
+        """Record the cost of the call that produced a stored reply, if its process was killed before it could.
 
-        A reply is kept before its call is ended, so that no kill between the two makes it be paid again. Of calls that were
-        begun after the last paid one, the last is the one that the reply came of.
+        A reply is stored before its call is completed here, so that a kill between the two never causes a second payment. The
+        reply belongs to the last unfinished call of this request that began after the last paid one.
+
+        Parameters
+        ----------
+        request : key of the request
+        completion : the stored reply
+        price : price of the model; None: not known
         """
         tokens = (completion.input_tokens, completion.output_tokens)
 
@@ -163,7 +190,15 @@ class Ledger:
             self._file.attempt(update)
 
     def end(self, number: int | None, completion: Completion, *, price: Price | None, seconds: float) -> None:
-        """Note what a call has cost."""
+        """Record the cost of a call that ended.
+
+        Parameters
+        ----------
+        number : its row number, from :meth:`begin`
+        completion : the reply
+        price : price of the model; None: not known
+        seconds : duration of the call
+        """
         usd = None if price is None else price.cost(completion.input_tokens, completion.output_tokens)
         values = (
             completion.input_tokens,
@@ -185,10 +220,12 @@ class Ledger:
 
         if not any(self._file.attempt(update) for _ in range(_TRIES)):
             tokens = completion.input_tokens + completion.output_tokens
-            _log.warning("ledger %s lacks a call of %d tokens; other processes were writing to it", self.path, tokens)
+            _log.warning(
+                "ledger %s is missing a call of %d tokens, since other processes were writing to it", self.path, tokens
+            )
 
     def drop(self, number: int | None) -> None:
-        """Forget a call that the provider refused: nothing was paid for it."""
+        """Delete the row of a call that the provider refused and did not charge."""
 
         def delete(connection: sqlite3.Connection) -> None:
             with writing(connection):
@@ -197,12 +234,17 @@ class Ledger:
         self._file.attempt(delete)
 
     def spent(self, by: GroupBy = "stage", *, corpus: str | None = None) -> list[Spent]:
-        """What was spent, the dearest first, then by name.
+        """Totals of the calls in groups, the most expensive first, then by tokens and name.
 
         Parameters
         ----------
-        by : what the calls of one line have in common; ``source`` gives ids
-        corpus : of this one only; None: of all
+        by : what to group by; ``source`` gives source ids; default ``stage``
+        corpus : count the calls of this corpus only; default: all corpora
+
+        Returns
+        -------
+        list
+            One line per group; empty if there is no ledger.
         """
         if not self.path.exists():
             return []
@@ -236,7 +278,18 @@ class Ledger:
         return sorted(lines, key=lambda line: (-(line.usd or 0.0), -line.input_tokens - line.output_tokens, line.name))
 
     def experience(self, model: str, prompt: str) -> Experience:
-        """What paid calls of this model and version of a prompt were like, of all corpora."""
+        """Totals of the paid calls of a model and a prompt version, over all corpora; estimated ones are left out.
+
+        Parameters
+        ----------
+        model : fingerprint of the model
+        prompt : version of the prompt
+
+        Returns
+        -------
+        Experience
+            The totals; all 0 if there are no such calls.
+        """
 
         def select(connection: sqlite3.Connection) -> tuple[int, int, int, int, float] | None:
             found: tuple[int, int, int, int, float] | None = connection.execute(
@@ -279,7 +332,17 @@ def _is_unfinished(connection: sqlite3.Connection, request: str) -> bool:
 
 
 def total(lines: list[Spent], name: str = "all") -> Spent:
-    """The sum of lines.
+    """The sum of several lines.
+
+    Parameters
+    ----------
+    lines : the lines
+    name : name of the sum; default ``all``
+
+    Returns
+    -------
+    Spent
+        The sum; ``usd`` is None if no line has a price.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Opens the accounts of a store: the executor of a chat model with its ledger and kept replies, and what was spent."""
+"""Opens the accounts of a store: the executor of a chat model with its ledger and stored replies, and the money spent."""
 
 from __future__ import annotations
 
@@ -18,15 +18,26 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import GraphStore
 
-LEDGER_FILE = "ledger-1.sqlite"  # the number is that of its layout
-_DEADLINES = 2  # times the time-out of a client: it counts the silence between two packets, and a call has many
+LEDGER_FILE = "ledger-1.sqlite"  # 1 is the version of its schema
+_DEADLINES = 2  # times the client's timeout, which limits only the silence between two packets of a call
 
 
 def executor_of(chat: ChatModel, settings: Settings, *, corpus: str) -> Executor:
-    """The executor for a chat model, with the ledger of the store and the replies that are kept.
+    """The executor for a chat model, with the ledger and the stored replies of the store.
 
-    Replies of a model that does not say which one it is (an object of LangChain with no name of a model) are not kept: those
-    of two would be mixed up.
+    Replies of a model without a name (a LangChain object that does not reveal it) are not stored: replies of two such models
+    would be mixed up.
+
+    Parameters
+    ----------
+    chat : the chat model
+    settings : all settings; ``models`` and the accounts folder are read
+    corpus : the corpus that the calls are made for
+
+    Returns
+    -------
+    Executor
+        The executor; close it to close its files.
     """
     models, folder = settings.models, accounts_folder(settings)
     is_known = ":" in chat.fingerprint or not hasattr(chat, "patience")
@@ -42,14 +53,32 @@ def executor_of(chat: ChatModel, settings: Settings, *, corpus: str) -> Executor
 
 
 def kept_replies(settings: Settings) -> Replies:
-    """The file of replies of the store; made when the first reply is kept."""
+    """The stored replies of the store; the file is created at the first reply."""
     return Replies(accounts_folder(settings) / REPLIES_FILE)
 
 
 def spent(settings: Settings, by: GroupBy, *, corpus: str, graph: GraphStore) -> list[Spent]:
-    """The lines of the ledger, the dearest first; see :meth:`hlgraph.sdk.client.HLGraph.ledger`."""
+    """Totals of the ledger, the most expensive group first; see :meth:`hlgraph.sdk.client.HLGraph.ledger`.
+
+    Parameters
+    ----------
+    settings : all settings; the accounts folder is read
+    by : what to group by
+    corpus : count the calls of this corpus only; not used if ``by`` is ``corpus``
+    graph : resolves source ids to uris
+
+    Returns
+    -------
+    list
+        One line per group.
+
+    Raises
+    ------
+    InputError
+        ``by`` is not one of the groups.
+    """
     if by not in GROUPS:
-        raise InputError(f"a ledger has no lines by {by!r}; choose one of: {', '.join(GROUPS)}")
+        raise InputError(f"the ledger cannot be grouped by {by!r}; choose one of: {', '.join(GROUPS)}")
     ledger = Ledger(accounts_folder(settings) / LEDGER_FILE)
     try:
         lines = ledger.spent(by, corpus=None if by == "corpus" else corpus)

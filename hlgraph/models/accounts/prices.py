@@ -1,4 +1,4 @@
-"""What tokens of chat models cost: the prices of the user, then those of ``prices.yaml``, which has a date and a source."""
+"""Prices of chat models: the user's own, then those in ``prices.yaml``, which states its date and source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hlgraph.settings import Price
 
 _FILE = Path(__file__).with_name("prices.yaml")
 _FREE = Price(0.0, 0.0)
-# The classes of LangChain, where an object is given instead of a name.
+# LangChain classes, for objects passed instead of names.
 _PROVIDERS = {
     "ChatAnthropic": "anthropic",
     "ChatBedrock": "bedrock",
@@ -27,7 +27,15 @@ _REGION = re.compile(r"^(?:us|eu|apac|global)\.")
 
 
 class PriceList(NamedTuple):
-    """The prices that come with hlgraph: as of when, from where, of which models, and the providers that charge nothing."""
+    """The price list shipped with hlgraph.
+
+    Attributes
+    ----------
+    date : date of the prices
+    source : where they come from
+    models : price by ``provider:model``
+    free : providers that charge nothing
+    """
 
     date: str
     source: str
@@ -37,7 +45,7 @@ class PriceList(NamedTuple):
 
 @cache
 def price_list() -> PriceList:
-    """What ``prices.yaml`` says."""
+    """The contents of ``prices.yaml``."""
     import yaml
 
     tree = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
@@ -47,13 +55,18 @@ def price_list() -> PriceList:
 
 
 def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None:
-    """The price of a model, None where nobody has named one: it is never taken for free.
+    """The price of a model; None if it is not known (an unknown model is never assumed to be free).
 
     Parameters
     ----------
-    model : ``provider:model``, or the class of LangChain in place of the provider; a date at the end of the name, and the
-        region before a model of Amazon Bedrock, may be missing in the lists
-    own : prices that come first
+    model : ``provider:model``, or a LangChain class in place of the provider; a date at the end of the name, and the region
+        before a model of Amazon Bedrock, are ignored if the lists have no such entry
+    own : the user's prices, which take precedence; default: none
+
+    Returns
+    -------
+    Price or None
+        The price per million tokens.
 
     Examples
     --------

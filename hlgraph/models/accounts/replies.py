@@ -1,4 +1,4 @@
-"""Keeps the replies of chat models on disk, so that no call is paid twice; what is deleted leaves them too."""
+"""Stores the replies of chat models on disk, so that no call is paid for twice; deletions remove replies too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hlgraph.models.seams import Completion
 from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
 
 _log = logging.getLogger(__name__)
-_LOSS = "every reply is paid anew; make room, or set HLGRAPH_LEDGER to a folder that can be written"
+_LOSS = "repeated calls are paid for again; free disk space, or set HLGRAPH_LEDGER to a writable folder"
 _PRUNED_SHARE = 0.1
 _SCHEMA = """
 CREATE TABLE replies (
@@ -37,7 +37,7 @@ CREATE TABLE unswept (corpus TEXT PRIMARY KEY)
 
 
 class Origin(NamedTuple):
-    """Corpus, source and part of it whose text a request shows; an empty source: nobody can tell."""
+    """Corpus, source id and part whose text a request sends; an empty source: unknown."""
 
     corpus: str
     source: str = ""
@@ -45,18 +45,19 @@ class Origin(NamedTuple):
 
 
 class Replies:
-    """A file of replies by the hash of their request. Safe for threads and many processes.
+    """A file of replies, by the hash of their request. Safe for threads and several processes.
 
-    A reply holds what documents say, so each knows the parts of sources that its request shows: :meth:`mark` notes which of
-    them are in the store by now, and :meth:`retain` drops those that were and are no more. What was paid for and is not stored
-    yet stays. A reply whose sources nobody can tell goes whenever something of its corpus goes.
+    A reply may quote documents, so each is linked to the parts of sources that its request sent. :meth:`mark` records which
+    parts are in the graph store, and :meth:`retain` deletes the replies whose parts were there and no longer are. Replies
+    that were paid for and whose parts are not in the store yet are kept. A reply with unknown sources is deleted whenever
+    anything in its corpus is deleted.
 
-    A file that cannot be used is left alone after one warning, as that of the embedding cache is.
+    A file that cannot be used is disabled after one warning, like that of the embedding cache.
 
     Parameters
     ----------
-    path : the file; made when the first reply is kept
-    max_bytes : bound of its size; beyond it the tenth that was kept first goes
+    path : the file; created at the first reply
+    max_bytes : maximum size of the file in bytes; beyond it the oldest tenth of the replies is deleted; default 1 GiB
     """
 
     def __init__(self, path: Path, *, max_bytes: int = 1 << 30) -> None:
@@ -65,7 +66,18 @@ class Replies:
         self._file = DiskFile(path, _SCHEMA, name="file of kept replies", loss=_LOSS)
 
     def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
-        """The reply to a request, None where there is none; who asks for it now is noted as another origin of it."""
+        """The stored reply to a request; None if there is none.
+
+        Parameters
+        ----------
+        request : key of the request
+        origin : recorded as another origin of the reply; default: nothing is recorded
+
+        Returns
+        -------
+        Completion or None
+            The reply, with ``is_kept`` set.
+        """
         if not self.path.exists():
             return None
 
@@ -83,7 +95,14 @@ class Replies:
         return self._file.attempt(select)
 
     def keep(self, request: str, completion: Completion, *, origin: Origin) -> None:
-        """Keep a reply; the last one to a request counts."""
+        """Store a reply; it replaces an earlier one to the same request.
+
+        Parameters
+        ----------
+        request : key of the request
+        completion : the reply
+        origin : the text that the request sends
+        """
         values = (request, completion.text, completion.input_tokens, completion.output_tokens)
 
         def insert(connection: sqlite3.Connection) -> None:
@@ -98,9 +117,17 @@ class Replies:
         self._file.attempt(insert)
 
     def begin_sweep(self, corpus: str, *, is_made: bool = True) -> bool:
-        """Note that texts of a corpus may go from now on; returns whether an earlier sweep never came to its end.
+        """Record that texts of a corpus may be deleted from now on.
 
-        ``is_made``: the file is made where it is missing, since replies will come.
+        Parameters
+        ----------
+        corpus : the corpus
+        is_made : create the file if it is missing, since replies will follow; default True
+
+        Returns
+        -------
+        bool
+            Whether an earlier sweep of the corpus was never finished.
         """
 
         def insert(connection: sqlite3.Connection) -> bool:
@@ -110,7 +137,18 @@ class Replies:
         return (is_made or self.path.exists()) and bool(self._file.attempt(insert))
 
     def sources(self, corpus: str, *, is_unmarked: bool = False) -> list[str]:
-        """Ids of the sources that replies are kept for; only of those with parts that are not marked as stored."""
+        """Ids of the sources that have stored replies, in order.
+
+        Parameters
+        ----------
+        corpus : the corpus
+        is_unmarked : only sources with parts that are not marked as being in the graph store; default False
+
+        Returns
+        -------
+        list
+            Source ids.
+        """
 
         def select(connection: sqlite3.Connection) -> list[str]:
             rows = connection.execute(
@@ -122,7 +160,13 @@ class Replies:
         return (self._file.attempt(select) or []) if self.path.exists() else []
 
     def mark(self, corpus: str, parts: Mapping[str, Collection[str]]) -> None:
-        """Note that these parts of sources are in the store, by the id of the source."""
+        """Record that these parts of sources are in the graph store.
+
+        Parameters
+        ----------
+        corpus : the corpus
+        parts : hashes of parts, by source id
+        """
 
         def update(connection: sqlite3.Connection) -> None:
             with writing(connection), _listed(connection, parts):
@@ -136,20 +180,21 @@ class Replies:
             self._file.attempt(update)
 
     def retain(self, corpus: str, parts: Mapping[str, Collection[str]], *, is_all: bool = False) -> None:
-        """Drop the replies about what was in the store and is not among these parts any more; overwrite their place.
+        """Delete the replies whose parts were in the graph store and no longer are, and overwrite their space in the file.
 
-        Replies without a source go too. It ends what :meth:`begin_sweep` began.
+        Replies without a source are deleted too. Ends the sweep that :meth:`begin_sweep` began.
 
         Parameters
         ----------
-        parts : that are in the store, by the id of the source
-        is_all : drop what is not stored yet as well
+        corpus : the corpus
+        parts : hashes of the parts that are in the graph store, by source id
+        is_all : delete the replies whose parts are not in the store yet as well; default False
         """
 
         def delete(connection: sqlite3.Connection) -> bool:
             self._file.broken.unlink(missing_ok=True)
             with writing(connection), _listed(connection, parts):
-                # A source that is gone takes along what was never stored of it.
+                # A deleted source takes along the replies for its parts that were never stored.
                 connection.execute(
                     """
                     DELETE FROM origins WHERE corpus = :corpus AND (
@@ -165,10 +210,10 @@ class Replies:
             return erase_traces(connection)
 
         if self.path.exists() and not self._file.attempt(delete):
-            _log.warning("%s may still hold replies about text that is deleted; delete the file", self.path)
+            _log.warning("%s may still hold replies about deleted text; delete the file", self.path)
 
     def end_sweep(self, corpus: str) -> None:
-        """Note that nothing of the corpus went."""
+        """End a sweep that deleted nothing in the corpus."""
 
         def delete(connection: sqlite3.Connection) -> None:
             with writing(connection):
@@ -195,7 +240,7 @@ class Replies:
 
 @contextmanager
 def _listed(connection: sqlite3.Connection, parts: Mapping[str, Collection[str]]) -> Iterator[None]:
-    """The parts as the table ``alive``."""
+    """Provides the parts as the temporary table ``alive``."""
     connection.execute("CREATE TEMP TABLE alive (source TEXT, part TEXT, PRIMARY KEY (source, part)) WITHOUT ROWID")
     rows = ((source, part) for source, known in parts.items() for part in known)
     connection.executemany("INSERT OR IGNORE INTO alive VALUES (?, ?)", rows)

@@ -1,4 +1,4 @@
-"""What calls of a chat model cost, counted in tokens."""
+"""Counts of chat calls and their tokens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from hlgraph.models.seams import Completion
 
 
 class Usage:
-    """A count of calls and tokens, safe for threads.
+    """Running totals of calls and tokens. Thread-safe.
 
     Attributes
     ----------
-    calls, input_tokens, output_tokens : so far; tokens are 0 where the provider does not say
-    kept : replies that were kept from earlier calls and cost nothing; they are no ``calls``
+    calls : paid calls so far
+    input_tokens, output_tokens : their tokens; 0 if the provider does not report them
+    kept : stored replies from earlier calls, which cost nothing and do not count as ``calls``
     left_out : names in replies that could not be used (extraction)
 
     Examples
@@ -43,7 +44,7 @@ class Usage:
             self.output_tokens += completion.output_tokens
 
     def include(self, other: Usage) -> None:
-        """Count what another count says."""
+        """Add the totals of another count."""
         with self._lock:
             self.calls += other.calls
             self.input_tokens += other.input_tokens
@@ -52,6 +53,6 @@ class Usage:
             self.left_out += other.left_out
 
     def leave_out(self, count: int) -> None:
-        """Count names that were left out."""
+        """Add to the number of names that were left out."""
         with self._lock:
             self.left_out += count

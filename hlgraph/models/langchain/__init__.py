@@ -1,9 +1,9 @@
-"""Models of LangChain behind our seams: any ``BaseChatModel``, ``Embeddings``, ``BaseDocumentCompressor``."""
+"""Adapters for LangChain models: any ``BaseChatModel``, ``Embeddings`` or ``BaseDocumentCompressor``."""
 
 from hlgraph.errors import MissingExtraError
 
 try:
-    import langchain_core  # noqa: F401 - asked for here, so that its absence is one clear error
+    import langchain_core  # noqa: F401 - imported here, so that its absence gives one clear error
 except ImportError as error:
     raise MissingExtraError("langchain", "a model of LangChain") from error
 

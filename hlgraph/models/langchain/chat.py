@@ -1,4 +1,4 @@
-"""Any chat model of LangChain as ours."""
+"""Adapts a LangChain chat model to ChatModel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.langchain.model_names import name_of
 from hlgraph.models.seams import Completion
 
-# What the integrations call the limit of a reply, and how providers say that it was reached.
+# Names that the integrations use for the length limit of a reply, and that providers use for having reached it.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
@@ -31,14 +31,14 @@ class _Usage(Protocol):
 
 
 class LangChainChat:
-    """A chat model that asks one of LangChain. Safe for threads where that one is, as LangChain's own are.
+    """A ChatModel that calls a LangChain model. Thread-safe if that model is, as LangChain's own are.
 
     Parameters
     ----------
-    model : the model; its own time-out holds, and its own retries come on top of ours
-    name : ``provider:model``; default: the class and the model's name for itself
-    patience : of :meth:`complete`, and of whoever calls :meth:`attempt`
-    has_forms : replies in a form (a JSON schema) are asked for by the provider's own means, where the integration has any
+    model : the LangChain model; its own timeout applies, and its own retries come on top of ours
+    name : ``provider:model``; default: the class, and the model name that the object reveals
+    patience : the retry policy of :meth:`complete`, and for callers of :meth:`attempt`
+    has_forms : request JSON replies through the provider's structured output, if the integration supports it; default True
 
     Examples
     --------
@@ -64,24 +64,45 @@ class LangChainChat:
         return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The reply to one system and one user message.
+        """The reply to one system and one user message, with retries.
+
+        Parameters
+        ----------
+        system : the system message
+        user : the user message
+        max_tokens : maximum length of the reply, in tokens
+
+        Returns
+        -------
+        Completion
+            The reply with its token usage.
 
         Raises
         ------
-        ModelUnavailableError, ModelAccessError : the provider does not answer, or does not let us in
-        ModelAnswerError : it refused these messages, or replied with no text
+        ModelUnavailableError, ModelAccessError
+            The provider does not answer, or refuses access.
+        ModelAnswerError
+            The provider refused these messages, or the reply has no text.
         """
         return call(self._name, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
 
     def attempt(
         self, system: str, user: str, *, max_tokens: int, form: Mapping[str, object] | None = None
     ) -> Completion:
-        """The same by one try, for who tries again by himself.
+        """The reply from one attempt, for callers with their own retries. Raises as :meth:`complete` does.
 
         Parameters
         ----------
-        form : the JSON schema of the reply; a provider that refuses such a request is asked without one, from then on where
-            that helps
+        system : the system message
+        user : the user message
+        max_tokens : maximum length of the reply, in tokens
+        form : JSON schema of the reply; if the provider refuses it, the call is repeated without it, and if that succeeds,
+            later calls omit it too; default: free text
+
+        Returns
+        -------
+        Completion
+            The reply with its token usage.
         """
         model = self._with_limit(max_tokens)
         messages = [SystemMessage(system), HumanMessage(user)]
@@ -89,22 +110,35 @@ class LangChainChat:
             try:
                 return self._in_form(model, messages, form)
             except (NotImplementedError, TypeError, ValueError, ModelAnswerError) as error:
-                _log.debug("%s is asked without a form: %s", self._name, error)
+                _log.debug("%s is called without a JSON schema: %s", self._name, error)
             completion = self._plain(model, messages)
             self.has_forms = False
             return completion
         return self._plain(model, messages)
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """The pieces of the reply as they come, by one try, and at the end the whole reply.
+        """The pieces of the reply as they arrive, then the whole reply; one attempt without retries.
 
-        A model of an integration that cannot give pieces gives one. A reply whose provider said why it ended with every other
-        reply, and breaks off without saying so, is an error, not a shorter reply.
+        An integration that cannot stream yields one piece. A reply that has metadata but no finish reason is taken as a broken
+        connection, which is an error and not a shorter reply.
+
+        Parameters
+        ----------
+        system : the system message
+        user : the user message
+        max_tokens : maximum length of the reply, in tokens
+
+        Returns
+        -------
+        Iterator
+            Pieces of text, and one Completion at the end.
 
         Raises
         ------
-        ModelUnavailableError, ModelAccessError, ModelAnswerError : as :meth:`complete` does; ModelUnavailableError also where
-            the stream broke off
+        ModelUnavailableError
+            The provider does not answer, or the stream broke off.
+        ModelAccessError, ModelAnswerError
+            As :meth:`complete` raises them.
         """
         pieces = self._with_limit(max_tokens).stream([SystemMessage(system), HumanMessage(user)])
         whole: AIMessageChunk | None = None
@@ -120,20 +154,21 @@ class LangChainChat:
                 close()
         if whole is None:
             raise ModelAnswerError(
-                f"{self._name}: the model replied with nothing; ask it another way, or another model"
+                f"{self._name}: the model replied with nothing; rephrase the request, or use another model"
             )
         if whole.response_metadata and not any(whole.response_metadata.get(name) for name in _REASONS):
             raise ModelUnavailableError(
-                f"{self._name}: the reply broke off before its end; try again later", is_silent=True
+                f"{self._name}: the reply ended without a finish reason, so it is incomplete; try again later",
+                is_silent=True,
             )
         yield _completion(whole)
 
     def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
         reply = mapped(self._name, lambda: model.invoke(messages))
-        return self._said(_completion(reply))
+        return self._not_empty(_completion(reply))
 
     def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
-        """The reply as JSON; raises NotImplementedError where the integration cannot ask for it."""
+        """The reply as JSON; raises NotImplementedError if the integration has no structured output."""
         asking = cast(
             "Runnable[list[BaseMessage], dict[str, AIMessage]]",
             model.with_structured_output(dict(form), include_raw=True),
@@ -148,17 +183,17 @@ class LangChainChat:
                     return cut
                 raise
 
-        return self._said(mapped(self._name, ask))
+        return self._not_empty(mapped(self._name, ask))
 
-    def _said(self, completion: Completion) -> Completion:
+    def _not_empty(self, completion: Completion) -> Completion:
         if not completion.text.strip() and not completion.is_cut:
             raise ModelAnswerError(
-                f"{self._name}: the model replied with no text; ask it another way, or another model"
+                f"{self._name}: the model replied with no text; rephrase the request, or use another model"
             )
         return completion
 
     def _with_limit(self, max_tokens: int) -> BaseChatModel:
-        """The model with the limit in the field that its integration has for it, if it has one."""
+        """The model with the reply limit in the integration's field for it, if there is one."""
         with self._lock:
             if max_tokens not in self._limited:
                 field = next((name for name in _LIMITS if name in type(self._model).model_fields), None)
@@ -179,7 +214,7 @@ def _completion(reply: AIMessage) -> Completion:
 
 
 def _formed(reply: AIMessage) -> Completion:
-    """A reply in a form: what the model gave to the tool that stands for the form, else its text."""
+    """The reply as JSON: the arguments of its first tool call if it has one, else its text."""
     completion = _completion(reply)
     if not reply.tool_calls:
         return completion
@@ -187,7 +222,7 @@ def _formed(reply: AIMessage) -> Completion:
 
 
 def _cut_off(error: Exception) -> Completion | None:
-    """The reply that an error carries because it was cut off: OpenAI's client raises it where a form was asked for."""
+    """The cut-off reply inside an error, which OpenAI's client raises for structured output; else None."""
     found = getattr(error, "completion", None)
     choices = getattr(found, "choices", None)
     if not choices or str(getattr(choices[0], "finish_reason", "")) not in _CUT:

@@ -1,4 +1,4 @@
-"""Any embedding model of LangChain as ours."""
+"""Adapts a LangChain embedding model to Embedder."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ def langchain_embedder(
     parallel: int = 1,
     patience: Patience = PATIENT,
 ) -> RemoteEmbedder:
-    """An embedder that asks one of LangChain: ``embed_documents`` for texts, ``embed_query`` for questions.
+    """An embedder that calls a LangChain model: ``embed_documents`` for texts, ``embed_query`` for questions.
 
     Parameters
     ----------
-    model : its own time-out holds, and its own retries come on top of ours
-    name : ``provider:model``; default: the class and the model's name for itself
-    dimensions : length of the vectors, where it is known; else it is found
-    parallel : so many calls at once; more than one helps only where another machine computes
+    model : the LangChain model; its own timeout applies, and its own retries come on top of ours
+    name : ``provider:model``; default: the class, and the model name that the object reveals
+    dimensions : length of the vectors; default: that of the first ones
+    parallel : maximum number of concurrent calls; more than 1 helps only with a remote server; default 1
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteEmbedder
+        The embedder.
     """
 
     def send(texts: list[str], is_question: bool) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""What a model of LangChain is called."""
+"""Finds the name of a LangChain model."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ _FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
 
 def name_of(model: object) -> str:
-    """``Class:model`` of a model object, with the length of its vectors where that was chosen.
+    """``Class:model`` for a model object, with ``/dimensions`` if a vector length was chosen.
 
-    Only the class where it does not say which model it is.
+    Only the class if the object does not reveal the name of its model.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any document compressor of LangChain as a reranker."""
+"""Adapts a LangChain document compressor to Reranker."""
 
 from __future__ import annotations
 
@@ -12,17 +12,28 @@ from hlgraph.models.langchain.model_names import name_of
 from hlgraph.models.remote import RemoteReranker
 
 _INDEX = "hlgraph_index"
-_SCORE = "relevance_score"  # where the rerankers of LangChain's integrations put it
+_SCORE = "relevance_score"  # set by the rerankers of LangChain's integrations
 _BATCH = 1000
 
 
 def langchain_reranker(
     model: BaseDocumentCompressor, *, name: str = "", patience: Patience = PATIENT
 ) -> RemoteReranker:
-    """A reranker that asks a compressor.
+    """A reranker that calls a document compressor.
 
-    A text is scored by the ``relevance_score`` that the compressor writes, else by its place in what comes back: the first
-    of n gets 1, the last 1/n. What it leaves out comes last.
+    The score of a text is the ``relevance_score`` that the compressor sets, else its rank in the result: the first of n
+    texts gets 1, the last 1/n. Texts that the compressor leaves out rank last.
+
+    Parameters
+    ----------
+    model : the document compressor; it must preserve the metadata of documents
+    name : ``provider:model``; default: the class, and the model name that the object reveals
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteReranker
+        The reranker.
     """
 
     def send(question: str, texts: list[str]) -> list[tuple[int, float]]:
@@ -35,7 +46,7 @@ def langchain_reranker(
 def _scores(name: str, found: Sequence[Document]) -> list[tuple[int, float]]:
     if any(_INDEX not in item.metadata for item in found):
         raise ModelAnswerError(
-            f"{name}: the compressor does not keep the metadata of documents, so its order cannot be read; use another"
+            f"{name}: the compressor does not keep the metadata of documents, so its ranking cannot be read; use another"
         )
     is_scored = all(_SCORE in item.metadata for item in found)
     return [

@@ -1,1 +1,1 @@
-"""Models that run here: no key, no server. Import them from their modules, which load what they need when it is needed."""
+"""Models that run on this machine, without a key or a server. Import them from their modules, which load packages lazily."""

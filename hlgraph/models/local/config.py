@@ -1,4 +1,4 @@
-"""What a sentence-transformers folder says about its model: sizes, tokens, pooling."""
+"""Reads the configuration of a model from a sentence-transformers folder: sizes, token limit, pooling."""
 
 from __future__ import annotations
 
@@ -18,12 +18,25 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "tanh",
     "relu": "relu",
 }
-_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert")  # their positions are counted from behind the padding id
+_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert")  # their positions start after the padding id
 _KINDS = ("bert", *_PADDED_POSITIONS)
 
 
 class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the computation of one embedding depends on, the weights aside."""
+    """Everything but the weights that determines an embedding.
+
+    Attributes
+    ----------
+    hidden : length of a token vector
+    layers, heads : number of layers, and of attention heads per layer
+    epsilon : added to the variance by layer normalisation
+    activation : form of the feed-forward activation: exact GELU, tanh approximation, or ReLU
+    first_position : index of the first position embedding
+    pad_id : token id of padding
+    max_tokens : maximum number of tokens per text
+    pooling : how token vectors become one
+    is_lowercased : texts are lowercased first
+    """
 
     hidden: int
     layers: int
@@ -55,7 +68,7 @@ class _Module(msgspec.Struct):
 
 
 class _PoolingConfig(msgspec.Struct):
-    pooling_mode: str | list[str] = []  # the newer layout; the flags below are the older one
+    pooling_mode: str | list[str] = []  # newer layout; the flags below are the older one
     pooling_mode_mean_tokens: bool = False
     pooling_mode_cls_token: bool = False
     pooling_mode_max_tokens: bool = False
@@ -77,12 +90,14 @@ _Parsed = TypeVar("_Parsed", bound=msgspec.Struct)
 
 
 def read_config(folder: Path) -> BertConfig:
-    """Read ``config.json`` and, where there are any, ``modules.json``, the pooling and the tokenizer settings.
+    """The configuration of a model, from ``config.json`` and, if present, ``modules.json``, pooling and tokenizer settings.
 
     Raises
     ------
-    ModelMissingError : there is no model in the folder
-    ModelError : a file cannot be read, or the model is of a kind that this embedder does not compute
+    ModelMissingError
+        There is no model in the folder.
+    ModelError
+        A file cannot be read, or the local embedder does not support this kind of model.
 
     References
     ----------
@@ -91,7 +106,7 @@ def read_config(folder: Path) -> BertConfig:
     config = _read(folder / "config.json", _Config)
     if config is None:
         raise ModelMissingError(
-            f"{folder}: no embedding model is here (config.json is missing); run: hlgraph models install"
+            f"{folder}: this folder holds no embedding model (config.json is missing); run: hlgraph models install"
         )
     if config.model_type not in _KINDS or config.position_embedding_type not in (None, "absolute"):
         positions = config.position_embedding_type or "absolute"
@@ -100,7 +115,7 @@ def read_config(folder: Path) -> BertConfig:
         raise _unusable(folder, f"its activation is {config.hidden_act!r}", ", ".join(_ACTIVATIONS))
     if min(config.num_attention_heads, config.num_hidden_layers) < 1 or config.hidden_size % config.num_attention_heads:
         raise ModelError(
-            f"{folder / 'config.json'}: hidden_size is no multiple of num_attention_heads; get the model again"
+            f"{folder / 'config.json'}: hidden_size is not a multiple of num_attention_heads; download the model again"
         )
     pad_id = config.pad_token_id or 0
     first_position = pad_id + 1 if config.model_type in _PADDED_POSITIONS else 0
@@ -120,7 +135,7 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def _max_tokens(folder: Path, sentence: _SentenceConfig, positions: int) -> int:
-    """The shortest of what the settings say, and never more than there are positions."""
+    """The token limit in the settings, and at most the number of positions."""
     if sentence.max_seq_length:
         return min(sentence.max_seq_length, positions)
     tokenizer = _read(folder / "tokenizer_config.json", _TokenizerConfig) or _TokenizerConfig()
@@ -128,7 +143,7 @@ def _max_tokens(folder: Path, sentence: _SentenceConfig, positions: int) -> int:
 
 
 def _pooling(folder: Path) -> Pooling:
-    """How token vectors become one; the mean where nothing is said, as sentence-transformers does."""
+    """How token vectors become one; the mean by default, as in sentence-transformers."""
     try:
         modules = msgspec.json.decode((folder / "modules.json").read_bytes(), type=list[_Module])
     except FileNotFoundError:
@@ -160,7 +175,7 @@ def _pooling(folder: Path) -> Pooling:
 
 
 def _read(path: Path, kind: type[_Parsed]) -> _Parsed | None:
-    """The file as ``kind``, or None where there is no such file."""
+    """The file parsed as ``kind``; None if there is no such file."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (FileNotFoundError, NotADirectoryError):
@@ -170,10 +185,10 @@ def _read(path: Path, kind: type[_Parsed]) -> _Parsed | None:
 
 
 def _unreadable(path: Path, error: Exception) -> ModelError:
-    return ModelError(f"{path}: cannot be read as settings of a model ({error}); get the model again")
+    return ModelError(f"{path}: not a valid model configuration ({error}); download the model again")
 
 
 def _unusable(folder: Path, reason: str, known: str) -> ModelError:
     return ModelError(
-        f"{folder}: {reason}, which the local embedder does not compute (it knows: {known}); choose another model"
+        f"{folder}: {reason}, which the local embedder does not support (it supports {known}); choose another model"
     )

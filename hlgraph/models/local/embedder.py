@@ -1,4 +1,4 @@
-"""Embeds texts with a BERT-family model on this machine's processor, by onnxruntime or OpenVINO; no torch."""
+"""Embeds texts with a BERT-family model on the CPU, with onnxruntime or OpenVINO; needs no torch."""
 
 from __future__ import annotations
 
@@ -31,38 +31,41 @@ Runtime: TypeAlias = Literal["onnxruntime", "openvino"]
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 
-_GRAPH_VERSION = "1"  # to be raised with every change of graph.py that changes the numbers
-_TEXTS_AT_ONCE = 4096  # bounds what the tokenizer keeps in memory
-_TOKENS_AT_ONCE = 512  # what is computed for a batch of this size stays in the cache of one core
+_GRAPH_VERSION = "1"  # raise it with every change of onnx_graph.py that changes the numbers
+_TEXTS_AT_ONCE = 4096  # limits the memory of the tokenizer
+_TOKENS_AT_ONCE = 512  # the activations of such a batch fit the cache of one core
 _SHORT_HASH = 12
 _Compute: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.float32]], NDArray[np.float32]]
 
 
 class LocalEmbedder:
-    """Vectors from a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
+    """An embedder for a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
-    The mean (or the first) of the token vectors of the last layer, normalised; what is longer than the model's limit is
-    cut off. Nothing is loaded before the first text is embedded. Safe for threads and forks. Nothing leaves this
-    machine: the telemetry of onnxruntime and OpenVINO is switched off.
+    A vector is the normalised mean of the token vectors of the last layer (or the first of them). Texts beyond the model's
+    token limit are truncated. Nothing is loaded before the first text is embedded. Safe for threads and forks. Nothing
+    leaves this machine: the telemetry of onnxruntime and OpenVINO is off.
 
-    Both runtimes compute the same model, so the fingerprint does not say which one did: the cosine between their vectors
-    is above .9999 (measured: .99992 at worst, .999985 in the mean, over 3,600 texts). OpenVINO in bfloat16 takes about
-    a third of the time. A process forked after OpenVINO was loaded goes on with onnxruntime.
+    Both runtimes compute the same model and share one fingerprint: the cosine between their vectors is above .9999
+    (measured over 3,600 texts: minimum .99992, mean .999985). OpenVINO in bfloat16 takes about a third of the time. A
+    process forked after OpenVINO was loaded continues with onnxruntime.
 
     Parameters
     ----------
-    folder : the model
-    name : what the fingerprint calls it; default: the name of the folder
-    weights_sha256 : of the weights file, where the caller has it from the installation; else it is computed when needed
+    folder : folder of the model
+    name : name of the model in the fingerprint; default: the name of the folder
+    weights_sha256 : SHA-256 of the weights file, if known; default: computed when needed
     threads : processor cores to use; default: all that this process may use
-    runtime : what computes; onnxruntime (default) gives the same vectors on every machine, OpenVINO is faster where the
-        processor has bfloat16 and needs a model that ``hlgraph models install`` installed
+    runtime : inference runtime; ``onnxruntime`` (default) gives the same vectors on every machine; ``openvino`` is faster on
+        processors with bfloat16, and needs a model that ``hlgraph models install`` installed
 
     Raises
     ------
-    ModelMissingError : there is no model in the folder
-    ModelError : the model is of a kind that is not computed here
-    InputError : there is no such runtime
+    ModelMissingError
+        There is no model in the folder.
+    ModelError
+        The kind of model is not supported.
+    InputError
+        There is no such runtime.
 
     References
     ----------
@@ -79,7 +82,7 @@ class LocalEmbedder:
         runtime: Runtime = "onnxruntime",
     ) -> None:
         if runtime not in get_args(Runtime):
-            raise InputError(f"{runtime!r} is no runtime of local models; choose {' or '.join(get_args(Runtime))}")
+            raise InputError(f"{runtime!r} is not a runtime of local models; choose {' or '.join(get_args(Runtime))}")
         self.folder = folder
         self._config = read_config(folder)
         for file in (WEIGHTS, TOKENIZER):
@@ -94,13 +97,13 @@ class LocalEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, short SHA-256 of the weights, and the number of tokens that are looked at."""
+        """Name, short SHA-256 of the weights, and the token limit."""
         weights = self._known_sha256 or sha256(self.folder / WEIGHTS)
         return f"{self._name}@{weights[:_SHORT_HASH]}/{self.max_tokens}"
 
     @property
     def cache_name(self) -> str:
-        """What a cache of vectors files them under: those that OpenVINO computed apart from all others."""
+        """Key of the model in a vector cache, where vectors from OpenVINO are kept apart."""
         return f"{self.fingerprint}+openvino" if self._wanted == "openvino" else self.fingerprint
 
     @property
@@ -110,24 +113,26 @@ class LocalEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text count, the two marks at its ends included."""
+        """Maximum number of tokens per text, including the two special tokens at its ends."""
         return self._config.max_tokens
 
     @property
     def runtime(self) -> Runtime:
-        """What computes in this process; loads the model. Raises as :meth:`embed` does."""
+        """The runtime in use in this process; loads the model. Raises as :meth:`embed` does."""
         return self._loaded().runtime
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One normalised row a text, in order.
+        """One L2-normalised row per text, in order.
 
-        Texts of about the same length are computed together, so little is computed for padding; the vector of a text
-        does not depend on the others by more than rounding (about 1e-7, with bfloat16 1e-3; cosine above .9999).
+        Texts of similar length share a batch, which keeps padding low. The other texts in a batch change a vector by rounding
+        only (about 1e-7, with bfloat16 1e-3; cosine above .9999).
 
         Raises
         ------
-        MissingExtraError : onnxruntime, tokenizers or onnx is not installed, or openvino where it was asked for
-        ModelError : the weights or the tokenizer cannot be used
+        MissingExtraError
+            onnxruntime, tokenizers or onnx is not installed, or openvino if it is the chosen runtime.
+        ModelError
+            The weights or the tokenizer cannot be used.
         """
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -135,7 +140,7 @@ class LocalEmbedder:
         return vectors
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Nothing to do: this embedder keeps no texts and no vectors."""
+        """Does nothing, since this embedder stores no texts and no vectors."""
 
     def _fill(self, vectors: NDArray[np.float32], texts: Sequence[str]) -> None:
         engine = self._loaded()
@@ -151,11 +156,11 @@ class LocalEmbedder:
                 compute(batch)
             return
         with ThreadPoolExecutor(min(self.threads, len(batches))) as pool:
-            for _ in pool.map(compute, batches):  # raises what a thread raised
+            for _ in pool.map(compute, batches):  # re-raises errors of the threads
                 pass
 
     def _prepared(self, text: str) -> str:
-        # The tokenizer takes UTF-8 only, and a text from a broken source may hold half a character.
+        # The tokenizer accepts valid UTF-8 only, and a damaged source may hold a lone surrogate.
         whole = text.encode("utf-8", "replace").decode("utf-8")
         return whole.lower() if self._config.is_lowercased else whole
 
@@ -163,14 +168,14 @@ class LocalEmbedder:
         with self._lock:
             if self._engine is None:
                 self._engine = _load(self.folder, self._config, threads=self.threads, runtime=self._wanted)
-            elif not self._engine.is_usable:  # a fork: loading OpenVINO again could wait for threads that are no more
+            elif not self._engine.is_usable:  # after a fork, OpenVINO could wait for threads that are gone
                 self._engine = _Engine("onnxruntime", _onnxruntime(self.folder, self._config), self._engine.tokenizer)
             return self._engine
 
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """A loaded model; its parts may be used by many threads at once."""
+    """A loaded model. Thread-safe."""
 
     runtime: Runtime
     compute: _Compute
@@ -182,7 +187,7 @@ class _Engine:
 
     @property
     def uses_all_threads(self) -> bool:
-        """Whether a single batch is computed by all the threads already."""
+        """Whether one batch already uses all threads."""
         return isinstance(self.compute, OpenVinoModel)
 
     def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
@@ -194,13 +199,24 @@ class _Engine:
 
 
 def graph_name(config: BertConfig, folder: Path) -> str:
-    """The file name of the graph of this model: another one as soon as anything that the graph depends on changes."""
+    """File name of a model's saved graph; it changes with everything that the graph depends on.
+
+    Parameters
+    ----------
+    config : configuration of the model
+    folder : folder of the model, for the header of its weights file
+
+    Returns
+    -------
+    str
+        The file name.
+    """
     header = repr(sorted(read_tensors(folder / WEIGHTS).items()))
     return f"graph-{checksum(_GRAPH_VERSION, repr(config), header)[:_SHORT_HASH]}.onnx"
 
 
 def save_graph(folder: Path) -> Path:
-    """Build the graph once and keep it beside the weights, so that loading needs no onnx; for installers.
+    """Build the graph and save it beside the weights, so that loading the model does not need onnx; returns its path.
 
     Raises MissingExtraError or ModelError as ``build_graph`` does.
     """
@@ -212,7 +228,7 @@ def save_graph(folder: Path) -> Path:
 
 def _load(folder: Path, config: BertConfig, *, threads: int, runtime: Runtime) -> _Engine:
     saved = folder / graph_name(config, folder)
-    # OpenVINO reads graphs that point into the weights from files only, and follows no links.
+    # OpenVINO reads graphs with external weights from files only, and does not follow symbolic links.
     is_readable = saved.is_file() and not (folder / WEIGHTS).is_symlink()
     if runtime == "openvino" and not is_readable:
         raise ModelError(
@@ -232,24 +248,24 @@ def _onnxruntime(folder: Path, config: BertConfig) -> _Compute:
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
     except ImportError as error:
         raise MissingExtraError("local", "the local embedding model") from error
-    weights = (folder / WEIGHTS).resolve()  # caches of models are made of links, which the runtime does not follow
+    weights = (folder / WEIGHTS).resolve()  # model caches use symbolic links, which the runtime does not follow
     saved = folder / graph_name(config, folder)
     if weights.name == WEIGHTS and saved.is_file():
         graph = saved.read_bytes()
     else:
         graph = build_graph(config, read_tensors(weights), location=weights.name)
-    onnxruntime.disable_telemetry_events()  # on Windows, where it is another switch
+    onnxruntime.disable_telemetry_events()  # Windows needs this call too
     options = onnxruntime.SessionOptions()
-    # One thread a batch and several batches at once: the threads need not wait for each other after every layer, and a
+    # One thread per batch and several batches in parallel: threads do not wait for each other after every layer, and a
     # session without threads of its own survives a fork.
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3  # errors only: they are raised as well
+    options.log_severity_level = 3  # errors only, which are raised as well
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
     refusals = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
     try:
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except (*refusals, errors.NotImplemented, errors.RuntimeException) as error:
-        raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); get the model again") from error
+        raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); download the model again") from error
 
     def compute(ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
         (vectors,) = session.run(None, {"ids": ids, "mask": mask})
@@ -269,15 +285,15 @@ def _tokenizer(path: Path, max_tokens: int) -> tokenizers.Tokenizer:
         msgspec.json.decode(data)
         tokenizer = tokenizers.Tokenizer.from_buffer(data)
     except (OSError, msgspec.MsgspecError, ValueError) as error:
-        raise ModelError(f"{path}: the tokenizer cannot be read ({error}); get the model again") from error
-    # The file may hold the settings of the training.
+        raise ModelError(f"{path}: the tokenizer cannot be read ({error}); download the model again") from error
+    # The file may still hold padding and truncation settings from training.
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_tokens)
     return tokenizer
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[NDArray[np.intp]]:
-    """Indices by length, in batches of at most ``_TOKENS_AT_ONCE`` tokens with padding, or of one text."""
+    """Indices sorted by length, in batches of at most ``_TOKENS_AT_ONCE`` tokens including padding, or of one text."""
     order = np.argsort(np.array(lengths), kind="stable")
     start = 0
     for end, index in enumerate(order):

@@ -1,4 +1,4 @@
-"""The embedder that the settings ask for, with its cache."""
+"""Loads the local embedder named in the settings, with its cache."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hlgraph.models.install import load_local
 from hlgraph.models.local.embedder import LocalEmbedder, Runtime
 from hlgraph.settings import cache_folder
 
-CACHE_FILE = "embeddings-1.sqlite"  # the number is that of its layout
+CACHE_FILE = "embeddings-1.sqlite"  # 1 is the version of its schema
 
 
 class ModelChoice(Protocol):
-    """Folder of the models, folder of the cache (None: the user's), and the name of a model or a folder that holds one."""
+    """The settings of a local embedder; for both folders None means the user's default."""
 
     @property
     def root(self) -> str | None:
@@ -30,25 +30,25 @@ class ModelChoice(Protocol):
 
     @property
     def runtime(self) -> str:
-        """What computes: ``onnxruntime`` or ``openvino``."""
+        """Inference runtime: ``onnxruntime`` or ``openvino``."""
 
 
 def cached_embedder(choice: ModelChoice) -> CachedEmbedder:
-    """The chosen model behind the on-disk cache of its vectors.
+    """The chosen model with the on-disk cache of its vectors.
 
-    Raises ModelMissingError with the command that installs the model, InputError for a runtime that there is not.
+    Raises ModelMissingError with the command that installs the model, InputError for an unknown runtime.
     """
     return CachedEmbedder(_local(choice), cache_file(choice.cache))
 
 
 def cache_file(folder: str | None) -> Path:
-    """The file of the embedding cache, in this folder or that of the user."""
+    """Path of the embedding cache in ``folder``; None: the user's cache folder."""
     return cache_folder(folder) / CACHE_FILE
 
 
 def _local(choice: ModelChoice) -> LocalEmbedder:
     folder = Path(choice.embedder)
-    runtime = cast("Runtime", choice.runtime)  # the embedder refuses what is none
+    runtime = cast("Runtime", choice.runtime)  # LocalEmbedder checks it
     if len(folder.parts) > 1 or folder.is_absolute():
         return LocalEmbedder(folder, runtime=runtime)
     return load_local(choice.embedder, root=Path(choice.root) if choice.root else None, runtime=runtime)

@@ -1,4 +1,4 @@
-"""Builds the ONNX graph of a BERT-family sentence encoder. The graph points into the weights file: no copy is made of it."""
+"""Builds the ONNX graph of a BERT-family sentence encoder. The graph refers to the weights file instead of copying it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,21 @@ def build_graph(config: BertConfig, tensors: Mapping[str, Tensor], *, location: 
 
     Parameters
     ----------
-    config : sizes and kinds
-    tensors : where the weights lie
+    config : sizes, activation and pooling
+    tensors : position of each tensor in the weights file, by name
     location : name of the weights file, relative to the folder that the runtime is given
+
+    Returns
+    -------
+    bytes
+        The ONNX model, serialised.
 
     Raises
     ------
-    MissingExtraError : onnx is not installed
-    ModelError : a tensor is missing, or has another shape or type than the configuration says
+    MissingExtraError
+        onnx is not installed.
+    ModelError
+        A tensor is missing, or its shape or type differs from the configuration.
 
     References
     ----------
@@ -95,13 +102,13 @@ def _attention(builder: _Builder, config: BertConfig, *, state: str, layer: str,
 
 
 def _pooled(builder: _Builder, config: BertConfig, state: str) -> str:
-    """One vector a text, of any length."""
+    """One vector per text, not normalised."""
     add = builder.add
     shape = add("Concat", add("Shape", "ids"), builder.integers(config.hidden), axis=0)
     tokens = add("Reshape", state, shape)
     if config.pooling == "cls":
         return add("Gather", tokens, builder.constant(np.int64(0)), axis=1)
-    # The sum will do for the mean: the norm is set to 1 anyway.
+    # The sum replaces the mean, since the vectors are normalised afterwards.
     weighted = add("Mul", tokens, add("Unsqueeze", "mask", builder.integers(2)))
     return add("ReduceSum", weighted, builder.integers(1), keepdims=0)
 
@@ -111,7 +118,7 @@ def _normalised(builder: _Builder, vectors: str) -> str:
 
 
 class _Builder:
-    """Collects nodes and weights; each ``add`` gives the name of its output."""
+    """Collects nodes and weights; ``add`` returns the name of the node's output."""
 
     def __init__(self, tensors: Mapping[str, Tensor], location: str) -> None:
         try:
@@ -139,7 +146,7 @@ class _Builder:
         return self.constant(np.array(values, dtype=np.int64))
 
     def weight(self, name: str, shape: tuple[int | None, ...]) -> str:
-        """A tensor of the weights file; None in ``shape`` allows any size. Half precision is computed as single."""
+        """A tensor of the weights file; None in ``shape`` allows any size. Half precision is cast to single."""
         tensor = self._tensors.get(name)
         if tensor is None:
             raise ModelError(f"{self._location}: the tensor {name} is missing; choose a BERT-family sentence encoder")
@@ -149,7 +156,7 @@ class _Builder:
         if not fits or tensor.dtype not in _ONNX_TYPES:
             raise ModelError(
                 f"{self._location}: the tensor {name} is {tensor.dtype} {tensor.shape}, but config.json says"
-                f" {shape} (None: any) of {', '.join(_ONNX_TYPES)}; get the model again"
+                f" {shape} (None: any) of {', '.join(_ONNX_TYPES)}; download the model again"
             )
         if name not in self._initializers:
             proto = self._onnx.TensorProto(name=name, data_type=_ONNX_TYPES[tensor.dtype], dims=tensor.shape)
@@ -160,7 +167,7 @@ class _Builder:
         return name if tensor.dtype == "F32" else self.add("Cast", name, to=_FLOAT)
 
     def linear(self, rows: str, name: str, *, shape: tuple[int | None, int | None]) -> str:
-        """``rows W' + b``; the weights lie as (outputs, inputs)."""
+        """``rows W' + b``; the weights have the shape (outputs, inputs)."""
         weight = self.weight(f"{name}.weight", shape)
         return self.add("Gemm", rows, weight, self.weight(f"{name}.bias", shape[:1]), transB=1)
 

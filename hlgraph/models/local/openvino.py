@@ -1,4 +1,4 @@
-"""Computes the graph of a local model in bfloat16 by OpenVINO, on processors that have instructions for it."""
+"""Runs a local embedding model with OpenVINO, in bfloat16 on processors that have instructions for it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ _REPORTS = "openvino_telemetry"
 
 
 class OpenVinoModel:
-    """The vectors ``(batch, hidden)`` of ``(ids, mask)``, both ``(batch, length)``; may be used by many threads at once.
+    """Maps ``(ids, mask)``, both of shape ``(batch, length)``, to vectors of shape ``(batch, hidden)``. Thread-safe.
 
-    Weights and activations are rounded to bfloat16 (8 bits of precision) for products, which are summed in float32.
-    Where the processor cannot do that, everything is float32. Nothing leaves this machine: OpenVINO's reports of use
-    are not loaded (where the application has imported openvino before, that was the application's to decide).
+    Weights and activations are rounded to bfloat16 (8 bits of precision) for products, which are summed in float32. On
+    processors without bfloat16 everything is float32. Nothing leaves this machine: OpenVINO's telemetry package is not
+    loaded, unless the application imported openvino earlier.
 
-    One batch is computed at a time, by all the threads: OpenVINO prepares itself for each new shape, and of requests that
-    do so at once on few cores it is reported that they wait for one another for ever.
+    One batch is computed at a time, on all threads: OpenVINO compiles for each new shape, and concurrent requests that do so
+    on few cores are reported to deadlock.
 
     Parameters
     ----------
-    graph : ONNX file, which points into the weights beside it
+    graph : ONNX file, which refers to the weights file beside it
     threads : processor cores to use for a batch
 
     Raises
     ------
-    MissingExtraError : openvino is not installed
-    ModelError : it cannot load the graph
+    MissingExtraError
+        openvino is not installed.
+    ModelError
+        openvino cannot load the graph.
 
     References
     ----------
@@ -49,18 +51,18 @@ class OpenVinoModel:
     def __init__(self, graph: Path, *, threads: int) -> None:
         runtime = _imported()
         core = runtime.Core()
-        # Asked for bfloat16, OpenVINO computes it on every processor: without the instructions a hundred times slower.
+        # OpenVINO computes bfloat16 on any processor on request, but a hundred times slower without the instructions.
         has_bfloat16 = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         options = {
             "INFERENCE_PRECISION_HINT": "bf16" if has_bfloat16 else "f32",
             "NUM_STREAMS": 1,
             "INFERENCE_NUM_THREADS": threads,
-            "ENABLE_CPU_PINNING": False,  # the caller's threads keep the cores that the system gives them
+            "ENABLE_CPU_PINNING": False,  # leaves the cores of the caller's threads to the system
         }
         try:
             model = core.compile_model(core.read_model(graph), "CPU", options)
         except RuntimeError as error:
-            raise ModelError(f"{graph}: openvino cannot load the model ({error}); get the model again") from error
+            raise ModelError(f"{graph}: openvino cannot load the model ({error}); download the model again") from error
         self._process = os.getpid()
         self._request = model.create_infer_request()
         self._turn = threading.Lock()
@@ -70,19 +72,19 @@ class OpenVinoModel:
 
     @property
     def is_usable(self) -> bool:
-        """Whether this is the process that loaded the model: the threads of OpenVINO do not survive a fork."""
+        """Whether this process loaded the model; False after a fork, which OpenVINO's threads do not survive."""
         return self._process == os.getpid()
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Compute one batch; the result is the caller's own."""
+        """The vectors of one batch, in a new array."""
         with self._turn:
-            # The results of a request are copied: its buffers are written again by the next call.
+            # Copied, since the next call overwrites the buffers of the request.
             vectors: NDArray[np.float32] = self._request.infer([ids, mask])[0].copy()
         return vectors
 
 
 def _abandon(reference: weakref.ref[OpenVinoModel]) -> None:
-    """Never free the model in a forked process: freeing waits for threads that are not there, at its end at the latest."""
+    """Keeps the model from being freed in a forked process, where freeing would wait for threads that do not exist."""
     model = reference()
     for part in model._parts if model else ():
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(part))
@@ -100,11 +102,11 @@ def _imported() -> ModuleType:
 
 @contextmanager
 def _no_reports() -> Iterator[None]:
-    """openvino sends a report when it is imported, unless the package that does so cannot be imported."""
+    """Blocks the package through which openvino would send a report when it is imported."""
     if _REPORTS in sys.modules:
         yield
         return
-    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: importing it then fails
+    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: makes an import of it fail
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Scores texts against a question by meaning and by words together; nothing to download."""
+"""Scores texts against a question by vector similarity and by words; needs no download."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _SATURATION, _LENGTH_NORM = 1.2, 0.75  # k1 and b of BM25
 
 
 class LexicalReranker:
-    """A weighted mean of three parts, each from 0 to 1.
+    """A reranker whose score is the weighted mean of cosine similarity, BM25 and question coverage, each from 0 to 1.
 
     ``score = 0.6 s + 0.2 b + 0.2 c`` for a text ``t``, a question ``q`` with content words ``w`` and ``n`` candidates:
 
     - ``s = max(0, cosine(q, t))``
     - ``b = sum_w idf(w) tf(w, t) (k1 + 1) / (tf(w, t) + k1 (1 - b' + b' |t| / mean |t|)) / sum_w idf(w) (k1 + 1)``: BM25
-      with k1 = 1.2 and b' = 0.75, over the most that it can be
-    - ``c = sum_(w in t) idf(w) / sum_w idf(w)``: how much of the question the text covers
-    - ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the candidates, so a word that all of them have says
-      little, and a word that none has keeps them all low
+      with k1 = 1.2 and b' = 0.75, divided by its upper bound
+    - ``c = sum_(w in t) idf(w) / sum_w idf(w)``: the share of the question that the text covers
+    - ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the candidates: a word in all of them has little weight,
+      and a word in none of them lowers every score
 
-    Where a part is not known (no cosines, or a question without content words), the mean is over the others; where
-    nothing is known, all scores are 0. Takes time linear in the length of the texts.
+    If a part is not known (no cosines, or a question without content words), the mean is over the others. If no part is
+    known, all scores are 0. Takes time linear in the length of the texts.
 
     Parameters
     ----------
-    embedder : computes the cosines that a caller does not have; without it they are left out
+    embedder : computes cosines for callers that pass none; default: scores without cosines
 
     References
     ----------
@@ -52,30 +52,36 @@ class LexicalReranker:
 
     @property
     def fingerprint(self) -> str:
-        """Name and version of the formula, and of the model that it computes cosines with."""
+        """Name and version of the formula, and the fingerprint of the embedder if there is one."""
         return f"lexical-1+{self._embedder.fingerprint}" if self._embedder else "lexical-1"
 
     def rerank(
         self, question: str, texts: Sequence[str], *, similarities: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """One score a text, from 0 to 1.
+        """One score per text, from 0 to 1.
 
         Parameters
         ----------
-        question : in words
-        texts : the candidates; the idf is that of this set
-        similarities : cosine of each text to the question, where the caller has them
+        question : the question, plain text
+        texts : the candidates; the idf is computed over them
+        similarities : cosine similarity of each text to the question; default: from the embedder, if there is one
+
+        Returns
+        -------
+        NDArray
+            Scores of shape ``(len(texts),)``, float32.
 
         Raises
         ------
-        InputError : there are not as many similarities as texts
+        InputError
+            The number of similarities is not the number of texts.
         """
         if similarities is None and self._embedder is not None and texts:
             first, *rest = self._embedder.embed([question, *texts])
             similarities = np.stack(rest) @ first
         if similarities is not None and np.shape(similarities) != (len(texts),):
             raise InputError(
-                f"there are {np.shape(similarities)} similarities for {len(texts)} texts; give one for each"
+                f"similarities has the shape {np.shape(similarities)} for {len(texts)} texts; give one for each text"
             )
         total, weight = np.zeros(len(texts)), 0.0
         if similarities is not None:
@@ -90,11 +96,11 @@ class LexicalReranker:
 
 
 def _lexical_scores(terms: Sequence[str], texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """BM25 over its upper bound, and the coverage of the question, for each text."""
+    """BM25 divided by its upper bound, and the coverage of the question, for each text."""
     counts, lengths = count_words(terms, texts)
     having = np.count_nonzero(counts, axis=0)
     idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
     norm = _SATURATION * (1 - _LENGTH_NORM + _LENGTH_NORM * lengths / max(1.0, float(lengths.mean())))
-    # A text that has no words has no counts, and its norm is still above 0.
+    # A text without words has no counts, and its norm is still above 0.
     saturated = counts * (_SATURATION + 1) / (counts + norm[:, np.newaxis])
     return saturated @ idf / (idf.sum() * (_SATURATION + 1)), (counts > 0) @ idf / idf.sum()

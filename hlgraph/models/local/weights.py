@@ -1,4 +1,4 @@
-"""The weights file: where each tensor lies in it, and which file it is. The numbers themselves are never read here."""
+"""Locates the tensors in a weights file and computes its checksum; never parses the numbers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 
 from hlgraph.errors import ModelError, ModelMissingError
 
-_MAX_HEADER = 100_000_000  # the limit that the format sets
-_PREFIXES = ("bert.", "roberta.")  # of files that were saved with a head on top
+_MAX_HEADER = 100_000_000  # bytes; limit of the format
+_PREFIXES = ("bert.", "roberta.")  # in files that were saved with a task head
 
 
 class Tensor(msgspec.Struct, frozen=True):
-    """One tensor of a safetensors file; ``start`` and ``length`` are bytes of the file."""
+    """One tensor of a safetensors file; ``start`` and ``length`` are in bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -30,12 +30,16 @@ class _Entry(msgspec.Struct):
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file by name: 8 bytes with the length of a JSON header, the header, the numbers.
+    """The tensors of a safetensors file, by name.
+
+    The file holds 8 bytes with the length of a JSON header, the header, and the numbers.
 
     Raises
     ------
-    ModelMissingError : there is no such file
-    ModelError : it is no safetensors file, or is cut short
+    ModelMissingError
+        There is no such file.
+    ModelError
+        The file is not a safetensors file, or is truncated.
 
     References
     ----------
@@ -45,7 +49,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= _MAX_HEADER:
-                raise _broken(path, "it does not begin like one")
+                raise _broken(path, "it has no valid header length")
             header = msgspec.json.decode(file.read(length), type=dict[str, msgspec.Raw])
         size = path.stat().st_size
         header.pop("__metadata__", None)
@@ -61,13 +65,13 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     for name, entry in entries.items():
         start, end = entry.data_offsets
         if not 0 <= start <= end <= size - first:
-            raise _broken(path, f"{name} lies outside of it")
+            raise _broken(path, f"the tensor {name} lies beyond its end")
         tensors[_plain(name, entries)] = Tensor(entry.dtype, entry.shape, first + start, end - start)
     return tensors
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """SHA-256 of a file, in hexadecimal. Raises ModelError if it cannot be read, ModelMissingError if it is missing."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -85,4 +89,4 @@ def _plain(name: str, entries: Mapping[str, _Entry]) -> str:
 
 
 def _broken(path: Path, reason: str) -> ModelError:
-    return ModelError(f"{path}: not a whole safetensors file ({reason}); get the model again")
+    return ModelError(f"{path}: not an intact safetensors file ({reason}); download the model again")
