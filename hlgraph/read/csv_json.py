@@ -1,6 +1,7 @@
-"""Files of rows: CSV, JSON and JSON lines, each row a document of its own.
+"""Readers of row files (CSV, JSON, JSON lines): one document per row.
 
-CSV and JSON lines stream: a file of any length is read in the memory of its largest row. A JSON file is held whole.
+CSV and JSON lines are streamed, so a file of any length needs the memory of its largest row. A JSON file is held in
+memory whole.
 """
 
 from __future__ import annotations
@@ -30,11 +31,28 @@ from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"
-_LARGEST_FIELD = 2**31 - 1  # a C long of Windows
+_LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
 
 def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each line that holds a JSON object; blank lines are skipped."""
+    """One document per line that holds a JSON object; blank lines are skipped.
+
+    Parameters
+    ----------
+    origin : the file, named in uris and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of a line
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each line that is too long, not text, not a JSON object, or has no text column.
+
+    Raises
+    ------
+    ReadError
+        The file is binary; raised while iterating.
+    """
     return documents_of(origin, _json_lines(origin, stream, options), mapping=RowMapping(options.mapping), unit="line")
 
 
@@ -61,12 +79,33 @@ def _row(number: int, value: object) -> Row | Flaw:
 
 
 def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each object of an array; an object is one row, or holds the one array of objects meant."""
+    """One document per object of a JSON array.
+
+    A top-level object is one row, unless it has no text column and exactly one of its values is an array of objects:
+    then that array holds the rows.
+
+    Parameters
+    ----------
+    origin : the file, named in uris and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of the file
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each row that is not an object or has no text column.
+
+    Raises
+    ------
+    ReadError
+        The file is too large, not text or not JSON.
+    """
     text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ReadError(origin.uri, f"is not JSON ({error})", "for one object a line, --format jsonl") from error
+        mend = "if it holds one object per line, use --format jsonl"
+        raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
     mapping = RowMapping(options.mapping)
     rows = (_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
     return documents_of(origin, rows, mapping=mapping, unit="row")
@@ -83,13 +122,32 @@ def _items(value: object, mapping: RowMapping) -> list[object]:
 
 
 def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each row; the delimiter is that of ``, ; tab |`` which the header holds most."""
+    """One document per row of a CSV file with a header.
+
+    The delimiter is the one of ``, ; tab |`` that occurs most often in the header.
+
+    Parameters
+    ----------
+    origin : the file, named in uris and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of a row
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each row that is too long, not text, not CSV, of the wrong length, or without a text.
+
+    Raises
+    ------
+    ReadError
+        The header cannot be parsed, names a column twice, or lacks the text column; raised while iterating.
+    """
     mapping = RowMapping(options.mapping, value_of=cell_value)
     return documents_of(origin, _csv_rows(origin, stream, options, mapping), mapping=mapping, unit="line")
 
 
 class _RowError(ValueError):
-    """A line that ends its row: too long, or not text."""
+    """A line that makes its row unreadable: too long, or not text."""
 
     def __init__(self, reason: str, mend: str = "") -> None:
         super().__init__(reason)
@@ -97,7 +155,7 @@ class _RowError(ValueError):
 
 
 class _CsvLines:
-    """The decoded lines that csv.reader asks for; counts them, and stops a row that grows beyond the limit."""
+    """Feeds csv.reader with decoded lines; counts them, and stops a row that exceeds the limit."""
 
     def __init__(self, lines: Iterator[bytes | None], *, encoding: str, limit: int) -> None:
         self._lines = lines
@@ -107,7 +165,7 @@ class _CsvLines:
         self.number = 0
 
     def start_row(self) -> int:
-        """Count from nothing again; the number of the line that comes next."""
+        """Restart the byte count of the row; returns the number of the next line."""
         self._row_bytes = 0
         return self.number + 1
 
@@ -119,7 +177,7 @@ class _CsvLines:
         self.number += 1
         self._row_bytes += len(line or b"")
         if line is None or self._row_bytes > self._limit + 1:
-            raise _RowError(*_too_long(self._limit, hint=" (a quote that is not closed?)"))
+            raise _RowError(*_too_long(self._limit, hint=" (an unclosed quote?)"))
         try:
             return line.decode(self._encoding)
         except UnicodeError as error:
@@ -127,7 +185,7 @@ class _CsvLines:
 
 
 def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping: RowMapping) -> Iterator[Row | Flaw]:
-    # the limit of the module is one for the process and 128 KiB: texts are longer. It is only ever raised.
+    # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(options.max_bytes, _LARGEST_FIELD)))
     raw_lines, encoding = _lines(origin, stream, options)
     lines = _CsvLines(raw_lines, encoding=encoding, limit=options.max_bytes)
@@ -159,13 +217,14 @@ def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping:
             if len(cells) == len(header) and any(cells):
                 yield Row(number, dict(zip(header, cells, strict=True)))
             elif any(cells):
-                yield Flaw(number, f"has {len(cells)} cells, the header {len(header)}", "quote cells with delimiters")
+                reason = f"has {len(cells)} cells, the header has {len(header)}"
+                yield Flaw(number, reason, "quote the cells that hold a delimiter")
 
 
 def _lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> tuple[Iterator[bytes | None], str]:
     """The lines of a file as bytes, and their encoding.
 
-    Where a line break is not the byte 10 (UTF-16), the file is held whole and becomes UTF-8.
+    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is held whole and converted to UTF-8.
     """
     head = stream.peek(4096)
     encoding = options.encoding or marked_encoding(head) or "utf-8"
@@ -175,7 +234,7 @@ def _lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> tuple[It
         text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=encoding)
         return bounded_lines(io.BytesIO(text.encode()), options.max_bytes), "utf-8"
     if b"\0" in head:
-        raise ReadError(origin.uri, "is binary, not text", "name its --encoding, for example utf-16-le")
+        raise ReadError(origin.uri, "is binary, not text", "give its --encoding, for example utf-16-le")
     if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
     return bounded_lines(stream, options.max_bytes), encoding
@@ -190,6 +249,6 @@ def _not_text(line: bytes, encoding: str) -> tuple[str, str]:
         line.decode(encoding)
     except UnicodeDecodeError as error:
         return f"is not {encoding} text (byte {error.start} of the line)", NAME_ENCODING
-    except UnicodeError:  # what some encodings raise says no place
+    except UnicodeError:  # some codecs raise an error without a position
         pass
     return f"is not {encoding} text", NAME_ENCODING
