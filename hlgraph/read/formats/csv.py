@@ -20,7 +20,26 @@ _LARGEST_FIELD = 2**31 - 1  # a C long of Windows
 
 
 def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each row; the delimiter is that of ``, ; tab |`` which the header holds most."""
+    """One document per row of a CSV file with a header.
+
+    The delimiter is the one of ``, ; tab |`` that occurs most often in the header.
+
+    Parameters
+    ----------
+    origin : the file, named in uris and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of a row
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each row that is too long, not text, not CSV, of the wrong length, or without a text.
+
+    Raises
+    ------
+    ReadError
+        The header cannot be parsed, names a column twice, or lacks the text column; raised while iterating.
+    """
     mapping = RowMapping(options.mapping, value_of=cell_value)
     return documents_of(origin, _csv_rows(origin, stream, options, mapping), mapping=mapping, unit="line")
 

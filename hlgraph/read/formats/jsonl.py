@@ -15,7 +15,24 @@ from hlgraph.records import Document
 
 
 def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each line that holds a JSON object; blank lines are skipped."""
+    """One document per line that holds a JSON object; blank lines are skipped.
+
+    Parameters
+    ----------
+    origin : the file, named in uris and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of a line
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each line that is too long, not text, not a JSON object, or has no text column.
+
+    Raises
+    ------
+    ReadError
+        The file is binary; raised while iterating.
+    """
     return documents_of(origin, _json_lines(origin, stream, options), mapping=RowMapping(options.mapping), unit="line")
 
 
