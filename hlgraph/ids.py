@@ -50,6 +50,11 @@ def source_id(corpus: str, uri: str) -> str:
     ----------
     corpus : name of the corpus
     uri : URI of the source
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return content_id(Kind.SOURCE, corpus, uri)
 
@@ -62,6 +67,11 @@ def chunk_id(source: str, text: str, occurrence: int) -> str:
     source : id of the source
     text : text of the chunk
     occurrence : number of chunks with the same text before it in the source
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return content_id(Kind.CHUNK, source, text, str(occurrence))
 
@@ -73,6 +83,11 @@ def topic_id(source: str, name: str) -> str:
     ----------
     source : id of the source
     name : name of the topic, in any spelling
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return content_id(Kind.TOPIC, source, normalise_name(name))
 
@@ -84,6 +99,11 @@ def statement_id(source: str, text: str) -> str:
     ----------
     source : id of the source
     text : text of the statement
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return content_id(Kind.STATEMENT, source, text)
 
@@ -95,6 +115,11 @@ def entity_id(corpus: str, name: str) -> str:
     ----------
     corpus : name of the corpus
     name : name of the entity, in any spelling
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return content_id(Kind.ENTITY, corpus, normalise_name(name))
 
@@ -109,6 +134,11 @@ def fact_id(corpus: str, subject: str, predicate: str, complement: str, *, is_li
     predicate : the predicate
     complement : name of the object, or a literal
     is_literal : whether the complement is a literal, which differs from an entity of the same name
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     names = (normalise_name(subject), normalise_name(predicate), normalise_name(complement))
     return content_id(Kind.FACT, corpus, *names, "literal" if is_literal else "entity")

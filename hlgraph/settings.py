@@ -97,6 +97,11 @@ class Price:
         ----------
         input_tokens : tokens of the request
         output_tokens : tokens of the reply
+
+        Returns
+        -------
+        float
+            US dollars.
         """
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
@@ -274,6 +279,11 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
     path : the settings file; None: the one that ``HLGRAPH_CONFIG`` names, if any
     environment : environment variables; None: those of the process
 
+    Returns
+    -------
+    Settings
+        The merged settings.
+
     Raises
     ------
     SettingsError
@@ -397,6 +407,11 @@ def at_store(settings: Settings, url: str) -> Settings:
     ----------
     settings : the present settings
     url : URL of the other store
+
+    Returns
+    -------
+    Settings
+        A copy.
     """
     return replace(settings, store=url, vectors="" if url.startswith("hlgraph://") else settings.vectors)
 

@@ -96,6 +96,11 @@ def entries(matrix: Csr, rows: NDArray[np.integer]) -> Entries:
     matrix : CSR
     rows : indices of rows, in any order
 
+    Returns
+    -------
+    Entries
+        In the order of ``rows``, then as stored.
+
     Examples
     --------
     >>> entries(Csr(np.array([[0, 2], [3, 0]])), np.array([1, 0])).columns.tolist()

@@ -160,6 +160,11 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
     ----------
     text : the text that contains the block
     block : a block of this text
+
+    Returns
+    -------
+    list
+        Pairs of start and end, as offsets in ``text``.
     """
     if block.kind not in (BlockKind.PROSE, BlockKind.ITEM):
         return [(block.start, block.end)]

@@ -140,6 +140,11 @@ def children_of(adjacency: Csr, nodes: Nodes) -> Children:
     adjacency : CSR of shape (n, n); every stored entry is an edge, weights are ignored
     nodes : shape (m,)
 
+    Returns
+    -------
+    Children
+        ``owner`` indexes into ``nodes``; ties break by the numbers of the nodes.
+
     Examples
     --------
     >>> children_of(Csr(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])), np.array([0, 2])).nodes

@@ -212,6 +212,11 @@ def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArra
     nodes : of any integer type
     size : number of nodes of the graph
 
+    Returns
+    -------
+    NDArray
+        Shape of ``nodes``.
+
     Raises
     ------
     InputError

@@ -49,6 +49,11 @@ class Groups:
         ----------
         a : an id
         b : an id
+
+        Returns
+        -------
+        bool
+            True for equal names too.
         """
         return self.root(a) == self.root(b)
 

@@ -103,6 +103,11 @@ class Walk:
         ----------
         tolerance : largest sum of absolute errors, above 0
         damping : probability to go on, from 0 to below 1
+
+        Returns
+        -------
+        bool
+            Always True for a walk in double precision.
         """
         return self.steps.dtype == np.float64 or precision_for(tolerance, damping) == "single"
 
@@ -114,6 +119,11 @@ def precision_for(tolerance: float, damping: float) -> Precision:
     ----------
     tolerance : largest sum of absolute errors, above 0
     damping : probability to go on, from 0 to below 1
+
+    Returns
+    -------
+    Precision
+        ``single`` or ``double``.
 
     Examples
     --------
@@ -131,6 +141,11 @@ def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision =
     adjacency : CSR of shape (n, n), weights not negative; row to column is the direction of the walk
     is_directed : False (default): the adjacency is symmetric, and twins are merged
     precision : ``single`` (default: float32, half the memory) suits tolerances down to about 1e-6; ``double`` suits any
+
+    Returns
+    -------
+    Walk
+        Its scores refer to the n nodes of the adjacency.
 
     Raises
     ------
@@ -327,7 +342,7 @@ def _solve(walk: Walk, restart: NDArray[np.float64], damping: float) -> NDArray[
 
 
 def _iterate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal: float, most: int) -> Ranking:
-    # Mass that is lost at nodes without edges shrinks the sum, at most to 1 - d. Normalising enlarges the error by as much.
+    # Mass is lost at nodes without edges, so the sum may fall to 1 - d; normalising the scores then enlarges the error.
     back = sp.csr_array(walk.steps.astype(np.float64).T.tocsr())
     goal *= (1 - damping) ** 2 / damping if damping else 1
     scores = (1 - damping) * restart
@@ -438,6 +453,11 @@ def dot(one: NDArray[np.floating], other: NDArray[np.floating]) -> np.floating:
     ----------
     one : shape (n,)
     other : shape (n,)
+
+    Returns
+    -------
+    np.floating
+        In the precision of the vectors.
 
     Examples
     --------

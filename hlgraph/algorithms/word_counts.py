@@ -136,7 +136,7 @@ def _count(
 
 
 def _parted(folded: str) -> tuple[str, list[str]]:
-    """The ASCII parts of a folded text, which white space separates, and the words of its other parts."""
+    """A folded text divided at white space: its ASCII parts, joined again, and the words of its other parts."""
     if "_" in folded:  # it separates words, but changes what may precede it
         return "", folded_words(folded)
     if folded.isascii():

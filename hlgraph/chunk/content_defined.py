@@ -249,6 +249,11 @@ def cut(units: Units, max_tokens: int) -> list[int]:
     ----------
     units : none of more than ``max_tokens`` tokens
     max_tokens : largest number of tokens of a core; a core has at least a fifth of it where the sizes of the units allow
+
+    Returns
+    -------
+    list
+        Ascending indices into ``units``.
     """
     reaches = _reaches(units)
     window = int(max_tokens * _WINDOW)

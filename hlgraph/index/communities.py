@@ -59,6 +59,11 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
     query : the graph and the parameters of Leiden
     stores : both stores
 
+    Returns
+    -------
+    Built
+        The stored run, with the numbers of communities.
+
     Raises
     ------
     UnknownNameError
@@ -106,6 +111,11 @@ def from_levels(run: Run, found: Clustered) -> Made:
     ----------
     run : the run, which is part of the ids
     found : the clustered nodes
+
+    Returns
+    -------
+    Made
+        Communities ordered by level and id, and their members.
     """
     communities: dict[str, Community] = {}
     members: dict[str, tuple[str, ...]] = {}

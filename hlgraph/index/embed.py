@@ -24,6 +24,11 @@ def chunk_text(title: str, text: str) -> str:
     ----------
     title : title of the source; may be empty
     text : text of the chunk
+
+    Returns
+    -------
+    str
+        ``title`` and ``text`` on separate lines; ``text`` alone without a title.
     """
     return f"{title}\n{text}" if title else text
 
@@ -81,6 +86,11 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
     known_chunks : ids of those of ``change.chunks`` that are stored already; their rows are replaced, not added
     embedder : the model in use
     stores : where stored vectors and entities are looked up
+
+    Returns
+    -------
+    Change
+        A copy; the given change is not modified.
     """
     held = {
         kind: stores.vectors.ids(kind, change.corpus, among=among)
@@ -159,6 +169,11 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     records : records of one kind that has vectors
     titles : titles of sources, by id
     embedder : the model in use
+
+    Returns
+    -------
+    VectorBlock
+        One row per record, in order.
 
     Raises
     ------

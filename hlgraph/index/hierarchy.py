@@ -217,6 +217,11 @@ def build_hierarchy(
     summariser : writes the summaries
     is_whole : cluster everything again, default False
 
+    Returns
+    -------
+    BuiltHierarchy
+        The stored run, with the numbers of communities and summaries.
+
     Raises
     ------
     UnknownNameError

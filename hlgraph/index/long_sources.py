@@ -41,6 +41,11 @@ def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
     chunks : chunks of any number of sources
     tokens : number of tokens above which a source is long; 0: no source is
 
+    Returns
+    -------
+    list
+        Long sources, ordered by id.
+
     Examples
     --------
     >>> chunks = [Chunk(name, name[0], "", 0, 0, at, 60) for at, name in enumerate(["b2", "b1", "a1"])]
@@ -75,6 +80,11 @@ def summary_of_source(source: LongSource, summariser: Summariser) -> tuple[str, 
     ----------
     source : the long source
     summariser : the summariser in use
+
+    Returns
+    -------
+    tuple
+        The id and the hash.
     """
     hashed = checksum(summariser.fingerprint, *sorted(source.chunk_ids))
     return content_id(Kind.SUMMARY, source.id, hashed), hashed
@@ -99,6 +109,11 @@ def summaries_of_sources(
     vectors : vectors of all their chunks, by id; each of shape (d,)
     known : existing summaries, by id
     writer : writes the missing summaries
+
+    Returns
+    -------
+    list
+        One summary per source, with its vector and parts.
     """
     names = [summary_of_source(source, writer.summariser) for source in sources]
     missing = [at for at, (name, _) in enumerate(names) if name not in known]

@@ -90,6 +90,11 @@ class Summariser(Protocol):
         groups : what to summarise
         corpus : the corpus of the groups
         stores : where chunks, statements and vectors are read
+
+        Returns
+        -------
+        list
+            One summary per group.
         """
 
 

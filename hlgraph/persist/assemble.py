@@ -127,6 +127,11 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     ----------
     corpus : the corpus of the sources
     batch : compared and extracted sources
+
+    Returns
+    -------
+    Change
+        Without vectors and synonyms, which :func:`hlgraph.index.embed_change` adds.
     """
     assembly = _Assembly(corpus)
     chunks: list[Chunk] = []
@@ -181,6 +186,11 @@ def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) 
     corpus : the corpus of the sources
     source_ids : sources to remove
     versions : the stored version of each source
+
+    Returns
+    -------
+    Change
+        Its id is a hash of the sources and their versions.
     """
     states = [f"{source}:{version}" for source, version in zip(source_ids, versions, strict=True)]
     return Change(

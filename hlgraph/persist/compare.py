@@ -69,6 +69,11 @@ def compare(document: Document, corpus: str, *, stored: Source | None, processin
     corpus : the corpus of the source
     stored : the stored source; None if there is none
     processing : fingerprints of the chunker and the extractor; if one changes, the text counts as new
+
+    Returns
+    -------
+    Comparison | None
+        None if the document and its processing are the same as before.
     """
     pages = ",".join(map(str, document.page_starts))
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
@@ -98,6 +103,11 @@ def chunk_fingerprint(context: ChunkInput, extractor: Extractor) -> str:
     ----------
     context : the chunk with its title and headings
     extractor : the extractor that will process it
+
+    Returns
+    -------
+    str
+        The hash and the fingerprint of the extractor, separated by a space.
     """
     return f"{extraction_hash(context, extractor.input_fingerprint(context))} {extractor.fingerprint}"
 
@@ -109,6 +119,11 @@ def extraction_hash(context: ChunkInput, input_fingerprint: str) -> str:
     ----------
     context : the chunk with its title and headings
     input_fingerprint : fingerprint of what the extractor reads
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return ids.checksum(input_fingerprint, context.title, *context.headings)
 
@@ -120,6 +135,11 @@ def awaited_hash(extractor: str, context: ChunkInput) -> str:
     ----------
     extractor : fingerprint of the extractor
     context : the chunk with its title and headings
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
     """
     return extraction_hash(context, shown_fingerprint(extractor, context))
 
@@ -131,6 +151,11 @@ def is_same_extraction(stored: str, fingerprint: str) -> bool:
     ----------
     stored : fingerprint of the stored chunk
     fingerprint : fingerprint of the new chunk
+
+    Returns
+    -------
+    bool
+        True if the first parts, the hashes, are equal.
 
     Examples
     --------
@@ -169,6 +194,11 @@ def plan_chunks(
     spans : the spans of the document
     stored : stored chunks of the source, by id
     extractor : the extractor, whose fingerprint decides whether a stored extraction is still valid
+
+    Returns
+    -------
+    ChunkPlan
+        Which chunks to extract, move and remove.
     """
     document, source = item.document, item.source
     seen: Counter[str] = Counter()

@@ -26,6 +26,11 @@ def persist(change: Change, stores: Stores) -> Outcome:
     ----------
     change : the change, with its vectors
     stores : both stores
+
+    Returns
+    -------
+    Outcome
+        What was added and what vanished.
     """
     stores.graph.stage(change)
     return finish(Pending(change, ChangeState.STAGED, Outcome()), stores)
@@ -38,6 +43,11 @@ def finish(pending: Pending, stores: Stores) -> Outcome:
     ----------
     pending : the recorded change and its state
     stores : both stores
+
+    Returns
+    -------
+    Outcome
+        What was added and what vanished.
     """
     change, outcome = pending.change, pending.outcome
     if pending.state is ChangeState.STAGED:

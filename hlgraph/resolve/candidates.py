@@ -193,6 +193,11 @@ def statements_of(corpus: str, ids: Sequence[str], *, most: int, stores: Stores)
     ids : ids of entities
     most : largest number of statements per entity; the lowest ids are kept
     stores : both stores
+
+    Returns
+    -------
+    Mapping
+        Ascending ids of statements, by id of the entity.
     """
     found: dict[str, tuple[str, ...]] = {}
     kinds = frozenset({Kind.STATEMENT, Kind.ENTITY})

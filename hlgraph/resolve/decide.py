@@ -78,6 +78,11 @@ def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, 
     calls : the executor of the chat model
     stores : where the statements are read
 
+    Returns
+    -------
+    Asked
+        Decisions, and the pairs that stay undecided.
+
     Raises
     ------
     MissingExtraError
@@ -120,6 +125,11 @@ def decision_of(item: Candidate, verdict: Verdict, *, by: Decider, made_by: str)
     verdict : what was decided
     by : whether a rule, a model or a person decided
     made_by : name of the rule, fingerprint of the model, or name of the person
+
+    Returns
+    -------
+    Decision
+        With the evidence and the score of the candidate.
     """
     ends = item.alias.corpus, item.alias.id, item.canonical.id
     return Decision(*ends, verdict, by, made_by, item.why, item.score, now())
@@ -158,6 +168,11 @@ def settled_merges(decisions: Sequence[Decision], every: Sequence[Decision]) -> 
     ----------
     decisions : new decisions
     every : existing decisions of the corpus
+
+    Returns
+    -------
+    JudgedMerges
+        The sorted decisions and the conflicts.
     """
     ordered = sorted(decisions, key=lambda item: (item.by is not Decider.RULE, -item.score, item.pair))
     settled = check_merges(ordered, every)

@@ -30,7 +30,7 @@ _SMALL = frozenset(
 _DOTS = re.compile(r"(?<!\d)[.'’]|[.'’](?!\d)")
 _OTHER = re.compile(r"[^\w\s]|_")
 _DIGITS = re.compile(r"\d+")
-_LEAST = 6  # letters from which on names may differ in one
+_LEAST = 6  # characters of the shortest names that are compared for one changed letter
 
 
 def fold(name: str) -> str:
@@ -92,6 +92,11 @@ def evidence(one: str, other: str) -> Iterator[str]:
     ----------
     one : a name, folded by :func:`fold`
     other : a name, folded by :func:`fold`
+
+    Returns
+    -------
+    Iterator
+        Any of ``SAME_WORDS``, ``INITIALS``, ``CONTAINED`` and ``ONE_LETTER``; equal words exclude the others.
 
     Examples
     --------

@@ -53,6 +53,11 @@ def synonyms(
     matrix : their vectors, shape (n, d)
     corpus : the corpus of the entities
     stores : where stored entities are looked up
+
+    Returns
+    -------
+    Iterator
+        Links ordered by their pair of ids.
     """
     at = [place for place, item in enumerate(new) if is_eligible(names[item])]
     if not at:

@@ -268,6 +268,11 @@ def matches(where: Where, values: Mapping[str, MetadataValue]) -> bool:
     where : the filter
     values : values by field name, as from :func:`source_values`
 
+    Returns
+    -------
+    bool
+        Never unknown: a missing field makes a comparison false.
+
     Examples
     --------
     >>> matches(parse('tags = "a" and author != "x"'), {"tags": ("a", "b")})
