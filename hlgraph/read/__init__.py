@@ -1,7 +1,8 @@
-"""From paths to a stream of documents.
+"""Reads paths into a stream of documents.
 
-Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each also gzipped; folders, globs, objects of
-S3 and standard input. One bad source or row becomes a :class:`ReadFailure` in the stream; the others go on.
+Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each optionally gzipped. Sources: files, folders,
+globs, S3 objects and standard input. A source or row that cannot be read becomes a :class:`ReadFailure` in the stream;
+reading continues with the next one.
 """
 
 from hlgraph.read.content import inadmissible

@@ -1,4 +1,7 @@
-"""Bytes and text of one source: bounded, decompressed, decoded, cleaned."""
+"""The content of one source, from raw bytes to clean text: decompression, size limit, decoding, cleaning, lines of rows.
+
+Also holds the check that a document can be stored (:func:`inadmissible`).
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,16 @@ from hlgraph.records import Document
 
 
 def without_gz(name: str) -> str:
-    """The file name that is left when ``.gz`` is taken off."""
+    """The file name without a trailing ``.gz``."""
     return name[:-3] if name.lower().endswith(".gz") else name
 
 
 ByteStream = io.BufferedReader | gzip.GzipFile
 
 PIECE = 1 << 20
-NAME_ENCODING = "name its encoding, for example --encoding latin-1"
+NAME_ENCODING = "give its encoding, for example --encoding latin-1"
 _GZIP_MAGIC = b"\x1f\x8b"
-# UTF-32 first: its little-endian mark begins with that of UTF-16
+# UTF-32 comes first: its little-endian mark begins with the UTF-16 mark.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -38,19 +41,25 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where bytes come from: the uri, and the name of the file (empty for standard input)."""
+    """Where bytes come from.
+
+    Attributes
+    ----------
+    uri : URI of the source
+    name : file name with its suffixes, empty for standard input
+    """
 
     uri: str
     name: str = ""
 
     @property
     def stem(self) -> str:
-        """The name of the file without its suffixes: the title of what carries none."""
+        """The file name without its suffixes; the title of a document that states none."""
         return PurePath(without_gz(self.name)).stem if self.name else ""
 
 
 def clean(text: str) -> str:
-    r"""Text as every document and every metadata value holds it: lines end in ``\n``, no NUL, no lone surrogate.
+    r"""Text in the form that documents and metadata values use: lines end in ``\n``, no NUL, no lone surrogate.
 
     Examples
     --------
@@ -63,14 +72,26 @@ def clean(text: str) -> str:
         text = text.replace("\0", "")
     try:
         text.encode()
-    except UnicodeEncodeError:  # PDF, YAML and some encodings can spell halves of characters
+    except UnicodeEncodeError:  # PDF, YAML and some encodings can produce half a surrogate pair
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 
 @contextmanager
 def plain_bytes(origin: Origin, raw: io.BufferedReader, *, is_gzip: bool) -> Iterator[ByteStream]:
-    """The stream itself, or what it decompresses to; damage found while reading it is a ReadError."""
+    """The stream, decompressed if it is gzip data.
+
+    Parameters
+    ----------
+    origin : the source, named in errors
+    raw : the stream as stored
+    is_gzip : decompress even when the stream does not begin with the gzip magic number
+
+    Raises
+    ------
+    ReadError
+        The gzip data is damaged or truncated; raised while the stream is read.
+    """
     try:
         if is_gzip or raw.peek(2)[:2] == _GZIP_MAGIC:
             with gzip.GzipFile(fileobj=raw) as unzipped:
@@ -82,7 +103,19 @@ def plain_bytes(origin: Origin, raw: io.BufferedReader, *, is_gzip: bool) -> Ite
 
 
 def read_bounded(origin: Origin, stream: io.BufferedIOBase, *, limit: int) -> bytes:
-    """All bytes of a stream; more than ``limit`` is a ReadError, found without reading on."""
+    """All bytes of a stream that holds at most ``limit`` bytes.
+
+    Parameters
+    ----------
+    origin : the source, named in errors
+    stream : the stream to read
+    limit : largest size, bytes
+
+    Raises
+    ------
+    ReadError
+        The stream is longer; reading stops one byte past the limit.
+    """
     pieces: list[bytes] = []
     size = 0
     while piece := stream.read(min(PIECE, limit + 1 - size)):
@@ -94,36 +127,50 @@ def read_bounded(origin: Origin, stream: io.BufferedIOBase, *, limit: int) -> by
 
 
 def decode(origin: Origin, data: bytes, *, encoding: str | None) -> str:
-    """The text of bytes, cleaned: by the encoding that was given, the byte order mark, or UTF-8.
+    """The text that bytes encode, cleaned.
+
+    Parameters
+    ----------
+    origin : the source, named in errors
+    data : the bytes
+    encoding : name of the encoding; None takes it from the byte order mark, else UTF-8
 
     Raises
     ------
     ReadError
-        The bytes are not of that encoding, or are no text, or there is nothing but space.
+        The bytes are not valid in that encoding, are binary, or hold only white space.
     """
     if encoding is None and b"\0" in data[:PIECE] and not marked_encoding(data):
-        raise ReadError(origin.uri, "is binary, not text", "name its format with --format, or its --encoding")
+        raise ReadError(origin.uri, "is binary, not text", "give its format with --format, or its --encoding")
     chosen = encoding or marked_encoding(data) or "utf-8"
     try:
         text = data.decode(chosen).lstrip("\ufeff")
     except UnicodeError as error:
         where = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
-        mend = f"name another --encoding than {encoding}" if encoding else NAME_ENCODING
+        mend = f"give another --encoding than {encoding}" if encoding else NAME_ENCODING
         raise ReadError(origin.uri, f"is not {chosen} text ({where})", mend) from error
     if "\0" in text:
-        raise ReadError(origin.uri, "is binary, not text: it holds NUL characters", "name its format with --format")
+        raise ReadError(origin.uri, "is binary, not text: it holds NUL characters", "give its format with --format")
     if not text or text.isspace():
         raise ReadError(origin.uri, "is empty")
     return clean(text)
 
 
 def marked_encoding(head: bytes) -> str | None:
-    """The encoding that a byte order mark says, else None."""
+    """The encoding that a byte order mark declares; None without a mark."""
     return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
 
 
 def bounded_lines(stream: io.BufferedIOBase, limit: int) -> Iterator[bytes | None]:
-    """The lines of a stream; one longer than ``limit`` gives None and is held no further than one piece beyond it."""
+    """The lines of a stream, with None in place of a line longer than ``limit``.
+
+    A long line is held in memory up to ``limit`` plus one piece (1 MiB); the rest of it is skipped.
+
+    Parameters
+    ----------
+    stream : the stream to read
+    limit : longest line, bytes without the line break
+    """
     while line := stream.readline(PIECE):
         if line.endswith(b"\n") and len(line) <= limit:
             yield line
@@ -136,7 +183,7 @@ def _long_line(stream: io.BufferedIOBase, line: bytes, limit: int) -> bytes | No
     size = len(line)
     while not line.endswith(b"\n") and (line := stream.readline(PIECE)):
         size += len(line)
-        if size <= limit + 1:  # the line break does not count
+        if size <= limit + 1:  # + 1 for the line break, which does not count
             pieces.append(line)
         else:
             pieces.clear()
@@ -147,7 +194,9 @@ _LARGEST = 2**63
 
 
 def inadmissible(document: Document) -> ReadError | None:
-    """Why this document cannot be stored; None when it can. Readers give admissible ones; callers of the SDK may not.
+    """Why a document cannot be stored, or None if it can.
+
+    Every document that a reader yields can be stored; one that a caller of the SDK built may not.
 
     Examples
     --------
@@ -156,15 +205,15 @@ def inadmissible(document: Document) -> ReadError | None:
     """
     uri = document.uri
     if not uri.strip():
-        return ReadError(repr(uri), "the uri is empty", "give each document a uri of its own")
+        return ReadError(repr(uri), "the uri is empty", "give each document its own uri")
     for name, text in (("uri", uri), ("text", document.text), ("title", document.title)):
         if not _is_clean(text):
-            return ReadError(ascii(uri), f"the {name} holds a NUL or half of a surrogate pair", "remove it")
+            return ReadError(ascii(uri), f"the {name} holds a NUL or half of a surrogate pair", "remove that character")
     if not document.text.strip():
         return ReadError(uri, "the text is empty", "leave the document out")
     for key, value in document.metadata.items():
         for item in value if isinstance(value, tuple | list) else (value,):
-            problem = _problem(item) if isinstance(key, str) and _is_clean(key) else "has a name that is no clean text"
+            problem = _problem(item) if isinstance(key, str) and _is_clean(key) else "has a name that is not clean text"
             if problem:
                 return ReadError(
                     uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out"
@@ -195,16 +244,33 @@ def _problem(value: object) -> str:
 
 
 def clean_title(title: str) -> str:
-    """A title on one line."""
+    """A title with each run of white space replaced by one space."""
     return " ".join(title.split())
 
 
 def row_lines(
     origin: Origin, stream: ByteStream, *, limit: int, encoding: str | None
 ) -> tuple[Iterator[bytes | None], str]:
-    """The lines of a file as bytes, and their encoding.
+    """The lines of a file of rows as bytes, and their encoding.
 
-    Where a line break is not the byte 10 (UTF-16), the file is held whole and becomes UTF-8.
+    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is held whole and converted to UTF-8.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    limit : longest line, bytes; for a converted file also the largest file
+    encoding : name of the encoding; None takes it from the byte order mark, else UTF-8
+
+    Returns
+    -------
+    tuple[Iterator[bytes | None], str]
+        The lines, with None in place of one that is too long, and the encoding of the bytes.
+
+    Raises
+    ------
+    ReadError
+        The file is binary, or a file that is converted is too large or not text.
     """
     head = stream.peek(4096)
     encoding = encoding or marked_encoding(head) or "utf-8"
@@ -214,23 +280,35 @@ def row_lines(
         text = decode(origin, read_bounded(origin, stream, limit=limit), encoding=encoding)
         return bounded_lines(io.BytesIO(text.encode()), limit), "utf-8"
     if b"\0" in head:
-        raise ReadError(origin.uri, "is binary, not text", "name its --encoding, for example utf-16-le")
+        raise ReadError(origin.uri, "is binary, not text", "give its --encoding, for example utf-16-le")
     if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
     return bounded_lines(stream, limit), encoding
 
 
 def too_long(limit: int, hint: str = "") -> tuple[str, str]:
-    """The reason and the mend for a row beyond the limit."""
+    """The reason and the remedy for a row beyond the limit.
+
+    Parameters
+    ----------
+    limit : the largest row, bytes
+    hint : a likely cause, appended to the reason; default none
+    """
     return f"is longer than {limit:,} bytes{hint}", "split it, or raise --max-bytes"
 
 
 def not_text(line: bytes, encoding: str) -> tuple[str, str]:
-    """The reason and the mend for a line that does not decode."""
+    """The reason and the remedy for a line that cannot be decoded.
+
+    Parameters
+    ----------
+    line : the bytes of the line
+    encoding : name of the encoding
+    """
     try:
         line.decode(encoding)
     except UnicodeDecodeError as error:
         return f"is not {encoding} text (byte {error.start} of the line)", NAME_ENCODING
-    except UnicodeError:  # what some encodings raise says no place
+    except UnicodeError:  # some codecs raise an error without a position
         pass
     return f"is not {encoding} text", NAME_ENCODING

@@ -1,4 +1,4 @@
-"""What could not be read, and which stored sources that leaves in doubt."""
+"""Failures of reading, and which stored sources they protect from deletion."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from hlgraph.errors import ReadError
 
-# Parsers of others meet broken files in more ways than they document (pypdf says so itself). One broken file must not
-# stop the rest, so these are what such a parser may raise; our own code is never run under them.
+# Third-party parsers raise more on broken files than they document (pypdf says so itself). One broken file must not stop
+# the rest, so all of these are caught around calls of such a parser, and never around our own code.
 PARSER_ERRORS: tuple[type[Exception], ...] = (
     ArithmeticError,
     AssertionError,
@@ -32,15 +32,13 @@ PARSER_ERRORS: tuple[type[Exception], ...] = (
 
 
 def is_covered(uri: str, names: Collection[str]) -> bool:
-    """Whether a source stands under one of these names: the same, a row of it (``name#...``), or in it (``name/``).
+    """Whether a source is one of these names, a row of one (``name#...``), or inside a folder among them (``name/``).
 
     Parameters
     ----------
-    uri
-        The uri of a source.
-    names
-        Uris of sources and files, of folders (ending in ``/``), or of all rows of a file (ending in ``#``). A set makes
-        the time go by the length of ``uri`` only.
+    uri : URI of a source
+    names : URIs of sources and files, of folders (ending in ``/``), or of all rows of a file (ending in ``#``). With a
+        set, the time depends only on the length of ``uri``.
 
     Examples
     --------
@@ -60,18 +58,30 @@ def is_covered(uri: str, names: Collection[str]) -> bool:
 class ReadFailure:
     """One source, row, file or folder that could not be read.
 
-    ``uri`` is that of the smallest thing known to have failed: a row that has an id, else its file; a folder that
-    cannot be listed ends in ``/``. Whatever is stored under it may still exist, so it must not be deleted as missing.
+    Sources stored under its URI may still exist, so they must not be deleted as missing.
+
+    Attributes
+    ----------
+    uri : URI of the smallest unit known to have failed: a row that has an id, else its file; a folder that cannot be
+        listed ends in ``/``
+    error : the reason
     """
 
     uri: str
     error: ReadError
 
     def protects(self, uri: str) -> bool:
-        """Whether a stored source of this uri may be what failed, so that its absence proves nothing."""
+        """Whether a stored source with this URI may be what failed, so that its absence proves nothing."""
         return is_covered(uri, (self.uri,))
 
 
 def failure(uri: str, reason: str, *, mend: str = "") -> ReadFailure:
-    """A failure with its error."""
+    """A :class:`ReadFailure` with its :class:`~hlgraph.errors.ReadError`.
+
+    Parameters
+    ----------
+    uri : URI of what failed
+    reason : why, as a predicate of the URI ("is empty")
+    mend : what the user can do about it, default nothing
+    """
     return ReadFailure(uri, ReadError(uri, reason, mend))

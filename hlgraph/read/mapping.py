@@ -1,4 +1,4 @@
-"""From a row, whatever file it came from, to a document."""
+"""Turns rows of CSV, JSON and JSON lines into documents by a mapping of columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ from hlgraph.records import Document, MetadataValue
 _TEXT = (("text",), ("body",), ("content",))
 _TITLE = ("title", "name")
 _ID = ("id", "_id", "key")
-_MAP_TEXT = "say which column is the text, for example text=description"
-_IN_FRAGMENT = "/?:@!$&'()*+,;="  # what RFC 3986 lets stand in a fragment
+_MAP_TEXT = "map the column that holds the text, for example text=description"
+_IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
 _HASH_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The columns of one row, and the number of its line or its place in the file, from 1."""
+    """One parsed row.
+
+    Attributes
+    ----------
+    number : its line number, or its position in the file, from 1
+    columns : the values by column name
+    """
 
     number: int
     columns: Mapping[str, object]
@@ -40,9 +46,12 @@ class Flaw:
 
 
 class RowMapping:
-    """Which column of a row is which part of a document; see ``ReadOptions.mapping``.
+    """Assigns the columns of a row to the parts of a document.
 
-    ``value_of`` turns what a column holds into metadata.
+    Parameters
+    ----------
+    mapping : part of a document to column; see ``ReadOptions.mapping``
+    value_of : converts the value of a column to a metadata value, or to None to leave it out
     """
 
     def __init__(
@@ -52,7 +61,7 @@ class RowMapping:
         value_of: Callable[[object], MetadataValue | None] = metadata_value,
     ) -> None:
         text = mapping.get("text")
-        # a column may really be called "a+b", so that is looked for first
+        # a column may itself be named "a+b", so the whole name is tried first
         self._text = ((text,), tuple(map(str.strip, text.split("+")))) if text else _TEXT
         self._title = (mapping["title"],) if "title" in mapping else _TITLE
         self._id = (mapping["id"],) if "id" in mapping else _ID
@@ -65,11 +74,22 @@ class RowMapping:
         self._value_of = value_of
 
     def has_text(self, columns: Mapping[str, object]) -> bool:
-        """Whether a column of the text is there and holds text, be it empty."""
+        """Whether a text column is present and holds a string, even an empty one."""
         return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
 
     def check_header(self, origin: Origin, header: Iterable[str]) -> None:
-        """Raise a ReadError when no row with these columns can have a text."""
+        """Check that a row with these columns can have a text.
+
+        Parameters
+        ----------
+        origin : the file, named in the error
+        header : the column names
+
+        Raises
+        ------
+        ReadError
+            None of the columns is a text column.
+        """
         columns = dict.fromkeys(header, "")
         if not self.has_text(columns):
             raise ReadError(origin.uri, self._lacks_text(columns), _MAP_TEXT)
@@ -77,12 +97,17 @@ class RowMapping:
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """The document of a row.
 
+        Parameters
+        ----------
+        origin : the file; its URI begins the URI of the row
+        columns : the values by column name
+
         Raises
         ------
         ReadError
-            There is no text, or no id where one was mapped; under the uri of the row where it has an id.
+            The row has no text, or no id although one is mapped. The error carries the URI of the row if it has an id.
         ValueError, RecursionError
-            The row holds too many values, or nests them too deeply.
+            The row holds more than 10,000 values, or nests them too deeply.
         """
         id_path, key = _first_scalar(columns, self._id)
         if not key and self._must_have_id:
@@ -126,7 +151,7 @@ class RowMapping:
 
 
 def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[str, str]:
-    """The first column that holds a text or a number, and that as text; else two empty texts."""
+    """The first column that holds a non-empty text or a number, and its value as text; else two empty strings."""
     for path in paths:
         value = column_of(columns, path)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -138,12 +163,17 @@ def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[
 
 def _text_value(blame: str, path: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-        raise ReadError(blame, f"its column {path!r} is no text but {type(value).__name__}", _MAP_TEXT)
+        raise ReadError(blame, f"its column {path!r} is not text but {type(value).__name__}", _MAP_TEXT)
     return "" if value is None else clean(str(value))
 
 
 def column_of(columns: Mapping[str, object], path: str) -> object:
-    """The value of a column by its name or dotted path; None when there is none.
+    """The value of a column by its name or dotted path; None if there is no such column.
+
+    Parameters
+    ----------
+    columns : the values of a row; nested objects are mappings
+    path : a column name, or names joined by dots; a name that itself holds dots is tried first
 
     Examples
     --------
@@ -164,10 +194,17 @@ def _hash_of(columns: Mapping[str, object]) -> str:
 def documents_of(
     origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
 ) -> Iterator[Document | ReadFailure]:
-    """A document or a failure for each row; ``unit`` says what rows are counted in, ``line`` or ``row``.
+    """A document or a failure per row.
 
-    The second row of one uri is a failure: the same id twice or, without ids, the same content. For that the ids of one
-    file are held in memory.
+    A second row with the same URI is a failure: the same id or, without ids, the same content. To detect it, the URIs of
+    one file are held in memory.
+
+    Parameters
+    ----------
+    origin : the file
+    rows : its rows, parsed or not
+    mapping : which column is which part of a document
+    unit : what rows are counted in for messages, ``line`` or ``row``
     """
     seen: dict[str, int] = {}
     is_empty = True
@@ -189,7 +226,8 @@ def documents_of(
         if first == row.number:
             yield document
         elif document.key is None:
-            yield failure(document.uri, f"{place} is the same as {unit} {first}", mend="give the rows ids to keep both")
+            reason = f"{place} is the same as {unit} {first}"
+            yield failure(document.uri, reason, mend="give the rows ids to keep both")
         else:
             reason = f"duplicate id {document.key!r} in {unit} {row.number}, first in {unit} {first}"
             yield failure(document.uri, reason, mend="make the ids unique")

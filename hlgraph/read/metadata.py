@@ -1,4 +1,4 @@
-"""Values of rows and of front matter, as metadata: scalars and tuples of scalars, with their types."""
+"""Converts values of rows and front matter to metadata: scalars and tuples of scalars, with their types."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,17}")
 
 
 def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
-    """The values of nested objects by their dotted paths, in order.
+    """The values of nested objects with their dotted paths, in order.
+
+    Parameters
+    ----------
+    tree : the nested objects
+    path : prefix of all paths, default none
 
     Raises
     ------
     ValueError
-        There are more than 10,000 values or 32 levels: YAML aliases can spell endless ones in a few bytes.
+        There are more than 10,000 values or 32 levels: YAML aliases expand without end from a few bytes.
 
     Examples
     --------
@@ -38,7 +43,7 @@ def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, ob
             count += 1
             name = f"{prefix}.{key}" if prefix else str(key)
             if count > _MOST_VALUES or len(stack) > _DEEPEST:
-                raise ValueError(f"has more than {_MOST_VALUES:,} metadata values or {_DEEPEST} levels of them")
+                raise ValueError(f"has more than {_MOST_VALUES:,} metadata values or more than {_DEEPEST} levels")
             if isinstance(value, Mapping):
                 stack.append((name, iter(value.items())))
                 break
@@ -48,10 +53,10 @@ def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, ob
 
 
 def metadata_value(value: object) -> MetadataValue | None:
-    """A value as metadata keeps it, or None when it keeps none.
+    """A value as metadata stores it, or None for a value that is left out.
 
-    Text, numbers and booleans keep their type; dates become ISO text; whole numbers beyond 64 bits become text; lists
-    of such become tuples. Nothing, not-a-number, empty lists and lists of lists or objects are left out.
+    Text, numbers and booleans keep their type; dates become ISO text; integers beyond 64 bits become text; lists of
+    these become tuples. None, NaN, infinities, empty lists and lists of lists or objects are left out.
 
     Examples
     --------
@@ -81,9 +86,10 @@ def _scalar(value: object) -> Scalar | None:
 
 
 def cell_value(cell: object) -> MetadataValue | None:
-    """What a cell of a CSV file says: a whole number, a decimal, true or false when it can be nothing else, else text.
+    """The value of a CSV cell: an integer, a decimal or a boolean if it is unmistakably one, else text.
 
-    Leading zeros or plus signs, exponents, thousands separators and dates stay text; an empty cell is None.
+    Numbers with leading zeros, plus signs, exponents or thousands separators stay text, and so do dates. An empty cell is
+    None.
 
     Examples
     --------
@@ -106,7 +112,19 @@ def metadata_of(
     *,
     value_of: Callable[[object], MetadataValue | None] = metadata_value,
 ) -> dict[str, MetadataValue]:
-    """All that can be kept of nested objects, by dotted path; see ``leaves`` and ``metadata_value``."""
+    """The metadata of nested objects, by dotted path; values that metadata cannot store are left out.
+
+    Parameters
+    ----------
+    tree : the nested objects
+    path : prefix of all paths, default none
+    value_of : converts a value, or returns None to leave it out; default :func:`metadata_value`
+
+    Raises
+    ------
+    ValueError
+        There are more than 10,000 values or 32 levels; see :func:`leaves`.
+    """
     found: dict[str, MetadataValue] = {}
     for name, leaf in leaves(tree, path):
         value = value_of(leaf)

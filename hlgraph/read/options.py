@@ -1,4 +1,4 @@
-"""How to read."""
+"""Options of reading: format, column mapping, encoding, size limit."""
 
 from __future__ import annotations
 
@@ -14,29 +14,26 @@ _RESERVED = ("key", "metadata", "page_starts", "uri")
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read; the defaults go by the suffix of each file.
+    """Options of :func:`~hlgraph.read.read`; by default each file is read by its suffix.
 
     Parameters
     ----------
-    format
-        One of ``FORMATS`` for every source, whatever its suffix. Without it a folder gives the files whose suffix has a
-        reader; a file named on its own, or by a glob, whose suffix has none is tried as text; standard input is text.
-    mapping
-        For rows (CSV, JSON, JSON lines): field of ours to column. Fields are ``text``, ``title``, ``id`` and
-        ``metadata.<name>`` (or just the name). A column of a nested object has a dotted path, ``text=body.content``;
-        the text may be joined from several columns with a blank line between, ``text=title+body``. Without a mapping
-        the text is the first there is of ``text``, ``body``, ``content``, the title of ``title``, ``name``, the id of
-        ``id``, ``_id``, ``key``. All columns not used so become metadata.
-    encoding
-        Of text, Markdown, HTML and rows. Without it: a byte order mark, or what an HTML page declares, or UTF-8; no
-        guessing.
-    max_bytes
-        The largest source, after decompression; in JSON lines and CSV the largest row, so files may be of any length.
+    format : one of ``FORMATS``, applied to every source whatever its suffix. Default None: a folder yields the files whose
+        suffix has a reader; a file given by name or glob whose suffix has none is tried as text; standard input is text
+    mapping : for rows (CSV, JSON, JSON lines), part of a document to column, default empty. Parts are ``text``, ``title``,
+        ``id`` and ``metadata.<name>`` (or just the name). A column of a nested object has a dotted path,
+        ``text=body.content``; several columns can be joined by a blank line, ``text=title+body``. A part that is not
+        mapped takes the first column present: ``text``, ``body`` or ``content`` for the text; ``title`` or ``name`` for
+        the title; ``id``, ``_id`` or ``key`` for the id. All other columns become metadata
+    encoding : of text, Markdown, HTML and rows. Default None: the byte order mark, else what an HTML page declares, else
+        UTF-8; encodings are never guessed
+    max_bytes : the largest source after decompression, bytes, default 64 MiB; for JSON lines and CSV the largest row, so
+        files may be of any length
 
     Raises
     ------
     UnknownNameError
-        There is no such format.
+        The format is not one of ``FORMATS``.
     InputError
         The mapping, the encoding or the limit cannot be used.
     """
@@ -68,12 +65,12 @@ def _check_mapping(ours: str, column: str) -> None:
     if ours in _RESERVED or not ours.removeprefix("metadata."):
         raise InputError(f"mapping {ours}={column}: {ours!r} cannot be mapped; map text, title, id or metadata.<name>")
     if not all(part.strip() for part in column.split("+")):
-        raise InputError(f"mapping {ours}={column}: a column has no name; write for example {ours}=body")
+        raise InputError(f"mapping {ours}={column}: a column name is empty; write for example {ours}=body")
 
 
 def _check_encoding(encoding: str) -> None:
     try:
         codecs.lookup(encoding)
-        "a".encode(encoding)  # refuses codecs that do not make text
+        "a".encode(encoding)  # refuses codecs that do not produce text
     except (LookupError, ValueError) as error:
         raise InputError(f"encoding {encoding!r}: {error}; give a name such as utf-8, latin-1, cp1252") from error

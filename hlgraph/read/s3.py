@@ -1,4 +1,4 @@
-"""Objects of S3 (``s3://bucket/key``, ``s3://bucket/folder/``), streamed, with the credentials that boto3 finds."""
+"""Streams S3 objects (``s3://bucket/key``, ``s3://bucket/folder/``), with the credentials that boto3 finds."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from urllib.parse import quote
 from hlgraph.errors import MissingExtraError, ReadError
 
 SCHEME = "s3://"
-_TIMES = 3  # that a stream may break off and is taken up again
+_MAX_BREAKS = 3  # how often a stream that breaks off is resumed
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 
-# What AWS calls it, what it means, and the mend. A status alone is what an answer without a body has.
+# Error code of AWS to its meaning and the remedy. A response without a body has only its HTTP status as code.
 _CODES: Mapping[str, tuple[str, str]] = {
     "NoSuchBucket": ("there is no such bucket", "check its name and the account"),
-    "NoSuchKey": ("there is no such object", "check the key; for all objects under it write a / at its end"),
-    "404": ("there is no such object", "check the key; for all objects under it write a / at its end"),
+    "NoSuchKey": ("there is no such object", "check the key; to read all objects under it, end it with /"),
+    "404": ("there is no such object", "check the key; to read all objects under it, end it with /"),
     "AccessDenied": ("access is denied", "the credentials need s3:GetObject for objects and s3:ListBucket for folders"),
     "403": ("access is denied", "the credentials need s3:GetObject for objects and s3:ListBucket for folders"),
     "InvalidAccessKeyId": ("the credentials are refused", "check AWS_PROFILE or AWS_ACCESS_KEY_ID"),
     "SignatureDoesNotMatch": ("the credentials are refused", "check AWS_SECRET_ACCESS_KEY"),
     "ExpiredToken": ("the credentials have expired", "sign in again"),
-    "PermanentRedirect": ("the bucket is in another region", "set AWS_REGION to it"),
-    "301": ("the bucket is in another region", "set AWS_REGION to it"),
+    "PermanentRedirect": ("the bucket is in another region", "set AWS_REGION to that region"),
+    "301": ("the bucket is in another region", "set AWS_REGION to that region"),
     "InvalidObjectState": ("the object is archived", "restore it first"),
     "SlowDown": ("S3 asks to slow down", "try again later"),
     "PreconditionFailed": ("the object was changed while it was read", "read it again"),
-    "InvalidBucketName": ("this is no name of a bucket", "write s3://bucket/key"),
+    "InvalidBucketName": ("this is not a valid bucket name", "write s3://bucket/key"),
 }
 
 
@@ -43,46 +43,52 @@ class _Body(Protocol):
 
 
 class _Client(Protocol):
-    """The client ``s3`` of boto3, as far as it is used here."""
+    """The part of boto3's ``s3`` client that is used here."""
 
     def get_object(self, **request: str) -> Mapping[str, object]: ...
     def list_objects_v2(self, **request: str) -> Mapping[str, object]: ...
 
 
 class Place(NamedTuple):
-    """A bucket and a key in it, or the beginning of keys."""
+    """A bucket, and a key in it or a prefix of keys."""
 
     bucket: str
     key: str
 
     @property
     def uri(self) -> str:
-        """The name under which it is stored; percent-encoded, since # begins the id of a row."""
+        """The URI under which it is stored; the key is percent-encoded, since # begins the id of a row."""
         return f"{SCHEME}{self.bucket}/{quote(self.key)}"
 
     @property
     def is_folder(self) -> bool:
-        """Whether it stands for all that lies under it."""
+        """Whether it names all objects under a prefix: the key is empty or ends in ``/``."""
         return not self.key or self.key.endswith("/")
 
 
 @dataclass(frozen=True, slots=True)
 class S3Object:
-    """One object, and the client that reads it."""
+    """One S3 object and the client that reads it."""
 
     place: Place
     client: _Client
 
     @contextmanager
     def opened(self) -> Iterator[io.BufferedReader]:
-        """Its bytes, streamed; a stream that breaks off is taken up again where it broke. Raises ReadError."""
+        """The bytes of the object, streamed; a stream that breaks off is resumed where it broke, up to 3 times.
+
+        Raises
+        ------
+        ReadError
+            The object cannot be read, or its stream broke more than 3 times; raised while reading.
+        """
         raw: io.BufferedReader = io.BufferedReader(cast("io.RawIOBase", _Stream(self)))
         with raw:
             yield raw
 
 
 def place_of(path: str) -> Place:
-    """Bucket and key of a path.
+    """The bucket and key of a path.
 
     Examples
     --------
@@ -94,12 +100,14 @@ def place_of(path: str) -> Place:
 
 
 def objects(path: str) -> Iterator[S3Object]:
-    """The object of a path, or all objects under a path that ends in ``/``, by key, without the marks of folders.
+    """The object at a path, or all objects under a path that ends in ``/``, ordered by key, without folder markers.
 
     Raises
     ------
-    MissingExtraError : boto3 is not installed
-    ReadError : the folder cannot be listed
+    MissingExtraError
+        boto3 is not installed.
+    ReadError
+        The path names no bucket, or the folder cannot be listed.
     """
     place = place_of(path)
     if not place.bucket:
@@ -125,14 +133,13 @@ def _client(place: Place) -> _Client:
         import boto3
     except ImportError as error:
         raise MissingExtraError("aws", "reading from S3") from error
-    client: _Client = _mapped(
-        place, lambda: boto3.session.Session().client("s3")
-    )  # the default one keeps old credentials
+    # a session of its own: the default session keeps expired credentials
+    client: _Client = _mapped(place, lambda: boto3.session.Session().client("s3"))
     return client
 
 
 def _mapped(place: Place, action: Callable[[], _Result]) -> _Result:
-    """What ``action`` gives; an error of boto3 becomes a ReadError."""
+    """The result of ``action``; errors of boto3 become ReadErrors."""
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
     try:
@@ -140,19 +147,18 @@ def _mapped(place: Place, action: Callable[[], _Result]) -> _Result:
     except ClientError as error:
         found = error.response.get("Error", {})
         code = str(found.get("Code", ""))
-        reason, mend = _CODES.get(code, (f"S3 answers {code} ({found.get('Message', '')})", "see the words of S3"))
+        unknown = f"S3 answers {code} ({found.get('Message', '')})", "look up this code in the documentation of S3"
+        reason, mend = _CODES.get(code, unknown)
         raise ReadError(place.uri, reason, mend) from error
     except (NoCredentialsError, PartialCredentialsError) as error:
         mend = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in"
         raise ReadError(place.uri, "no AWS credentials were found", mend) from error
     except BotoCoreError as error:
-        raise ReadError(
-            place.uri, f"S3 cannot be reached or asked ({error})", "check the name and the network"
-        ) from error
+        raise ReadError(place.uri, f"S3 cannot be reached ({error})", "check the name and the network") from error
 
 
 class _Stream(io.RawIOBase):
-    """The bytes of an object; asks for the rest of it when the connection breaks."""
+    """The bytes of an object; requests the rest when the connection breaks."""
 
     def __init__(self, item: S3Object) -> None:
         self._item = item
@@ -165,7 +171,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray, /) -> int:  # type: ignore[override]  # Buffer is Python 3.12
-        """Fill the buffer with the next bytes; 0 at the end."""
+        """Fill the buffer with the next bytes; returns their number, 0 at the end."""
         from botocore.exceptions import BotoCoreError
 
         room = memoryview(buffer)
@@ -175,12 +181,12 @@ class _Stream(io.RawIOBase):
                 break
             except BotoCoreError as error:
                 self._breaks += 1
-                if self._breaks > _TIMES:
+                if self._breaks > _MAX_BREAKS:
                     reason = (
                         f"the connection broke {self._breaks} times, the last time after {self._at:,} bytes ({error})"
                     )
                     raise ReadError(self._item.place.uri, reason, "read it again") from error
-                _log.info("%s: taken up again at byte %d (%s)", self._item.place.uri, self._at, error)
+                _log.info("%s: resumed at byte %d (%s)", self._item.place.uri, self._at, error)
                 self._body.close()
                 self._body = self._get()
         room[: len(data)] = data
@@ -195,7 +201,7 @@ class _Stream(io.RawIOBase):
     def _get(self) -> _Body:
         place = self._item.place
         request = {"Bucket": place.bucket, "Key": place.key}
-        if self._at:  # the rest of the same object, not of one that took its place
+        if self._at:  # IfMatch: the rest of the same object, not of a newer version
             request |= {"Range": f"bytes={self._at}-", "IfMatch": self._etag}
         found = _mapped(place, lambda: self._item.client.get_object(**request))
         self._etag = str(found.get("ETag", ""))

@@ -1,4 +1,8 @@
-"""From paths to documents: finds the files, opens them, and hands each to the reader of its format."""
+"""Turns paths into documents and failures: finds the sources, opens each, and passes it to the reader of its format.
+
+:func:`discover` expands files, folders, globs, S3 paths and standard input (``-``) into :class:`Found` sources;
+:func:`read` streams their documents; :func:`covered` and :func:`source_uri` give the names under which they are stored.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +31,21 @@ from hlgraph.records import Document
 
 STDIN = "-"
 STDIN_URI = "stdin:"
-_HIDDEN = (".", "~$")  # "~$" begins the lock files of Office
+_HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing to read: a file, an object of S3, or standard input when both are None.
+    """One source to read: a file, an S3 object, or standard input.
 
-    ``format`` is None for an unknown suffix.
+    Attributes
+    ----------
+    path : the file, else None
+    origin : URI and file name
+    format : one of ``FORMATS``, None for an unknown suffix
+    item : the S3 object, else None; standard input has neither path nor item
     """
 
     path: Path | None
@@ -46,12 +55,22 @@ class Found:
 
 
 def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[Found | ReadFailure]:
-    """The files that these paths stand for: in the order of the paths, and sorted by name within a folder or glob.
+    """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
 
-    A folder is walked with all folders in it, also through links to folders outside it. Left out are hidden files and
-    folders and, unless ``format_name`` says how to read everything, files whose suffix has no reader: those are counted
-    in a warning of the log. A glob stands for files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a
-    folder. What two paths both reach comes once.
+    A folder is walked recursively, following links to folders outside it. Hidden files and folders are skipped, and so
+    are files in folders whose suffix has no reader, unless ``format_name`` is given; a log warning counts the latter. A
+    glob matches files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several
+    paths reach is yielded once.
+
+    Parameters
+    ----------
+    paths : files, folders, globs, S3 paths, or ``-`` for standard input
+    format_name : one of ``FORMATS`` for every source; default None, by suffix
+
+    Returns
+    -------
+    Iterator[Found | ReadFailure]
+        A failure for each path that does not exist, cannot be listed, or yields nothing to read.
     """
     seen: set[str] = set()
     for path in paths:
@@ -63,12 +82,12 @@ def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[F
 
 
 def covered(paths: Sequence[str]) -> tuple[str, ...]:
-    """The names under which all that these paths stand for is stored, for finding what is missing; see ``is_covered``.
+    """The URIs that cover the stored sources of these paths, for finding sources that are gone; see ``is_covered``.
 
-    A folder gives its uri with ``/`` at the end, a file its uri and that with ``#`` (its rows); the same in S3, where the path
-    says which it is. Standard input, globs
-    and what does not exist give nothing: they do not say what they no longer hold. A stored source that is covered, was
-    not read again and is protected by no failure is gone from them (so is a file that its folder leaves out by now).
+    A folder gives its URI ending in ``/``; a file gives its URI, and the same ending in ``#`` for its rows. In S3 the path
+    itself tells a folder from an object. Standard input, globs and paths that do not exist give nothing, since they do
+    not tell which sources they no longer hold. A stored source that is covered, was not read again and is not protected
+    by a failure is gone; that includes a file that its folder now skips.
     """
     names: dict[str, None] = {}
     for path in paths:
@@ -91,7 +110,7 @@ def covered(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def source_uri(path: str) -> str:
-    """The uri under which the file at a path is stored; what is such a uri already comes back as it is.
+    """The URI under which the file at a path is stored; a ``file:`` or ``stdin:`` URI is returned unchanged.
 
     Raises
     ------
@@ -106,7 +125,7 @@ def source_uri(path: str) -> str:
     if path.startswith(("file:", STDIN_URI)):
         return path
     if not path or not _is_nameable(path):
-        raise InputError(f"{path!r} is no path; give a path or a uri")
+        raise InputError(f"{path!r} is not a path; give a path or a uri")
     if is_s3(path):
         return place_of(path).uri
     return _absolute(path).as_uri()
@@ -117,18 +136,18 @@ def _expand(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]
         yield Found(None, Origin(STDIN_URI), format_name or "text")
         return
     if not path or not _is_nameable(path):
-        yield failure(quote(path, errors="replace"), "is no path")
+        yield failure(quote(path, errors="replace"), "is not a path")
         return
     if is_s3(path):
         yield from _in_s3(path, format_name)
         return
-    if path.startswith("s3:/"):  # what a Path makes of it
+    if path.startswith("s3:/"):  # Path("s3://...") collapses the slashes
         yield failure(path, "has lost a slash", mend="give s3://bucket/key as text, not as a Path")
         return
     absolute = _absolute(path)
     try:
         is_folder = absolute.is_dir()
-    except OSError:  # for example a name that is too long; opening it says so
+    except OSError:  # for example a name that is too long; opening it reports that
         is_folder = False
     if is_folder:
         yield from _walk(absolute, format_name)
@@ -185,7 +204,7 @@ def _in_s3(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
 def _warn_left_out(uri: str, left_out: Counter[str]) -> None:
     if left_out:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common(10))
-        _logger.warning("%s: left out %d files without a reader: %s", uri, left_out.total(), kinds)
+        _logger.warning("%s: skipped %d files whose suffix has no reader: %s", uri, left_out.total(), kinds)
 
 
 def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
@@ -211,7 +230,7 @@ def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
 
 
 def _enters(folder: Path, root: Path, entered: set[Path]) -> bool:
-    """Whether to go into a folder: a link into the folder being walked is not followed, nor anything twice."""
+    """Whether to enter a folder: links into the folder being walked are not followed, and no folder is entered twice."""
     if not folder.is_symlink():
         return True
     target = folder.resolve()
@@ -233,7 +252,7 @@ def _is_nameable(path: str) -> bool:
 
 
 def _absolute(path: str) -> Path:
-    # links stay as they are named: where one like "current" points may change, and the source is still the same
+    # Links keep their own names: a link such as "current" may point elsewhere later and still be the same source.
     return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, absolute() keeps ".."
 
 
@@ -243,40 +262,37 @@ def _folder_uri(folder: Path) -> str:
 
 
 def is_s3(path: str) -> bool:
-    """Whether a path names something in S3."""
+    """Whether a path is an S3 path."""
     return path.startswith(SCHEME)
 
 
 def read(
     paths: Sequence[str], options: ReadOptions | None = None, *, stdin: BinaryIO | None = None
 ) -> Iterator[Document | ReadFailure]:
-    r"""Read files, folders, globs and standard input (``-``), one document or failure at a time.
+    r"""Read files, folders, globs, S3 objects and standard input (``-``), one document or failure at a time.
 
-    A source is named by the ``file://`` uri of its absolute path, or by its ``s3://`` uri; a row by that, ``#`` and its id,
-    percent-encoded, or, when it has none, the first 16 digits of a hash of its columns (so an edited row is another
-    source: give rows ids). Standard input is ``stdin:`` and a hash of its content, its rows ``stdin:#<id>``. Texts, titles
-    and metadata are as in the source, but lines end in ``\n``, and NUL characters and lone surrogates are taken out; offsets
-    refer to that. The metadata of a file holds its ``filename`` and what its content declares; that of a row its other
-    columns.
+    The URI of a file is the ``file://`` URI of its absolute path, that of an S3 object its ``s3://`` URI. A row appends
+    ``#`` and its percent-encoded id or, without an id, the first 16 hex digits of a hash of its columns; an edited row
+    without an id is therefore a new source, so give rows ids. Standard input is ``stdin:`` and a hash of its content, its
+    rows are ``stdin:#<id>``. Texts, titles and metadata are as in the source, except that lines end in ``\n`` and that
+    NUL characters and lone surrogates are removed; offsets refer to the cleaned text. The metadata of a file holds its
+    ``filename`` and what its content declares; the metadata of a row holds its other columns.
 
     Parameters
     ----------
-    paths
-        What to read, in this order; see ``hlgraph.read.stream``.
-    options
-        How to read; the defaults without.
-    stdin
-        What ``-`` reads, by default the standard input of the process.
+    paths : what to read, in this order; see :func:`discover`
+    options : format, mapping, encoding and size limit; default ``ReadOptions()``
+    stdin : the stream that ``-`` reads; default the standard input of the process
 
     Returns
     -------
     Iterator[Document | ReadFailure]
-        A document for each source, and a failure for each that cannot be read; nothing is raised for what paths hold.
+        A document per source, or a failure for each that cannot be read; bad content never raises.
 
     Raises
     ------
     InputError
-        ``paths`` is one text instead of a sequence.
+        ``paths`` is a string instead of a sequence of strings.
 
     Examples
     --------
@@ -288,7 +304,7 @@ def read(
     stdin:: line 2 is not JSON (Input data was truncated)
     """
     if isinstance(paths, str):
-        raise InputError(f"paths is the text {paths!r}; give a list, [{paths!r}]")
+        raise InputError(f"paths is the string {paths!r}; give a list, [{paths!r}]")
     return _read(tuple(paths), options or ReadOptions(), stdin)
 
 
@@ -330,7 +346,7 @@ def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOpt
         document = reader.read(origin, data, options=options)
     except ReadError as error:
         if found.format is None:
-            mend = f"name its format with --format, one of {', '.join(FORMATS)}"
+            mend = f"give its format with --format, one of {', '.join(FORMATS)}"
             raise ReadError(error.uri, f"its suffix has no reader, and as text it {error.reason}", mend) from error
         raise
     return replace(document, metadata={"filename": origin.name, **document.metadata}) if origin.name else document
@@ -354,11 +370,13 @@ def _opened(found: Found, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]
     try:
         yield wrapped
     finally:
-        wrapped.detach()  # else its end would close what the caller gave
+        wrapped.detach()  # otherwise closing the wrapper would close the caller's stream
 
 
 def format_of(name: str) -> str | None:
-    """The format that the suffix of this file name stands for, in any case, looking behind ``.gz``; else None.
+    """The format that the suffix of a file name stands for; None for an unknown suffix.
+
+    Case does not matter, and a trailing ``.gz`` is ignored.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def test_folder_leaves_out_unknown_suffixes_and_logs_how_many(tmp_path: Path, ca
     write(tmp_path / "sub" / "c.LOG")
     with caplog.at_level(logging.WARNING, logger="hlgraph.read"):
         assert texts(tmp_path) == ["words"]
-    assert caplog.messages == [f"{tmp_path.as_uri()}: left out 2 files without a reader: .log (2)"]
+    assert caplog.messages == [f"{tmp_path.as_uri()}: skipped 2 files whose suffix has no reader: .log (2)"]
 
 
 def test_folder_with_a_format_reads_every_suffix(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_bad_paths_are_failures_and_stop_nothing(tmp_path: Path) -> None:
     items = list(read([*bad, str(good)]))
     assert [isinstance(item, ReadFailure) for item in items] == [True] * len(bad) + [False]
     messages = [str(item.error) for item in items if isinstance(item, ReadFailure)]
-    assert "is no path" in messages[0]
+    assert "is not a path" in messages[0]
     assert messages[3].endswith("gone.txt: does not exist")
     assert "too long" in messages[4]
     assert "Not a directory" in messages[5]
@@ -138,7 +138,7 @@ def test_source_uri_is_that_of_what_is_read(tmp_path: Path, monkeypatch: pytest.
     [item] = read(["./a b.txt"])
     assert source_uri("./a b.txt") == source_uri(item.uri) == item.uri
     for path in ("", "a\0b", "\ud800"):
-        with pytest.raises(InputError, match="is no path"):
+        with pytest.raises(InputError, match="is not a path"):
             source_uri(path)
 
 

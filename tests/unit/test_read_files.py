@@ -57,7 +57,7 @@ def test_byte_order_marks_of_every_byte_order(tmp_path: Path, encoding: str) -> 
 def test_other_encodings_are_never_guessed(tmp_path: Path) -> None:
     path = given(tmp_path / "a.txt", "Gr\xfc\xdfe".encode("latin-1"))
     assert str(error(path)) == (
-        f"{path.as_uri()}: is not utf-8 text (byte 2); name its encoding, for example --encoding latin-1"
+        f"{path.as_uri()}: is not utf-8 text (byte 2); give its encoding, for example --encoding latin-1"
     )
     assert document(path, ReadOptions(encoding="latin-1")).text == "Grüße"
     assert "--encoding than ascii" in str(error(path, ReadOptions(encoding="ascii")))
@@ -171,8 +171,8 @@ def test_standard_input_is_left_open_and_may_be_a_pipe(tmp_path: Path) -> None:
         ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, html"),
         ({"mapping": {"uri": "url"}}, InputError, "'uri' cannot be mapped"),
         ({"mapping": {"metadata.": "a"}}, InputError, "'metadata.' cannot be mapped"),
-        ({"mapping": {"text": "a++b"}}, InputError, "a column has no name"),
-        ({"mapping": {"title": ""}}, InputError, "a column has no name"),
+        ({"mapping": {"text": "a++b"}}, InputError, "a column name is empty"),
+        ({"mapping": {"title": ""}}, InputError, "a column name is empty"),
         ({"encoding": "klingon"}, InputError, "give a name such as utf-8"),
         ({"encoding": "hex"}, InputError, "give a name such as utf-8"),
         ({"encoding": "undefined"}, InputError, "give a name such as utf-8"),
@@ -247,10 +247,10 @@ def test_markdown_rules_that_hold_no_mapping_stay_text(tmp_path: Path, text: str
         ("a: 2024-13-45", "its front matter is not YAML"),
         ("a: !!python/object/apply:os.system ['true']", "its front matter is not YAML"),
         ("a: " + "[" * 600, "its front matter is not YAML"),
-        ("a: &a {b: *a}", "its front matter has more than 10,000 metadata values or 32 levels"),
+        ("a: &a {b: *a}", "its front matter has more than 10,000 metadata values or more than 32 levels"),
         (
             "a0: &a0 {x: 1}\n" + "\n".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}" for i in range(1, 30)),
-            "its front matter has more than 10,000 metadata values or 32 levels",
+            "its front matter has more than 10,000 metadata values or more than 32 levels",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_malformed_line_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert [found.key for found in documents] == ["1", "2", "3", "4", "5", "6", "10"]
     assert failures == [
         ": line 13 is not JSON (Input data was truncated)",
-        ": line 15 is not utf-8 text (byte 19 of the line); name its encoding, for example --encoding latin-1",
+        ": line 15 is not utf-8 text (byte 19 of the line); give its encoding, for example --encoding latin-1",
         ": line 17 is not an object but list",
     ]
 
@@ -126,9 +126,9 @@ def test_rows_that_lack_what_was_mapped_say_which_columns_there_are(tmp_path: Pa
     _, failures = run(tmp_path / "a.jsonl", '{"id": 1, "x": "y"}\n{"id": 2, "text": ["a"]}\n{"text": "ok"}')
     assert failures[0] == (
         "#1: line 1: has no column text or body or content for the text; its columns: id, x; "
-        "say which column is the text, for example text=description"
+        "map the column that holds the text, for example text=description"
     )
-    assert "#2: line 2: its column 'text' is no text but list" in failures[1]
+    assert "#2: line 2: its column 'text' is not text but list" in failures[1]
     _, failures = run(tmp_path / "a.jsonl", '{"text": "ok"}', mapping={"id": "doi"})
     assert failures == [": line 1: has no id in the column 'doi'"]
 
@@ -162,7 +162,7 @@ def test_json_object_is_one_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("[1, 2", ": is not JSON (Input data was truncated); for one object a line, --format jsonl"),
+        ("[1, 2", ": is not JSON (Input data was truncated); if it holds one object per line, use --format jsonl"),
         ('{"text": "a"}\n{"text": "b"}', ": is not JSON (JSON is malformed: trailing characters (byte 15))"),
         ("[]", ": is empty: it holds no rows"),
         ("3", ": row 1 is not an object but int"),
@@ -207,8 +207,8 @@ def test_csv_rows_that_are_wrong_name_their_first_line(tmp_path: Path) -> None:
     documents, failures = run(tmp_path / "a.csv", data)
     assert [found.key for found in documents] == ["1", "6"]
     assert [message.split(" (")[0] for message in failures] == [
-        ": line 4 has 3 cells, the header 2; quote cells with delimiters",
-        ": line 5 has 1 cells, the header 2; quote cells with delimiters",
+        ": line 4 has 3 cells, the header has 2; quote the cells that hold a delimiter",
+        ": line 5 has 1 cells, the header has 2; quote the cells that hold a delimiter",
         ": line 6 is not CSV",
         ": line 7 is not utf-8 text",
         ": line 11 is not CSV",
@@ -260,8 +260,8 @@ def test_long_rows_fail_alone(tmp_path: Path) -> None:
     table = 'id,text\n1,a\n2,"{}\n3,c\n4,"open\n{}'.format("x" * 200, "5,e\n" * 50)
     documents, failures = run(tmp_path / "a.csv", table, max_bytes=100)
     assert {found.key for found in documents} >= {"1", "3", "5"}
-    assert ": line 3 is longer than 100 bytes (a quote that is not closed?); split it, or raise --max-bytes" in failures
-    assert ": line 5 is longer than 100 bytes (a quote that is not closed?); split it, or raise --max-bytes" in failures
+    assert ": line 3 is longer than 100 bytes (an unclosed quote?); split it, or raise --max-bytes" in failures
+    assert ": line 5 is longer than 100 bytes (an unclosed quote?); split it, or raise --max-bytes" in failures
 
 
 class Endless(io.RawIOBase):

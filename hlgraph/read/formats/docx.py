@@ -1,7 +1,7 @@
-"""DOCX: paragraphs, headings and tables as Markdown, by python-docx.
+"""Reader of DOCX files: paragraphs, headings and tables as Markdown, with python-docx.
 
-Read are the body with its content controls, links and accepted insertions; text boxes, headers, footers, foot- and
-endnotes and comments are not.
+Reads the body with its content controls, links and accepted insertions. Skips text boxes, headers, footers, footnotes,
+endnotes and comments.
 """
 
 from __future__ import annotations
@@ -35,7 +35,13 @@ _PROPERTIES = ("author", "category", "keywords", "language", "subject")
 
 
 def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The one document of a DOCX file: text with ``# `` headings and Markdown tables, and its core properties.
+    """The document of a DOCX file: its text with ``# `` headings and Markdown tables, and its core properties.
+
+    Parameters
+    ----------
+    origin : the file; its stem is the title if the properties name none
+    data : the bytes of the file
+    options : ``max_bytes`` limits the unpacked size
 
     Raises
     ------
@@ -50,7 +56,9 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         raise MissingExtraError("docx", "reading DOCX") from error
     if data.startswith(_OLE_MAGIC):
         raise ReadError(
-            origin.uri, "is protected by a password, or a .doc of before 2007", "save it as .docx without a password"
+            origin.uri,
+            "is protected by a password, or is a .doc file of Word 2003 or older",
+            "save it as .docx without a password",
         )
     with _docx_errors(origin):
         _check_size(origin, data, options.max_bytes)
@@ -70,17 +78,18 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 def _check_size(origin: Origin, data: bytes, limit: int) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as package:
-        size = sum(member.file_size for member in package.infolist())  # zipfile reads no further than these
+        size = sum(member.file_size for member in package.infolist())  # zipfile never reads more than these sizes
     if size > limit:
-        raise ReadError(origin.uri, f"unpacks to {size:,} bytes, more than {limit:,}", "split it, or raise --max-bytes")
+        reason = f"unpacks to {size:,} bytes, more than {limit:,}"
+        raise ReadError(origin.uri, reason, "split it, or raise --max-bytes")
 
 
 def _heading_levels(word: WordDocument) -> dict[str, int]:
-    """The level of each style that is a heading or made from one; names of built-in styles are never translated."""
+    """The level of each style that is a heading or is based on one; files hold built-in style names in English."""
     levels: dict[str, int] = {}
     for style in word.styles:
         ancestor: BaseStyle | None = style
-        for _ in range(10):  # a damaged file may hold a style that is its own ancestor
+        for _ in range(10):  # in a damaged file a style may be its own ancestor
             if ancestor is None:
                 break
             name = str(ancestor.name or "")
@@ -110,7 +119,7 @@ def _paragraph(element: BaseOxmlElement) -> str:
 
 
 def _table(element: BaseOxmlElement) -> str:
-    """A table as Markdown, its first row as the head; a merged cell shows its text once."""
+    """A table as Markdown with its first row as header; a merged cell shows its text once."""
     rows: list[list[str]] = []
     for row in element.xpath("./w:tr"):
         cells: list[str] = []
@@ -130,7 +139,7 @@ def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:
 
     try:
         properties = word.part.package.part_related_by(RELATIONSHIP_TYPE.CORE_PROPERTIES).core_properties
-    except KeyError:  # asking the document itself would make some up
+    except KeyError:  # word.core_properties would invent default values
         return "", {}
     found = {name: clean(str(getattr(properties, name) or "")).strip() for name in _PROPERTIES}
     metadata: dict[str, MetadataValue] = {name: value for name, value in found.items() if value}

@@ -1,4 +1,4 @@
-"""HTML: the main text of a page as Markdown, without navigation and other boilerplate, by trafilatura."""
+"""Reader of HTML pages: the main text as Markdown, without navigation and other boilerplate, with trafilatura."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ _FIELDS = ("author", "date", "url", "description")
 
 
 def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The one document of a page: main text, title, and what it says of author, date, url and description.
+    """The document of a page: its main text, its title, and the author, date, url and description that it declares.
+
+    Parameters
+    ----------
+    origin : the file; its stem is the title if the page has none
+    data : the bytes of the page
+    options : ``encoding`` overrides the byte order mark and the declared encoding
 
     Raises
     ------
@@ -38,15 +44,15 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     try:
         found = bare_extraction(
             page,
-            favor_recall=True,  # a menu too many costs less than a section lost
+            favor_recall=True,  # keeping a menu costs less than losing a section
             include_comments=False,
             include_formatting=True,  # headings, lists and tables as Markdown
             with_metadata=True,
-            # from what the page declares; a wider search guesses from the prose, and by today's date
+            # only what the page declares: an extensive search guesses from the prose, relative to today's date
             date_extraction_params={"original_date": True, "extensive_search": False},
         )
     except PARSER_ERRORS as error:
-        raise ReadError(origin.uri, f"is not HTML that can be parsed ({error})") from error
+        raise ReadError(origin.uri, f"cannot be parsed as HTML ({error})") from error
     text = clean(str(found.text or "")).strip() if found else ""
     if not text:
         raise ReadError(
@@ -62,9 +68,10 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 
 def declared_encoding(data: bytes) -> str | None:
-    """The encoding that the head of a page declares, as browsers take it, or None.
+    """The encoding that the head of a page declares, interpreted as browsers do, or None.
 
-    ``latin-1`` and ASCII stand for Windows-1252 and a 16-bit encoding for UTF-8 (it could not have been read).
+    ``latin-1`` and ASCII mean Windows-1252. UTF-16 and UTF-32 mean UTF-8: the declaration itself would be unreadable
+    otherwise.
 
     References
     ----------

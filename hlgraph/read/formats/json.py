@@ -1,4 +1,4 @@
-"""JSON: an array of objects, each a document. The file is held in memory whole."""
+"""Reader of JSON files: one document per object of an array. The file is held in memory whole."""
 
 from __future__ import annotations
 
@@ -16,12 +16,33 @@ from hlgraph.records import Document
 
 
 def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each object of an array; an object is one row, or holds the one array of objects meant."""
+    """One document per object of a JSON array.
+
+    A top-level object is one row, unless it has no text column and exactly one of its values is an array of objects:
+    then that array holds the rows.
+
+    Parameters
+    ----------
+    origin : the file, named in URIs and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of the file
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each row that is not an object or has no text column.
+
+    Raises
+    ------
+    ReadError
+        The file is too large, not text or not JSON.
+    """
     text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ReadError(origin.uri, f"is not JSON ({error})", "for one object a line, --format jsonl") from error
+        mend = "if it holds one object per line, use --format jsonl"
+        raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
     mapping = RowMapping(options.mapping)
     rows = (object_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
     return documents_of(origin, rows, mapping=mapping, unit="row")

@@ -1,4 +1,4 @@
-"""JSON lines: each line an object, each object a document. A file of any length is read in the memory of its largest row."""
+"""Reader of JSON lines: one document per line. Lines are streamed, so a file of any length needs the memory of its longest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,24 @@ from hlgraph.records import Document
 
 
 def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document for each line that holds a JSON object; blank lines are skipped."""
+    """One document per line that holds a JSON object; blank lines are skipped.
+
+    Parameters
+    ----------
+    origin : the file, named in URIs and errors
+    stream : its decompressed bytes
+    options : the column mapping, the encoding and the size limit of a line
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each line that is too long, not text, not a JSON object, or has no text column.
+
+    Raises
+    ------
+    ReadError
+        The file is binary; raised while iterating.
+    """
     return documents_of(origin, _json_lines(origin, stream, options), mapping=RowMapping(options.mapping), unit="line")
 
 

@@ -1,4 +1,7 @@
-"""Markdown: the text after the YAML front matter, under the title of that, of the first heading or of the file."""
+"""Reader of Markdown files: the text after the YAML front matter.
+
+The title is that of the front matter, else the first heading, else the stem of the file name.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,25 @@ _HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
 
 
 def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The one document of a Markdown file; ``text`` begins behind the front matter, which becomes metadata."""
+    """The document of a Markdown file; its text begins after the front matter, which becomes metadata.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the encoding
+
+    Raises
+    ------
+    ReadError
+        The file is not text, holds nothing after the front matter, or the front matter is not YAML or too large.
+    """
     whole = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front = _front_matter(origin, match.group(1)) if match else None
     text = whole[match.end() :] if match and front is not None else whole
     if not text.strip():
-        raise ReadError(origin.uri, "is empty: there is no text behind its front matter")
+        raise ReadError(origin.uri, "is empty: there is no text after its front matter")
     try:
         metadata = metadata_of(front or {})
     except ValueError as error:
@@ -43,7 +58,7 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
 
 
 def _front_matter(origin: Origin, block: str) -> Mapping[str, object] | None:
-    """What the block between two rules says, or None where it is no mapping: then the rules are part of the text."""
+    """The mapping between two ``---`` lines; None if it is not a mapping, so that the block belongs to the text."""
     try:
         loaded: object = yaml.safe_load(block)
     except _YAML_ERRORS as error:
@@ -53,7 +68,7 @@ def _front_matter(origin: Origin, block: str) -> Mapping[str, object] | None:
 
 
 def first_heading(text: str) -> str:
-    """The first ``# `` heading outside fenced code, else nothing.
+    """The first ``# `` heading outside fenced code; empty if there is none.
 
     Examples
     --------

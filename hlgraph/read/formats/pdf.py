@@ -1,4 +1,4 @@
-"""PDF: the text layer, page by page, by pypdf."""
+"""Reader of PDF files: the text layer, page by page, with pypdf."""
 
 from __future__ import annotations
 
@@ -22,12 +22,18 @@ _PAGE_BREAK = "\n\n"
 
 
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The one document of a PDF: its pages with a blank line between, and the offset at which each begins.
+    """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
+
+    Parameters
+    ----------
+    origin : the file; its stem is the title if the PDF names none
+    data : its bytes
+    options : ``max_bytes`` limits the text too, in characters
 
     Raises
     ------
     MissingExtraError
-        pypdf (or, for an encrypted file, what it decrypts with) is not installed.
+        pypdf is not installed, or for an encrypted file the library that decrypts it.
     ReadError
         The file is damaged, needs a password, has no text layer, or its text is too large.
     """
@@ -43,7 +49,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         count = len(reader.pages)
     pages = _pages(origin, reader, count=count, limit=options.max_bytes)
     if not any(pages):
-        raise ReadError(origin.uri, "has no text layer, it may be scanned", "run OCR on it first, e.g. ocrmypdf")
+        raise ReadError(origin.uri, "has no text layer; it may be a scan", "run OCR on it first, e.g. ocrmypdf")
     with _pypdf_errors(origin):
         title, metadata = _properties(reader)
     return Document(
@@ -62,7 +68,7 @@ def _pages(origin: Origin, reader: PdfReader, *, count: int, limit: int) -> list
         with _pypdf_errors(origin, f"page {index + 1} "):
             pages.append(clean(reader.pages[index].extract_text()).strip())
         size += len(pages[-1])
-        if size > limit:  # a small file can show one long page a thousand times
+        if size > limit:  # a small file can repeat one long page a thousand times
             raise ReadError(origin.uri, f"holds more than {limit:,} characters", "split it, or raise --max-bytes")
     return pages
 
@@ -73,7 +79,7 @@ def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:
         return "", {}
     try:
         created = info.creation_date.isoformat() if info.creation_date else ""
-    except ValueError:  # a date that is none is no reason to lose the text
+    except ValueError:  # an invalid date is no reason to lose the text
         created = ""
     values = {"author": clean(str(info.author or "")).strip(), "created": created}
     return clean_title(clean(str(info.title or ""))), {name: value for name, value in values.items() if value}

@@ -1,4 +1,4 @@
-"""Plain text: the file as it is, under the title of its name."""
+"""Reader of plain text: the file as it is, titled by the stem of its name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from hlgraph.records import Document
 
 
 def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The one document of a text file."""
+    """The document of a text file.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the encoding
+
+    Raises
+    ------
+    ReadError
+        The bytes are not text in that encoding, or hold only white space.
+    """
     return Document(
         uri=origin.uri, text=decode(origin, data, encoding=options.encoding), title=clean_title(origin.stem)
     )
