@@ -1,4 +1,4 @@
-"""The command ``hlgraph``: each command declares its options and calls the SDK."""
+"""The command line ``hlgraph``: each command declares its options and calls the SDK."""
 
 from hlgraph.cli.app import main
 

@@ -1,10 +1,10 @@
-"""The application: global options, the commands, and the one place where errors become messages and exit codes.
+"""The Typer application: global options, registration of commands, and the mapping of errors to messages and exit codes.
 
 Exit codes
 ----------
-0 everything was done; 1 it was done, but something is wrong (a source failed, the doctor found something, a migration is
-pending); 2 the input cannot be used; 3 a store or model cannot be used now, trying again may help; 4 something has to be
-installed first; 5 any other error; 6 the budget is spent, what was done is kept; 130 interrupted.
+0 success; 1 completed, but with a problem (a source failed, the doctor found a fault, a migration is pending); 2 invalid
+input; 3 a store or model is unavailable, and a retry may help; 4 a dependency or model must be installed first; 5 any other
+error; 6 the budget is spent, and what was done is kept; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
 
 _INTERRUPTED = 130
-# Typer prints help as it stands here behind \b, and fills paragraphs otherwise.
+# Typer keeps the line breaks of a paragraph that begins with \b, and rewraps other paragraphs.
 _EPILOG = """\b
 Exit codes:
-  0    everything was done
-  1    done, but something is wrong: a source failed, the doctor found
-       something, a migration is pending
-  2    the input cannot be used
-  3    a store or model cannot be used now; try again
-  4    something has to be installed first; the message says what
-  5    another error
-  6    the budget is spent; the same command again goes on
-  130  interrupted; the same command again goes on
+  0    success
+  1    completed, but with a problem: a source failed, the doctor found
+       a fault, a migration is pending
+  2    invalid input
+  3    a store or model is unavailable; try again
+  4    something must be installed first; the message names it
+  5    any other error
+  6    the budget is spent; run the same command again to continue
+  130  interrupted; run the same command again to continue
 
-Every command takes --json and then prints one JSON object on standard output; an error is one on standard error:
+With --json, every command prints one JSON object on standard output; an error is one object on standard error:
 {"error": {"type", "message", "retryable"}}.
 
 \b
@@ -52,7 +52,7 @@ app = typer.Typer(
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    # Plain help: texts hold [n] and (...), examples keep their lines, and rich is not imported.
+    # Plain help: texts may hold [n], examples keep their line breaks, and rich is not imported.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -79,16 +79,17 @@ def _globals(
         str | None,
         typer.Option(
             metavar="URL",
-            help="The store of the vectors where --store is a graph server, such as https://localhost:9200 "
+            help="The vector store, needed when --store is a graph server, such as https://localhost:9200 "
             "(also HLGRAPH_VECTORS).",
             show_default=False,
         ),
     ] = None,
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Settings in YAML (also HLGRAPH_CONFIG).", show_default=False)
+        str | None,
+        typer.Option(metavar="FILE", help="A settings file in YAML (also HLGRAPH_CONFIG).", show_default=False),
     ] = None,
     version: Annotated[  # noqa: ARG001 - the callback prints it
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     context.obj = State(store, vectors, config)
@@ -110,16 +111,16 @@ def _exit_code(error: errors.HLGraphError) -> int:
 
 
 def _usage(error: TyperException) -> str:
-    message = error.format_message().replace("Value error, ", "")  # pydantic's, which Typer leaves in
+    message = error.format_message().replace("Value error, ", "")  # prefix of pydantic, which Typer keeps
     for option in ("--store", "--vectors", "--config"):
         if message.startswith(f"No such option: {option}"):
-            return f"{option} stands before the command: hlgraph {option} ... COMMAND ..."
+            return f"{option} goes before the command: hlgraph {option} ... COMMAND ..."
     context = getattr(error, "ctx", None)
     return f"{message} (see: {context.command_path if context else 'hlgraph'} --help)"
 
 
 def _run(arguments: list[str], *, is_json: bool) -> int:
-    """Run a command; what goes wrong is said on standard error. Returns the exit code."""
+    """Run a command, print its error, if any, on standard error, and return the exit code."""
     try:
         code = app(arguments, prog_name="hlgraph", standalone_mode=False)
         sys.stdout.flush()
@@ -132,32 +133,33 @@ def _run(arguments: list[str], *, is_json: bool) -> int:
     except (Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     if code == _INTERRUPTED:
-        complain("Interrupted", "interrupted; run the same command again to go on", is_json=is_json, is_retryable=True)
+        message = "interrupted; run the same command again to continue"
+        complain("Interrupted", message, is_json=is_json, is_retryable=True)
     return code if isinstance(code, int) else 0
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; never returns: the exit code is in the SystemExit."""
+    """Run the command line; always raises SystemExit with the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     is_json = "--json" in given
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
+        sys.stdout.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack a character
     try:
         code = _run(given, is_json=is_json)
-    except (BrokenPipeError, SystemExit):  # Typer turns the first into the second
-        code = _nobody_reads()
+    except (BrokenPipeError, SystemExit):  # Typer turns BrokenPipeError into SystemExit
+        code = _discard_output()
     except OSError as error:
         complain(type(error).__name__, str(error), is_json=is_json)
         code = 5
     except Exception as error:
-        # A mistake of ours: Python would end with 1, which means something else here.
+        # A bug. Python's own exit code would be 1, which here means completed with a problem.
         traceback.print_exc()
-        complain(type(error).__name__, f"{error}; this is a mistake in hlgraph, please report it", is_json=is_json)
+        complain(type(error).__name__, f"{error}; this is a bug in hlgraph, please report it", is_json=is_json)
         raise SystemExit(5) from error
     sys.exit(code)
 
 
-def _nobody_reads() -> int:
-    """What is still buffered goes nowhere, so that Python does not complain when it ends; as with `| head`, all is well."""
+def _discard_output() -> int:
+    """Send buffered output to the null device, so that Python does not complain at exit; a closed pipe (`| head`) is success."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -1,4 +1,4 @@
-"""The explanation of a search, for people."""
+"""Formats the explanation of a search as readable lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTH = 100
 
 
 def explain_lines(explain: Explanation) -> Iterator[str]:
-    """Strategy and cost, seeds, hops, paths, steps, stores, and every query as it can be run again."""
+    """The lines of an explanation: strategy and cost, seeds, hops, paths, steps, stores, and every query, ready to rerun."""
     yield (
         f"strategy {explain.strategy} ({named(explain.parameters) or 'no parameters'}), unit {explain.unit}, "
         f"mode {explain.mode}: {explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
@@ -30,7 +30,7 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
     for number, path in enumerate(explain.paths[:_MOST_PATHS], 1):
         yield from _path(number, path, explain)
     if len(explain.paths) > _MOST_PATHS:
-        yield f"  ... and {len(explain.paths) - _MOST_PATHS} more (--json has all)"
+        yield f"  ... and {len(explain.paths) - _MOST_PATHS} more (--json lists all)"
     yield "steps:"
     for step in explain.steps:
         details = f" ({named(step.details)})" if step.details else ""
@@ -48,7 +48,7 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
 
 
 def result_line(explain: Explanation, number: int) -> str:
-    """Whether a search alone had found a piece of evidence, and by which paths it was reached; empty when unknown."""
+    """How one piece of evidence was found: as which seed, and on which paths; empty if unknown."""
     found = next((item for item in explain.results if item.number == number), None)
     if found is None:
         return ""
@@ -83,7 +83,7 @@ def _path(number: int, path: PathTrace, explain: Explanation) -> Iterator[str]:
     yield f"  {_part(path.part)}path {number}, {path.score:.3g}"
     for at, node in enumerate(path.nodes):
         if at in path.jumps:
-            yield "    : a jump, nothing joins them"
+            yield "    : a jump (no edge)"
         elif at:
             yield f"    | {', '.join(path.joined_by[at - 1])}".rstrip()
         words = explain.seed_words(node)
@@ -102,12 +102,12 @@ def _call(number: int, call: Call) -> Iterator[str]:
 
 
 def named(values: Mapping[str, Scalar]) -> str:
-    """Values by name, on one line."""
+    """Named values on one line, as ``name=value`` separated by commas."""
     return ", ".join(f"{name}={short(value)}" for name, value in values.items())
 
 
 def short(value: Scalar) -> str:
-    """A value as people read it."""
+    """A value as short text: floats with 3 significant digits, texts on one line."""
     return f"{value:.3g}" if isinstance(value, float) else " ".join(str(value).split())
 
 

@@ -1,4 +1,4 @@
-"""What is logged while a command runs: warnings of hlgraph, errors of what reads files, nothing of what drives servers."""
+"""Logging while a command runs: warnings of hlgraph, errors of file parsers, nothing from server drivers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import logging.config
 
 from hlgraph.cli.output import note
 
-# They warn of every oddity in a file that they read all the same; a file that they cannot read is reported as failed.
+# Parsers that warn of every oddity in a file they can read; a file that they cannot read is reported as failed.
 CHATTY = ("htmldate", "justext", "pypdf", "trafilatura")
 
-# Drivers of servers log what they also raise, and each attempt before it: hlgraph says it once, with the mend.
+# Server drivers log the errors that they also raise, and each retry; hlgraph reports the error once, with the remedy.
 DRIVERS = ("neo4j", "opensearch")
 
 
 class _Lines(logging.Handler):
-    """Writes to what standard error is at that moment: a live line of progress stands aside."""
+    """Writes to the current standard error, so that a live progress line is not overwritten."""
 
     def emit(self, record: logging.LogRecord) -> None:
         note(f"hlgraph: warning: {record.getMessage()}")

@@ -1,4 +1,4 @@
-"""How results are printed: one JSON object, or plain lines for people."""
+"""Prints results: one JSON object for scripts, or plain lines for people."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 Tree = Mapping[str, object]
 
-# A document must not be able to command the terminal that it is shown on.
+# Control characters in a document must not reach the terminal.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
 _MOST_PROBLEMS = 20
 
 
 def print_json(tree: Tree) -> None:
-    """One JSON object on one line of standard output."""
+    """Print one JSON object on one line of standard output."""
     text = json.dumps(tree, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -35,24 +35,24 @@ def print_json(tree: Tree) -> None:
 
 
 def say(*lines: str) -> None:
-    """Lines for people on standard output, without control characters."""
+    """Print lines on standard output, without control characters."""
     for line in lines:
         print(line.translate(_CONTROLS))
 
 
 def piece(text: str) -> None:
-    """A piece of a text that is still to go on, on standard output at once; lines stay lines."""
+    """Print a part of a text on standard output at once, without adding a line break."""
     print(text.translate(_CONTROLS), end="", flush=True)
 
 
 def note(text: str) -> None:
-    """A line for people beside the result, on standard error; the work goes on when nobody reads it."""
+    """Print a line on standard error; a closed standard error is ignored."""
     with contextlib.suppress(BrokenPipeError):
         print(text.translate(_CONTROLS), file=sys.stderr)
 
 
 def complain(kind: str, message: str, *, is_json: bool, is_retryable: bool = False) -> None:
-    """An error on standard error, as a line or as a JSON object."""
+    """Print an error on standard error, as a line or as a JSON object."""
     if is_json:
         tree = {"error": {"type": kind, "message": message, "retryable": is_retryable}}
         print(json.dumps(tree), file=sys.stderr)
@@ -61,7 +61,7 @@ def complain(kind: str, message: str, *, is_json: bool, is_retryable: bool = Fal
 
 
 def evidence_tree(item: Evidence) -> dict[str, object]:
-    """Evidence as the contract for scripts has it."""
+    """A piece of evidence as printed by --json."""
     source = item.source
     return {
         "text": item.text,
@@ -79,12 +79,12 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
 
 
 def search_tree(result: SearchResult) -> dict[str, object]:
-    """A search result as the contract for scripts has it."""
+    """A search result as printed by --json."""
     return {"evidence": [evidence_tree(item) for item in result.evidence], "explain": asdict(result.explain)}
 
 
 def answer_tree(answer: Answer) -> dict[str, object]:
-    """An answer as the contract for scripts has it."""
+    """An answer as printed by --json."""
     return {
         "question": answer.question,
         "answer": answer.text,
@@ -103,7 +103,7 @@ def answer_tree(answer: Answer) -> dict[str, object]:
 
 
 def report_tree(report: Report) -> dict[str, object]:
-    """What an ingest or delete did, as the contract for scripts has it."""
+    """The report of an ingest or delete as printed by --json."""
     return {
         "sources": {
             "added": report.sources_added,
@@ -129,18 +129,18 @@ def report_tree(report: Report) -> dict[str, object]:
 
 
 def domain_tree(domain: Domain) -> dict[str, object]:
-    """A domain as the contract for scripts has it."""
+    """A domain as printed by --json."""
     return {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by or None}
 
 
 def usage_tree(usage: Usage) -> dict[str, int]:
-    """What calls cost, as the contract for scripts has it."""
+    """The usage of a chat model as printed by --json."""
     names = ("calls", "input_tokens", "output_tokens", "left_out", "kept")
     return {name: getattr(usage, name) for name in names}
 
 
 def report_lines(report: Report) -> list[str]:
-    """The same for people."""
+    """The report of an ingest or delete as lines for people."""
     lines = [
         f"sources: {report.sources_added} added, {report.sources_changed} changed, "
         f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed"
@@ -152,7 +152,7 @@ def report_lines(report: Report) -> list[str]:
         lines.insert(0, f"finished {report.resumed} changes of an interrupted run first")
     if report.domain:
         kinds, topics = len(report.domain.kinds), len(report.domain.topics)
-        lines.append(f"domain: {kinds} kinds and {topics} topics were inferred; to see them: hlgraph domain show")
+        lines.append(f"domain: inferred {kinds} kinds and {topics} topics; to see them: hlgraph domain show")
     lines.extend(f"failed: {item.error}" for item in report.failed)
     lines.extend(f"problem: {item.uri}: {item.error}" for item in report.problems[:_MOST_PROBLEMS])
     if len(report.problems) > _MOST_PROBLEMS:
@@ -161,18 +161,16 @@ def report_lines(report: Report) -> list[str]:
         usage = report.usage
         lines.append(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
         if usage.kept:
-            lines.append(f"kept replies: {usage.kept}, at no cost")
+            lines.append(f"stored replies reused: {usage.kept}, at no cost")
         if usage.left_out:
-            lines.append(
-                f"left out: {usage.left_out} names that stand neither in the text's list nor in their sentence"
-            )
+            lines.append(f"dropped: {usage.left_out} names found neither in the entity list nor in their sentence")
     seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
     lines.append(f"time: {seconds or 'none'}")
     return lines
 
 
 def place(item: Evidence) -> str:
-    """Where a piece of evidence stands: title, page, the heading above it, characters."""
+    """The location of a piece of evidence: title, page, nearest heading, characters."""
     parts = [item.source.title or item.source.uri]
     if item.page is not None:
         parts.append(f"page {item.page}")
@@ -181,5 +179,5 @@ def place(item: Evidence) -> str:
 
 
 def why(item: Evidence) -> str:
-    """The measures that brought a piece of evidence here."""
+    """The scores by which a piece of evidence was chosen."""
     return ", ".join(f"{name} {short(value)}" for name, value in item.why.items())

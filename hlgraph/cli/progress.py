@@ -1,4 +1,4 @@
-"""How far a command is, on standard error: a live line on a terminal, plain lines otherwise, nothing with --json."""
+"""Progress of a command on standard error: a live line on a terminal, plain lines otherwise, nothing with --json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlgraph.cli.output import note
 
 @contextmanager
 def progress(title: str, *, is_shown: bool) -> Iterator[Callable[[str], None]]:
-    """Gives a function that says how far the block is; ``title`` stands on a terminal until it is called."""
+    """Yields a function that shows the progress of the block; until its first call, a terminal shows ``title``."""
     if not is_shown:
         yield lambda _: None
     elif sys.stderr.isatty():

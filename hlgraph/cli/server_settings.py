@@ -1,4 +1,4 @@
-"""The settings file that ``hlgraph init --servers`` writes: both servers, comments, and no secret."""
+"""The settings file that ``hlgraph init --servers`` writes: both servers, comments, no secrets."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ if TYPE_CHECKING:
 GRAPH = "neo4j://localhost:7687"
 VECTORS = "https://localhost:9200"
 PASSWORDS = ("HLGRAPH_NEO4J_PASSWORD", "HLGRAPH_OPENSEARCH_PASSWORD")
-"""The variables that the file names instead of passwords."""
+"""Environment variables that the file names instead of passwords."""
 
 _TEXT = """\
-# Settings of hlgraph for Neo4j and OpenSearch. In texts ${{NAME}} is an environment variable and ${{NAME:-text}} has a
-# default. HLGRAPH_STORE and the other variables of hlgraph override what stands here.
+# Settings of hlgraph for Neo4j and OpenSearch. In values, ${{NAME}} is an environment variable and ${{NAME:-text}} one
+# with a default. HLGRAPH_STORE and the other variables of hlgraph override this file.
 
-# The graph. neo4j+s:// or bolt+s:// is encrypted; bolt:// speaks to one server of a cluster.
+# The graph. neo4j+s:// and bolt+s:// are encrypted; bolt:// connects to one server of a cluster.
 store: {store}
 # The vectors and the full text.
 vectors: {vectors}
-# The namespace of what is ingested and searched; --corpus names another.
+# The namespace that is ingested and searched; --corpus names another.
 corpus: {corpus}
 
 neo4j:
   user: {user}
   password: "${{HLGRAPH_NEO4J_PASSWORD}}"
   database: {database}
-  # The certificates to trust instead of the system's; the connection is encrypted then.
+  # Certificates to trust instead of the system's; with them the connection is encrypted.
   {neo4j_ca}
-  # Seconds for connecting, and for trying a transaction again.
+  # Seconds for connecting, and for retrying a transaction.
   timeout: {neo4j_timeout}
-  # true: projections of the graph for PageRank stay on the server when a process ends, so that the next one finds them.
+  # true: graph projections for PageRank stay on the server when a process ends, and the next process reuses them.
   keep_projections: {keep_projections}
 
 opensearch:
 {access}
-  # The certificates to trust instead of the system's.
+  # Certificates to trust instead of the system's.
   {opensearch_ca}
-  # Begins the name of every index.
+  # Prefix of the name of every index.
   prefix: {prefix}
-  # How the text of new indexes is stemmed; any: not at all.
+  # Language by which the text of new indexes is stemmed; any: no stemming.
   language: {language}
-  # Copies of every index; 1 or more where there is more than one node.
+  # Replicas of every index; set 1 or more on a cluster of several nodes.
   replicas: {replicas}
-  # Seconds for one request, and for repeating what a busy server refused.
+  # Seconds for one request, and for retrying requests that a busy server refused.
   timeout: {timeout}
   patience: {patience}
 """
 _BASIC = """\
   user: {user}
   password: "${{HLGRAPH_OPENSEARCH_PASSWORD}}"
-  # The Amazon service instead of user and password: es, or aoss for its serverless form; signed with what boto3 finds.
+  # For Amazon, instead of user and password: es, or aoss for serverless; requests are signed with boto3's credentials.
   # service: es
   # region: eu-west-1"""
 _SIGNED = """\
-  # Signed with the credentials that boto3 finds; es, or aoss for the serverless form.
+  # Requests are signed with the credentials that boto3 finds; es, or aoss for serverless.
   service: {service}
   region: {region}"""
 
 
 def on_servers(settings: Settings) -> Settings:
-    """The same settings, with servers on this machine where they name none."""
+    """The settings with servers, by default on this machine, in place of the embedded store."""
     is_server = not settings.store.startswith("hlgraph://")
     index = settings.opensearch
     return replace(
@@ -75,7 +75,7 @@ def on_servers(settings: Settings) -> Settings:
 
 
 def as_commented_text(settings: Settings) -> str:
-    """The text of a settings file that says what these settings say, but for passwords."""
+    """The commented text of a settings file for these settings, without passwords."""
     graph, index = settings.neo4j, settings.opensearch
     text = _TEXT.format(
         store=_quoted(settings.store),
@@ -98,7 +98,7 @@ def as_commented_text(settings: Settings) -> str:
 
 
 def _changed(settings: Settings) -> str:
-    """The other parts, where they are not the defaults."""
+    """The chunk and models sections, if they differ from the defaults."""
     import yaml
 
     from hlgraph.settings import Settings, as_tree
@@ -115,7 +115,7 @@ def _access(index: OpenSearchSettings) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a text of JSON is one of YAML
+    return json.dumps(text, ensure_ascii=False)  # a JSON string is a valid YAML string
 
 
 def _path(path: str | None) -> str:

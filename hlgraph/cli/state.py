@@ -1,4 +1,4 @@
-"""What the global options say, and how a command gets the SDK from it."""
+"""The global options, options shared by commands, and opening the SDK from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Where = Annotated[
     str | None,
     typer.Option(
         metavar="EXPR",
-        help="Only sources whose metadata meet this filter: field = value, !=, <, <=, >, >=, in (...), exists field, "
+        help="Only sources whose metadata match this filter: field = value, !=, <, <=, >, >=, in (...), exists field, "
         "and, or, not.",
         show_default=False,
     ),
@@ -34,7 +34,7 @@ MaxTokens = Annotated[
     typer.Option(
         "--max-tokens",
         metavar="N",
-        help="Spend at most so many tokens on the chat model, then stop with exit code 6.",
+        help="Spend at most N tokens on the chat model, then stop with exit code 6.",
         show_default=False,
     ),
 ]
@@ -43,14 +43,14 @@ MaxUsd = Annotated[
     typer.Option(
         "--max-usd",
         metavar="X",
-        help="Spend at most so many US dollars on the chat model, then stop with exit code 6.",
+        help="Spend at most X US dollars on the chat model, then stop with exit code 6.",
         show_default=False,
     ),
 ]
 
 
 def budget_of(max_tokens: int | None, max_usd: float | None) -> Budget | None:
-    """The budget that both options say; None without them."""
+    """The budget that --max-tokens and --max-usd set; None without them."""
     from hlgraph.models.accounts.budget import Budget
 
     return None if max_tokens is None and max_usd is None else Budget(max_tokens=max_tokens, max_usd=max_usd)
@@ -65,11 +65,11 @@ class State:
     config: str | None
 
     def settings(self, corpus: str | None = None) -> Settings:
-        """Settings from file and environment, overridden by the options."""
+        """The settings from file and environment, overridden by the options."""
         from hlgraph.cli.logs import set_up_warnings
         from hlgraph.settings import at_store, load
 
-        set_up_warnings()  # here, because every command comes by, and --help does not
+        set_up_warnings()  # here, because every command calls this, and --help does not
         found = load(self.config)
         if self.store is not None:
             found = at_store(found, self.store)
@@ -78,14 +78,14 @@ class State:
         return found if corpus is None else replace(found, corpus=corpus)
 
     def open(self, corpus: str | None = None) -> HLGraph:
-        """The SDK on the store of the options."""
+        """The SDK, connected to the store of the options."""
         from hlgraph.sdk.client import connect
 
         return connect(self.settings(corpus))
 
 
 def show_help(context: typer.Context) -> None:
-    """Where no command is named, the help says which there are."""
+    """Print the help, which lists the subcommands, and exit with code 2 if no subcommand was given."""
     if context.invoked_subcommand is None:
         note(context.get_help())
         raise typer.Exit(2)

@@ -306,4 +306,4 @@ def test_the_command_line_prints_while_it_comes(
     code, out, _ = call("--stream", "--unsupported", "drop")
     assert out.splitlines()[:3] == [TEXT, "after the check:", "Mara Quill designed the Aldane Bridge [1]."]
     code, _, err = call("--stream", "--json")
-    assert (code, "choose one of both" in err) == (2, True)
+    assert (code, "use only one of them" in err) == (2, True)

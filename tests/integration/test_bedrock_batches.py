@@ -218,12 +218,12 @@ def test_the_command_line(
     assert run(["extract", "fetch", arn, "--out", str(tmp_path / "none.jsonl")]) == 1
     said = capsys.readouterr().out
     assert "message: too few lines" in said
-    assert "there are no results" in said
+    assert "the job ended without results" in said
     assert run(["extract", "submit", str(batch), "--to", folder, "--role", ROLE, "--again", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] != arn
     monkeypatch.setenv("HLGRAPH_CHAT", "openai:m")
     assert run(["extract", "submit", str(batch), "--to", folder, "--role", ROLE]) == 2
-    assert "name the model as --chat bedrock:MODEL" in capsys.readouterr().err
+    assert "name the model with --chat bedrock:MODEL" in capsys.readouterr().err
 
 
 def test_waiting_asks_until_the_job_has_ended(

@@ -253,7 +253,10 @@ def test_settings_come_back_as_they_were_printed(tmp_path: Path, monkeypatch: py
 
 def test_init_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "hlgraph.yaml").write_text("corpus: mine\n")
-    for path, says in ((tmp_path / "hlgraph.yaml", "exists already"), (tmp_path / "no" / "x.yaml", "no folder")):
+    for path, says in (
+        (tmp_path / "hlgraph.yaml", "already exists"),
+        (tmp_path / "no" / "x.yaml", "does not exist; create it"),
+    ):
         done = call("--store", f"hlgraph://{tmp_path}/store", "init", path)
         assert done.code == 2
         assert says in done.err
@@ -322,7 +325,7 @@ def test_an_interrupt_is_130_and_one_line(tmp_path: Path, copy: Path) -> None:
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=60)
     assert (run.returncode, out) == (130, b"")
-    assert err.splitlines()[-1] == b"hlgraph: interrupted; run the same command again to go on"
+    assert err.splitlines()[-1] == b"hlgraph: interrupted; run the same command again to continue"
     assert b"Traceback" not in err
     assert call("doctor").code == 0
 

@@ -230,7 +230,7 @@ def test_answer(place: Path) -> None:
         (("--choice", "one", "--choice", "ONE "), "choices 1 and 2 are the same"),
         (("--choice", "one", "--choice", "two", "--mode", "report"), "one of several choices has no use for"),
         (("--verify", "chat"), "the check of an answer by a chat model needs one"),
-        (("--stream",), "choose one of both"),
+        (("--stream",), "use only one of them"),
     ],
 )
 def test_answers_that_cannot_be_asked_for(place: Path, arguments: tuple[object, ...], reason: str) -> None:
@@ -264,7 +264,7 @@ def test_journal(place: Path, tmp_path: Path) -> None:
     one = silent(*store, "drop", "--change", found["changes"][1]["id"])
     assert one["dropped"] == [found["changes"][1]["id"]]
     matches_snapshot("journal", found, one)
-    assert call(*store, "drop").out.startswith(f"{found['changes'][0]['id']}  given up: corpus a")
+    assert call(*store, "drop").out.startswith(f"{found['changes'][0]['id']}  dropped: corpus a")
     assert silent(*store) == {"changes": [], "dropped": []}
     assert "there is no unfinished change" in call(*store, "drop", "--change", "x", "--json").error["message"]
 
@@ -328,7 +328,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
         silent(*store, "ingest", place / "docs" / name)
     nothing = silent(*store, "hierarchy", "list")
     assert nothing == {"run": None, "waiting": 0, "summaries": [], "source_summaries": []}
-    assert call(*store, "hierarchy", "list").out == "no hierarchy was built; next: hlgraph hierarchy build\n"
+    assert call(*store, "hierarchy", "list").out == "no hierarchy has been built; next: hlgraph hierarchy build\n"
     refused = call(*store, "search", QUESTION, "--strategy", "hierarchy", "--json")
     assert (refused.code, refused.error["type"]) == (2, "InputError")
     assert "run: hlgraph hierarchy build --corpus default" in refused.error["message"]
@@ -369,7 +369,7 @@ def test_merges(place: Path, tmp_path: Path) -> None:
     chosen = ("--extract", "precomputed", "--extractions", tmp_path / "extractions.jsonl")
     silent(*store, "ingest", tmp_path / "rows.jsonl", *chosen)
     assert silent(*store, "merges", "list") == {"decisions": [], "contradictions": [], "groups": []}
-    assert call(*store, "merges", "list").out == "nothing was decided; next: hlgraph merges propose\n"
+    assert call(*store, "merges", "list").out == "no decisions yet; next: hlgraph merges propose\n"
     proposed = silent(*store, "merges", "propose")
     assert proposed["candidates"][0]["is_certain"]
     assert call(*store, "merges", "propose").out.startswith("certain    Saint")
@@ -383,7 +383,7 @@ def test_merges(place: Path, tmp_path: Path) -> None:
     applied = silent(*store, "merges", "apply", "M. Quill", "Mara Quill")
     again = silent(*store, "merges", "apply", "M. Quill", "Mara Quill")
     assert (applied["is_unchanged"], again) == (False, {"decisions": [], "is_unchanged": True})
-    assert call(*store, "merges", "apply", "M. Quill", "Mara Quill").out == "unchanged: it was decided so before\n"
+    assert call(*store, "merges", "apply", "M. Quill", "Mara Quill").out == "unchanged: the decision already exists\n"
     refused = call(*store, "merges", "apply", "Quill", "Mara Quill", "--json")
     assert (refused.code, refused.error["type"]) == (2, "InputError")
     assert "'M. Quill' and 'Quill' are kept apart; undo that decision first" in refused.error["message"].replace(
@@ -391,7 +391,7 @@ def test_merges(place: Path, tmp_path: Path) -> None:
     )
     listed = silent(*store, "merges", "list")
     assert {"canonical": "Mara Quill", "aliases": ["M. Quill"]} in listed["groups"]
-    assert "one: Mara Quill, also called M. Quill\n" in call(*store, "merges", "list").out
+    assert "merged: Mara Quill, also called M. Quill\n" in call(*store, "merges", "list").out
     undone = silent(*store, "merges", "undo", *(item["id"] for item in applied["decisions"]))
     assert [item["alias"] for item in undone["undone"]] == ["M. Quill"]
     assert call(*store, "merges", "undo", told["decisions"][0]["id"]).out.startswith(
@@ -538,7 +538,7 @@ def test_an_answer_that_is_verified(place: Path, chat: ChatServer) -> None:
     assert (dropped["checked_by"], len(dropped["dropped"])) == (f"judge/1+{MODEL}", 1)
     matches_snapshot("answer-chat", flagged, dropped)
     for line in call("answer", QUESTION, "--unsupported", "drop").out.splitlines()[-2:]:
-        assert line.startswith(("  taken out (the evidence has no 1999): It fell in 1999", "  left out: 1 citations"))
+        assert line.startswith(("  dropped (the evidence has no 1999): It fell in 1999", "  dropped: 1 citations"))
 
 
 def test_bench(place: Path) -> None:
@@ -570,7 +570,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("search", "x", "--nope"), "UsageError", "No such option: --nope"),
         (("search", "x", "--k", "many"), "UsageError", "--k"),
         (("search", "x", "--mode", "magic"), "UsageError", "'magic' is not one of 'vector', 'text', 'hybrid'"),
-        (("stats", "--store", "x"), "UsageError", "--store stands before the command"),
+        (("stats", "--store", "x"), "UsageError", "--store goes before the command"),
         (("sarch", "x"), "UsageError", "Did you mean 'search'?"),
         (("migrate", "undo"), "UsageError", "'undo' is not one of"),
         (("search", "  "), "InputError", "empty"),
@@ -584,7 +584,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
             "InputError",
             "extraction by a chat model needs one; name it in HLGRAPH_CHAT",
         ),
-        (("search", QUESTION, "--picture", "nowhere/x.html"), "InputError", "name a file in a folder that is there"),
+        (("search", QUESTION, "--picture", "nowhere/x.html"), "InputError", "give a file in an existing folder"),
         (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local, precomputed or chat"),
         (("ingest", "x", "--extract", "precomputed"), "InputError", "--extractions"),
         (("ingest", "x", "--map", "text"), "InputError", "text=body"),
@@ -602,17 +602,17 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
         (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: chat, fast, paper, plain, tuned"),
-        (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "there is no folder nowhere"),
-        (("bench", "--statements", "many"), "InputError", "no list of numbers"),
-        (("bench", "--statements", ","), "InputError", "names no number"),
+        (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "the folder nowhere does not exist"),
+        (("bench", "--statements", "many"), "InputError", "not a list of numbers"),
+        (("bench", "--statements", ","), "InputError", "holds no number"),
         (("bench", "--statements", "105"), "InputError", "multiple of 10"),
         (("bench", "--questions", "0"), "InputError", "at least one"),
         (("plan", "x"), "InputError", "name it in HLGRAPH_CHAT"),
         (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
         (("failures", "show", "abcd"), "UnknownNameError", "corpus 'default' has no failure 'abcd'"),
-        (("failures", "retry"), "InputError", "one way: ids, or --all"),
+        (("failures", "retry"), "InputError", "either the ids of the failures to retry, or --all"),
         (("failures", "retry", "--all"), "InputError", "name it in HLGRAPH_CHAT"),
-        (("failures", "accept", "abcd"), "InputError", "one way: --file with the mended reply, or --drop"),
+        (("failures", "accept", "abcd"), "InputError", "either --file with the corrected reply, or --drop"),
         (("failures", "accept", "abcd", "--file", "nowhere.json"), "InputError", "No such file"),
         (("quality", "coverage", "--source", "nowhere.md"), "UnknownNameError", "nothing was measured"),
         (("quality", "coverage", "--share", "2"), "InputError", "share is 2.0"),

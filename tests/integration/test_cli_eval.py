@@ -124,9 +124,10 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
     code, out, err = call(*base, "--strategies", "chunk")
     assert (code, out) == (2, "")
     assert "asked 2 questions and this one 3, 1 are in one of them only: q3" in err
-    assert "ask one of the same" in call(*base, "--limit", 2, "--strategies", "topic")[2]
+    assert "ask at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
     assert (
-        "--against 'topic' is not asked" in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
+        "--against 'topic' is not among the strategies asked"
+        in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
     )
     assert "is no saved run" in call("eval", place / "small", "--baseline", place / "small" / "corpus.jsonl")[2]
 
@@ -183,7 +184,7 @@ def test_bench_leaves_the_store_of_the_settings_alone(place: Path) -> None:
         assert not [item.corpus for item in graph.stats() if item.corpus.startswith("bench")]
     code, _, err = call("--store", "neo4j://localhost", "--vectors", "http://localhost", "bench", "--folder", "x")
     assert code == 2
-    assert "--folder x is for the embedded store" in err
+    assert "--folder x needs the embedded store" in err
 
 
 def test_bench_counts_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -361,7 +361,7 @@ def test_no_row_and_more_rows_are_said() -> None:
     assert re.fullmatch(r"0 rows in \d+ ms\n", call("run", "list_communities", "--level", "7").out)
     done = call("run", "rank_entities", "--max-rows", "2", "--format", "csv")
     assert done.out.count("\n") == 3
-    assert done.err == "there are more rows than 2; the rest is left out (--max-rows)\n"
+    assert done.err == "only the first 2 rows are shown; raise --max-rows for more\n"
     done = call("run", "rank_entities", "--max-rows", "2", "--json")
     assert (json.loads(done.out)["is_cut"], done.err) == (True, "")
 
@@ -378,8 +378,8 @@ def test_no_row_and_more_rows_are_said() -> None:
         (("rank_entities", "--k", "1" * 30), "InputError", "choose a whole number in 1.."),
         (("rank_entities", "--k"), "InputError", "--k has no value"),
         (("rank_entities", "--k", "1", "--k=2"), "InputError", "--k is given twice"),
-        (("rank_entities", "5"), "InputError", "'5' is no parameter of the query; write --name value"),
-        (("rank_entities", "-k", "5"), "InputError", "'-k' is no parameter of the query; write --name value"),
+        (("rank_entities", "5"), "InputError", "'5' is not a parameter; write --name value"),
+        (("rank_entities", "-k", "5"), "InputError", "'-k' is not a parameter; write --name value"),
         (("find_hubs", "--share", "2"), "InputError", "share is 2.0; choose a number in 0..1"),
         (("list_facts", "--entity", " "), "InputError", "entity is ' '; give a name or an id"),
         (("find_entities", "--name", '"x'), "InputError", "analyst/find_entities: the server cannot run it"),

@@ -529,13 +529,13 @@ def test_the_commands_show_infer_set_and_clear(tmp_path: Path, server: ChatServe
     assert json.loads(call(*domain, "show", "--json")[1]) == {"domain": None}
     code, out, _ = call(*domain, "infer", *DOCUMENTS)
     assert code == 0
-    assert "extracts each source anew" in out
+    assert "extracts every source that it reads again" in out
     assert out.count("# from chunk") == 5
     code, shown, _ = call(*domain, "show")
     assert shown.startswith(f"# by domain/1+{MODEL}\nkinds:\n- bridge\n- engineer\ntopics:\n")
     (tmp_path / "domain.yaml").write_text(shown.replace("engineer", "load test"))
     code, out, _ = call(*domain, "set", tmp_path / "domain.yaml")
-    assert (code, out.startswith("2 kinds and 2 topics are kept")) == (0, True)
+    assert (code, out.startswith("stored 2 kinds and 2 topics")) == (0, True)
     tree = {"kinds": ["bridge", "load test"], "topics": list(FOUND.topics), "made_by": None}
     assert json.loads(call(*domain, "show", "--json")[1]) == {"domain": tree}
     assert json.loads(call(*domain, "infer", *DOCUMENTS, "--json")[1])["usage"]["kept"] == 1

@@ -543,12 +543,12 @@ def test_the_command_line_ends_with_6_when_the_budget_is_spent(store: Path, serv
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("failures", "retry"), "say which failures to try again in one way"),
-        (("failures", "retry", "--all", "abcd"), "say which failures to try again in one way"),
+        (("failures", "retry"), "give either the ids of the failures to retry"),
+        (("failures", "retry", "--all", "abcd"), "give either the ids of the failures to retry"),
         (("failures", "retry", "abcd"), "has no failure 'abcd'"),
         (("failures", "show", "abcd"), "has no failure 'abcd'"),
-        (("failures", "accept", "abcd"), "say what to accept in one way"),
-        (("failures", "accept", "abcd", "--drop", "--file", "x"), "say what to accept in one way"),
+        (("failures", "accept", "abcd"), "give either --file with the corrected reply"),
+        (("failures", "accept", "abcd", "--drop", "--file", "x"), "give either --file with the corrected reply"),
         (("failures", "accept", "abcd", "--file", "nowhere.json"), "nowhere.json: the reply cannot be read"),
         (("failures", "accept", "abcd", "--drop"), "has no failure 'abcd'"),
     ],

@@ -140,7 +140,11 @@ def test_limits_hold(bucket: str) -> None:
         ("s3:/bucket/a.txt", "s3:/bucket/a.txt", "has lost a slash; give s3://bucket/key as text"),
         ("s3://no-such-bucket-here/", "s3://no-such-bucket-here/", "there is no such bucket"),
         ("s3://no-such-bucket-here/a.txt", "s3://no-such-bucket-here/a.txt", "there is no such bucket"),
-        ("s3://{bucket}/gone.txt", "s3://{bucket}/gone.txt", "there is no such object; check the key; to read all objects"),
+        (
+            "s3://{bucket}/gone.txt",
+            "s3://{bucket}/gone.txt",
+            "there is no such object; check the key; to read all objects",
+        ),
         ("s3://{bucket}/gone/", "s3://{bucket}/gone/", "holds no object that can be read"),
         ("s3://Bad_Name!/x", "s3://Bad_Name!/x", "Invalid bucket name"),
     ],

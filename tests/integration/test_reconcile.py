@@ -103,7 +103,7 @@ def test_a_corpus_of_another_model_does_not_keep_the_others_from_being_mended(
     assert code == 1
     assert "corpus b: graph and vectors differ" in said
     assert "  repaired" in said
-    assert "corpus a: not mended: " in said
+    assert "corpus a: not repaired: " in said
     assert _EMBEDDER.fingerprint in said
     code, said = _run(capsys, "--store", store, "reconcile", "--repair", "--json")
     tree = json.loads(said)

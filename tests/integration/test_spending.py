@@ -341,7 +341,7 @@ def test_the_command_line_stops_with_6_and_goes_on(
         (folder / path.name).write_bytes(path.read_bytes())
     code, out, _ = run("plan", folder)
     assert code == 0
-    assert "rough: the ledger holds too few calls" in out
+    assert "rough estimate: the ledger holds too few calls" in out
     assert "money: price unknown" in out
     command = ("ingest", folder, "--extract", "chat", "--max-tokens", 20_000, "--json")
     code, out, err = run(*command)
@@ -360,4 +360,4 @@ def test_the_command_line_stops_with_6_and_goes_on(
     assert f"openai:m: {len(server.paid)} calls" in out
     assert "price unknown" in out
     assert run("plan", folder, "--json")[0] == 0
-    assert run("ledger", "--corpus", "nowhere")[1] == "no chat model was called\n"
+    assert run("ledger", "--corpus", "nowhere")[1] == "no chat model has been called\n"

@@ -1,4 +1,4 @@
-"""hlgraph answer."""
+"""The command ``hlgraph answer``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
     from hlgraph.records import Answer
 
-PLACE = 30  # in the list of commands
+PLACE = 30  # position in the list of commands
 
 _K = Annotated[
     int | None,
@@ -25,7 +25,7 @@ _K = Annotated[
         "--k",
         "-k",
         metavar="N",
-        help="How many pieces of evidence are looked at (default: 20; 200 for a report).",
+        help="Pieces of evidence to retrieve (default: 20; 200 for a report).",
         show_default=False,
     ),
 ]
@@ -34,32 +34,35 @@ _AnswerMode = Annotated[
     typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
 ]
 _ContextTokens = Annotated[
-    int, typer.Option(metavar="N", help="Tokens of evidence that the chat model reads in one call.")
+    int, typer.Option(metavar="N", help="Most tokens of evidence in one call of the chat model.")
 ]
 _Unsupported = Annotated[
     Literal["flag", "drop"],
-    typer.Option(help="Name the sentences that their evidence does not support, or take them out."),
+    typer.Option(help="Flag sentences that their evidence does not support, or drop them."),
 ]
 _Verify = Annotated[
     Literal["lexical", "chat"],
-    typer.Option(help="Find these sentences by their words, or ask the chat model (one call more)."),
+    typer.Option(help="Find unsupported sentences by comparing words, or by asking the chat model (one more call)."),
 ]
 _LeastSupport = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        help="Refuse to answer when the evidence speaks less of the question, from 0 to 1 (default: 0.5 without a chat "
-        "model, 0 with one, which says so itself).",
+        help="Refuse to answer when the evidence matches the question by less than this, from 0 to 1 (default: 0.5 "
+        "without a chat model; 0 with one, since the model itself says when it cannot answer).",
         show_default=False,
     ),
 ]
 _Choices = Annotated[
     list[str] | None,
     typer.Option(
-        "--choice", metavar="TEXT", help="A possible answer; repeat it, and one is chosen.", show_default=False
+        "--choice",
+        metavar="TEXT",
+        help="A possible answer (repeat the option); the best one is chosen.",
+        show_default=False,
     ),
 ]
-_Stream = Annotated[bool, typer.Option("--stream", help="Print the text while it is written; not with --json.")]
+_Stream = Annotated[bool, typer.Option("--stream", help="Print the text as it is written; not with --json.")]
 
 
 def answer(
@@ -84,8 +87,8 @@ def answer(
 ) -> None:
     """Answer a question with citations [n].
 
-    With a chat model (HLGRAPH_CHAT, such as openai:gpt-4o-mini) it answers from the evidence, and its citations are
-    checked. Without one the answer is the best evidence itself, sentence by sentence. Each sentence is verified against the
+    With a chat model (HLGRAPH_CHAT, such as openai:gpt-4o-mini) the model answers from the evidence, and its citations
+    are checked. Without one the answer consists of the best evidence sentences. Each sentence is verified against the
     evidence that it cites.
 
     \b
@@ -99,7 +102,7 @@ def answer(
     from hlgraph.retrieve.search import retriever
 
     if stream and json:
-        raise InputError("--stream prints text while it comes, --json one object at the end; choose one of both")
+        raise InputError("--stream prints text as it is written, --json one object at the end; use only one of them")
     state: State = context.obj
     with state.open(corpus) as graph:
         asked = partial(
@@ -118,15 +121,15 @@ def answer(
             budget=budget_of(max_tokens, max_usd),
         )
         result = asked()
-        found = result if isinstance(result, Answer) else told(result)
+        found = result if isinstance(result, Answer) else streamed(result)
     if json:
         print_json(answer_tree(found))
         return
-    say(*answer_lines(found, is_told=stream))
+    say(*answer_lines(found, is_printed=stream))
 
 
-def told(events: Iterator[AnswerEvent]) -> Answer:
-    """The answer at the end of its events, its text printed while it comes."""
+def streamed(events: Iterator[AnswerEvent]) -> Answer:
+    """The answer that ends a stream of events; its text is printed as it arrives."""
     from hlgraph.answer import AnswerPiece
     from hlgraph.answer.events import last
 
@@ -147,9 +150,9 @@ def told(events: Iterator[AnswerEvent]) -> Answer:
     return found
 
 
-def answer_lines(found: Answer, *, is_told: bool) -> Iterator[str]:
-    """The text, unless it was told already, then citations, what is not supported, and what was left out."""
-    if not is_told:
+def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
+    """The text, unless it was printed already, then the citations, unsupported sentences and omitted evidence."""
+    if not is_printed:
         yield found.text
     if found.choice is not None:
         margin = "" if found.choice.margin is None else f", ahead by {found.choice.margin:.2f}"
@@ -161,13 +164,13 @@ def answer_lines(found: Answer, *, is_told: bool) -> Iterator[str]:
         if not item.is_supported and item.citations:
             yield f"  not supported by what it cites ({item.reason}): {' '.join(item.text.split())}"
     for item in found.dropped:
-        yield f"  taken out ({item.reason}): {' '.join(item.text.split())}"
+        yield f"  dropped ({item.reason}): {' '.join(item.text.split())}"
     if found.dropped_citations:
-        yield f"  left out: {found.dropped_citations} citations of evidence that there is not"
+        yield f"  dropped: {found.dropped_citations} citations of evidence that does not exist"
     if found.left_out:
         yield f"  no room in the context: {found.left_out} pieces of evidence"
     if found.cut:
-        yield f"  cut in the context: {found.cut} pieces of evidence"
+        yield f"  shortened to fit the context: {found.cut} pieces of evidence"
 
 
 def register(app: typer.Typer) -> None:

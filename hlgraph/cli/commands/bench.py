@@ -1,4 +1,4 @@
-"""hlgraph bench."""
+"""The command ``hlgraph bench``."""
 
 from __future__ import annotations
 
@@ -21,31 +21,42 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.figures import Table
     from hlgraph.settings import Settings
 
-PLACE = 180  # in the list of commands
+PLACE = 180  # position in the list of commands
 
-Statements = Annotated[str, typer.Option(metavar="N,...", help="Sizes of the corpora, in statements; multiples of 10.")]
+Statements = Annotated[
+    str, typer.Option(metavar="N,...", help="Corpus sizes in statements, separated by commas; multiples of 10.")
+]
 Strategies = Annotated[
-    str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")
+    str,
+    typer.Option(
+        metavar="NAMES", help="Strategies, separated by commas, or all: every strategy that needs no chat model."
+    ),
 ]
 Preset = Annotated[str, typer.Option(metavar="NAME", help="Parameters: paper, tuned, fast or plain.")]
 Vectors = Annotated[
-    Literal["made-up", "model"], typer.Option(help="Vectors without a model, or by the model of the settings.")
+    Literal["made-up", "model"],
+    typer.Option(help="Made-up vectors, which need no model, or vectors of the model in the settings."),
 ]
 Folder = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Make the embedded store here and keep it for the next run.", show_default=False),
+    typer.Option(
+        metavar="DIR", help="Create the embedded store here and keep it for the next run.", show_default=False
+    ),
 ]
 Out = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False)
+    str | None,
+    typer.Option(metavar="DIR", help="Write table.md, results.json and a plot to this folder.", show_default=False),
 ]
 
 
 @contextlib.contextmanager
 def _place(settings: Settings, folder: str | None) -> Iterator[Settings]:
-    """The servers of the settings where there are any, else an embedded store of its own; never the one of the settings."""
+    """Settings for the servers, if the settings name any, else for a new embedded store; never the user's embedded store."""
     if not settings.store.startswith("hlgraph://"):
         if folder is not None:
-            raise InputError(f"--folder {folder} is for the embedded store; the settings name {settings.store}")
+            raise InputError(
+                f"--folder {folder} needs the embedded store, but the settings name {settings.store}; leave out one of them"
+            )
         yield settings
         return
     with contextlib.ExitStack() as closing:
@@ -57,9 +68,9 @@ def _sizes(text: str) -> list[int]:
     try:
         found = sorted({int(part.replace("_", "")) for part in text.split(",") if part.strip()})
     except ValueError as error:
-        raise InputError(f"--statements {text!r} is no list of numbers; write some, such as 10000,100000") from error
+        raise InputError(f"--statements {text!r} is not a list of numbers; write for example 10000,100000") from error
     if not found:
-        raise InputError("--statements names no number; write some, such as 10000,100000")
+        raise InputError("--statements holds no number; write for example 10000,100000")
     return found
 
 
@@ -71,7 +82,14 @@ def _remove(settings: Settings) -> None:
 
 
 class _Asked(NamedTuple):
-    """The presets by strategy, how many questions, and by what the vectors are."""
+    """What a benchmark asks.
+
+    Attributes
+    ----------
+    names : preset by name of strategy
+    questions : number of questions
+    embedder : what makes the vectors
+    """
 
     names: dict[str, str]
     questions: int
@@ -117,9 +135,9 @@ def _write(
     from hlgraph.evaluate.figures import as_markdown
     from hlgraph.evaluate.results import write_files
 
-    words = [line for table in tables for line in (*as_markdown(table), "")]
+    markdown = [line for table in tables for line in (*as_markdown(table), "")]
     contents = {
-        "table.md": "\n".join(["# hlgraph bench", "", *(f"- {line}" for line in notes), "", *words]),
+        "table.md": "\n".join(["# hlgraph bench", "", *(f"- {line}" for line in notes), "", *markdown]),
         "results.json": f"{dumps(tree, indent=2)}\n",
         "growth.svg": drawing,
     }
@@ -137,15 +155,15 @@ def bench(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Measure what a question costs as the corpus grows.
+    """Measure how the cost of a question grows with the corpus.
 
-    Corpora of several sizes are made up, the same in every run, with hubs as real ones have: a few entities are in very
-    many statements. They are ingested through the pipeline into an embedded store of their own, which is removed
-    afterwards (see --folder), or into the servers of the settings, as corpora bench-N, which are removed too. Every
-    strategy is asked in a process of its own. first_ms is the first question there, which loads what all share; cpu_ms is
-    what the process computed for a question; own_MB is the memory that it took without mapped files. Growth exponents are
-    over the number of statements: below 1 is less than linear. What is found means nothing; a strategy that fails makes
-    the exit code 1. With the extra ann, more than 200,000 vectors are searched approximately, and ingested more slowly.
+    The corpora are synthetic and the same in every run. Like real ones they have hubs: a few entities occur in very many
+    statements. They are ingested by the pipeline into a temporary embedded store (--folder keeps it), or as corpora
+    bench-N into the servers of the settings, from which they are removed afterwards. Each strategy runs in its own
+    process. first_ms is the first question in it, which loads what later questions share; cpu_ms is the CPU time of the
+    process per question; own_MB is its memory without mapped files. Growth exponents are over the number of statements:
+    below 1 is less than linear. The evidence found is meaningless. A strategy that fails makes the exit code 1. With the
+    extra ann, more than 200,000 vectors are searched approximately, and ingesting them is slower.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""hlgraph communities: build and list the communities of a corpus."""
+"""The commands ``hlgraph communities``: build and list the communities of a corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hlgraph.cli.state import Corpus, Json, State, show_help
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
 
-PLACE = 40  # in the list of commands
+PLACE = 40  # position in the list of commands
 
 app = typer.Typer(
     help="Build and list the communities of a corpus.", invoke_without_command=True, rich_markup_mode=None
@@ -20,7 +20,8 @@ app = typer.Typer(
 Shape = Annotated[
     str,
     typer.Option(
-        metavar="SHAPE", help="The graph: entity_entity, entity_passage (with chunks) or statement_entity_chunk."
+        metavar="SHAPE",
+        help="The graph to cluster: entity_entity, entity_passage (with chunks) or statement_entity_chunk.",
     ),
 ]
 
@@ -35,18 +36,18 @@ def build(
     context: typer.Context,
     corpus: Corpus = None,
     shape: Shape = "entity_entity",
-    resolution: Annotated[float, typer.Option(metavar="R", help="Above 1 more and smaller communities.")] = 1.0,
-    max_size: Annotated[
-        int, typer.Option(metavar="N", help="The most members of a community of the finest level.")
-    ] = 100,
-    max_levels: Annotated[int, typer.Option(metavar="N", help="So many levels at most.")] = 4,
+    resolution: Annotated[
+        float, typer.Option(metavar="R", help="Values above 1 give more and smaller communities.")
+    ] = 1.0,
+    max_size: Annotated[int, typer.Option(metavar="N", help="Most members of a community on the finest level.")] = 100,
+    max_levels: Annotated[int, typer.Option(metavar="N", help="Maximum number of levels.")] = 4,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same communities.")] = 0,
     json: Json = False,
 ) -> None:
-    """Find the communities of a corpus by the Leiden algorithm, and store them with their levels.
+    """Find the communities of a corpus with the Leiden algorithm, and store them with their levels.
 
-    On Neo4j with Graph Data Science the server finds them, else this process does (extra communities). The same again
-    changes nothing. A later ingest or delete makes them stale: build again.
+    On Neo4j with Graph Data Science the server computes them, otherwise this process does (extra communities). Building
+    again with the same parameters changes nothing. A later ingest or delete makes them stale; then build again.
 
     \b
     Examples:
@@ -65,9 +66,10 @@ def build(
     for level, count in enumerate(built.communities):
         say(f"level {level}: {count} communities")
     if built.is_unchanged:
-        say(f"unchanged: they were built from version {built.run.version} of the corpus with the same parameters")
+        say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
     else:
-        say(f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept; by {built.run.by}")
+        counts = f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept"
+        say(f"{counts}; computed by {built.run.by}")
 
 
 @app.command("list")
@@ -76,13 +78,13 @@ def list_communities(
     corpus: Corpus = None,
     shape: Shape = "entity_entity",
     level: Annotated[
-        int | None, typer.Option(metavar="N", help="This level alone; 0 is the finest.", show_default=False)
+        int | None, typer.Option(metavar="N", help="Only this level; 0 is the finest.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Communities at most.")] = 25,
-    names: Annotated[int, typer.Option(metavar="N", help="Names of members shown of each.")] = 10,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of communities.")] = 25,
+    names: Annotated[int, typer.Option(metavar="N", help="Number of member names shown for each.")] = 10,
     json: Json = False,
 ) -> None:
-    """List the stored communities of a corpus: the finest level first, in it the largest.
+    """List the stored communities of a corpus: the finest level first, the largest first within a level.
 
     \b
     Examples:
@@ -106,7 +108,7 @@ def list_communities(
         print_json({"run": None if found.run is None else _tree(found.run), "communities": items})
         return
     if found.run is None:
-        say(f"no communities were built over {shape}; next: hlgraph communities build --shape {shape}")
+        say(f"no communities have been built for {shape}; next: hlgraph communities build --shape {shape}")
         return
     if found.run.is_stale:
         say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph communities build")

@@ -1,4 +1,4 @@
-"""hlgraph cypher: list, show and run the queries for people."""
+"""The commands ``hlgraph cypher``: list, show and run the analyst queries."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from hlgraph.stores.cypher import Plain, Table
     from hlgraph.stores.queries import Query
 
-PLACE = 190  # in the list of commands
+PLACE = 190  # position in the list of commands
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the query.", show_default=False)]
 Folder = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="A folder of your own queries, instead of hlgraph's.", show_default=False),
+    typer.Option(metavar="FOLDER", help="A folder with your own queries instead of hlgraph's.", show_default=False),
 ]
 _WIDEST = 60
 app = typer.Typer(
-    help="Run documented queries on a graph in Neo4j, reading only.",
+    help="Run documented read-only queries on a graph in Neo4j.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -41,7 +41,7 @@ def _cypher(context: typer.Context) -> None:
 
 @app.command("list")
 def list_queries(folder: Folder = None, json: Json = False) -> None:
-    """List the queries: what there is to ask. No store is needed.
+    """List the queries with a summary of each. No store is needed.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def list_queries(folder: Folder = None, json: Json = False) -> None:
 
 @app.command("show")
 def show(context: typer.Context, name: Name, corpus: Corpus = None, folder: Folder = None, json: Json = False) -> None:
-    """Show a query: what it does, its parameters, and its text to copy into Neo4j's browser. No store is needed.
+    """Show a query: what it does, its parameters, and its text to paste into Neo4j's browser. No store is needed.
 
     \b
     Example:
@@ -91,15 +91,15 @@ def run(
     corpus: Corpus = None,
     folder: Folder = None,
     format_: Annotated[
-        Literal["table", "json", "csv"], typer.Option("--format", help="How the rows are printed.")
+        Literal["table", "json", "csv"], typer.Option("--format", help="Output format of the rows.")
     ] = "table",
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The server ends the query after so long.")] = 30,
-    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Rows at most.")] = 1_000,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The server stops the query after this time.")] = 30,
+    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Maximum number of rows.")] = 1_000,
     json: Json = False,
 ) -> None:
-    """Run a query with parameters of its own: --name value. It can only read; entities may be given by name.
+    """Run a read-only query; set its parameters with --name value. Entities may be given by name.
 
-    hlgraph cypher show NAME says which parameters there are. A table shows the beginning of long cells, json and csv all of them.
+    hlgraph cypher show NAME lists the parameters. The table format shortens long cells; json and csv print them whole.
 
     \b
     Examples:
@@ -132,17 +132,17 @@ def run(
         return
     say(*(_csv(table) if format_ == "csv" else _lines(table)))
     if table.is_cut:
-        note(f"there are more rows than {max_rows}; the rest is left out (--max-rows)")
+        note(f"only the first {max_rows} rows are shown; raise --max-rows for more")
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
-    """The texts of the parameters, from words such as ``--k 5`` and ``--k=5``."""
+    """The parameter values by name, from arguments such as ``--k 5`` and ``--k=5``."""
     given: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         name, has_value, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not name:
-            raise InputError(f"{word!r} is no parameter of the query; write --name value, or --name=value")
+            raise InputError(f"{word!r} is not a parameter; write --name value, or --name=value")
         found = value if has_value else next(rest, None)
         if found is None:
             raise InputError(f"--{name} has no value; write --{name} VALUE")
@@ -173,7 +173,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _text(value: Plain) -> str:
-    """A cell for people: lists with commas, nodes and relationships as in Cypher, numbers short."""
+    """A cell as readable text: lists separated by commas, nodes and relationships as in Cypher, numbers rounded."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -199,7 +199,7 @@ def _map_text(value: Mapping[str, Plain]) -> str:
 
 
 def _title(properties: Plain) -> str:
-    """What people call a node: its name, else another text of it, else all of its properties."""
+    """A readable name of a node: its name, title, text or id, else all its properties."""
     found = properties if isinstance(properties, Mapping) else {}
     return next((_text(found[key]) for key in ("name", "title", "text", "id") if found.get(key)), _text(properties))
 
@@ -209,7 +209,7 @@ def _items(value: Plain) -> list[Plain]:
 
 
 def _lines(table: Table) -> list[str]:
-    """The rows as columns of one width, numbers to the right; then how many there are."""
+    """The rows as aligned columns, numbers to the right, followed by their count."""
     from rich.cells import cell_len, set_cell_size
 
     cells = [[_shortened(_text(row[name])) for name in table.columns] for row in table.rows]
@@ -237,7 +237,7 @@ def _shortened(text: str) -> str:
 
 
 def _csv(table: Table) -> list[str]:
-    """Comma-separated lines with a head; lists and maps as JSON, nothing for null."""
+    """Comma-separated lines with a header; lists and maps as JSON, null as an empty cell."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)

@@ -1,4 +1,4 @@
-"""hlgraph domain: what a corpus is about, as the prompts of a chat model name it."""
+"""The commands ``hlgraph domain``: the entity kinds and topics that prompts of a chat model name for a corpus."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hlgraph.errors import InputError
 if TYPE_CHECKING:
     from hlgraph.records import Domain
 
-PLACE = 120  # in the list of commands
+PLACE = 120  # position in the list of commands
 
 app = typer.Typer(
-    help="See and change what the prompts of a chat model say that a corpus is about.",
+    help="Show and change the domain of a corpus: the entity kinds and topics that prompts name.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
-_AGAIN = "an ingest by a chat model extracts each source anew when it reads it next; the cost: hlgraph plan"
+_AGAIN = "the next ingest with a chat model extracts every source that it reads again; to see the cost: hlgraph plan"
 
 
 @app.callback()
@@ -33,7 +33,7 @@ def _domain(context: typer.Context) -> None:
 
 @app.command("show")
 def show(context: typer.Context, corpus: Corpus = None, json: Json = False) -> None:
-    """Print the kinds of entities and the topics that the prompts name, as YAML that domain set takes.
+    """Print the entity kinds and topics that the prompts name, as YAML that domain set accepts.
 
     \b
     Examples:
@@ -58,7 +58,9 @@ def infer(
     context: typer.Context,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH", help="Sources, as for ingest; none: what the corpus holds.", show_default=False),
+        typer.Argument(
+            metavar="PATH", help="Sources, as for ingest (default: the sources in the corpus).", show_default=False
+        ),
     ] = None,
     corpus: Corpus = None,
     format_: Format = None,
@@ -69,9 +71,9 @@ def infer(
     max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
-    """Ask the chat model what the corpus is about, by one call about five chunks, and keep that instead of what was there.
+    """Infer the domain of the corpus with one chat call on five chunks, and replace the stored domain.
 
-    The chunks are those whose texts have the smallest hashes: the same texts give the same five.
+    The five chunks are those whose texts have the smallest hashes, so the same texts always give the same chunks.
 
     \b
     Examples:
@@ -91,20 +93,22 @@ def infer(
         return
     say(*_lines(found.domain))
     say(*(f"# from chunk {position} of {uri}" for uri, position in found.samples))
-    say(f"# {_AGAIN}" if found.is_changed else "# it is the same as before")
+    say(f"# {_AGAIN}" if found.is_changed else "# unchanged")
 
 
 @app.command("set")
 def set_domain(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON; - is standard input.", show_default=False)],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A YAML or JSON file, or - for standard input.", show_default=False)
+    ],
     corpus: Corpus = None,
     json: Json = False,
 ) -> None:
-    """Keep a domain that you wrote, instead of what was there; no model is asked.
+    """Replace the stored domain with one that you wrote; no model is called.
 
-    The file holds {kinds: [drug, side effect], topics: [safety of patients]}: at most 15 kinds and 20 topics; one of the lists
-    may be left out.
+    The file holds {kinds: [drug, side effect], topics: [safety of patients]}: at most 15 kinds and 20 topics. One of the
+    two lists may be omitted.
 
     \b
     Examples:
@@ -120,12 +124,12 @@ def set_domain(
     if json:
         print_json({"domain": domain_tree(found)})
     else:
-        say(f"{len(found.kinds)} kinds and {len(found.topics)} topics are kept", _AGAIN)
+        say(f"stored {len(found.kinds)} kinds and {len(found.topics)} topics", _AGAIN)
 
 
 @app.command("clear")
 def clear(context: typer.Context, corpus: Corpus = None, json: Json = False) -> None:
-    """Remove the domain: prompts are then as without one.
+    """Remove the stored domain; prompts then name no kinds and topics.
 
     \b
     Example:
@@ -137,7 +141,7 @@ def clear(context: typer.Context, corpus: Corpus = None, json: Json = False) -> 
     if json:
         print_json({"removed": None if gone is None else domain_tree(gone)})
     else:
-        say(*(("there was no domain",) if gone is None else ("the domain is removed", _AGAIN)))
+        say(*(("there was no domain",) if gone is None else ("removed the domain", _AGAIN)))
 
 
 def _lines(domain: Domain) -> list[str]:
@@ -152,8 +156,8 @@ def _read(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise InputError(f"{file}: the domain cannot be read ({reason}); name a file of YAML or JSON") from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{file}: the domain cannot be read ({reason}); give a YAML or JSON file") from error
 
 
 def register(parent: typer.Typer) -> None:

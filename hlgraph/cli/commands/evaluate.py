@@ -1,4 +1,4 @@
-"""hlgraph eval."""
+"""The command ``hlgraph eval``."""
 
 from __future__ import annotations
 
@@ -26,42 +26,49 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
-PLACE = 170  # in the list of commands
+PLACE = 170  # position in the list of commands
 
 _K = 20
-_PARTS = 10  # of the questions of a strategy, after each of which progress is shown
+_PROGRESS_STEPS = 10  # progress lines per strategy
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
 Questions = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Questions to use instead of its own.", show_default=False)
+    str | None,
+    typer.Option(metavar="FILE", help="Questions to use instead of those in the folder.", show_default=False),
 ]
 Strategies = Annotated[
-    str, typer.Option(metavar="NAMES", help="Strategies, with commas between, or all: those that need no chat model.")
+    str,
+    typer.Option(
+        metavar="NAMES", help="Strategies, separated by commas, or all: every strategy that needs no chat model."
+    ),
 ]
 Subset = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Ask only questions of this subset (may be repeated).", show_default=False),
+    typer.Option(metavar="NAME", help="Ask only the questions of this subset (may be repeated).", show_default=False),
 ]
 Limit = Annotated[int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)]
 Preset = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Parameters: paper (those of the papers), tuned (for small models), fast (path in less time), plain "
+        help="Parameters: paper (as in the papers), tuned (for small models), fast (strategy path in less time), plain "
         "(no reranker).",
     ),
 ]
 Against = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Compare with this strategy (default: the best one).", show_default=False),
+    typer.Option(
+        metavar="NAME", help="Compare the others with this strategy (default: the best one).", show_default=False
+    ),
 ]
 Save = Annotated[
-    str | None, typer.Option(metavar="RUN.json", help="Keep every outcome in this file.", show_default=False)
+    str | None, typer.Option(metavar="RUN.json", help="Save every outcome to this file.", show_default=False)
 ]
 Baseline = Annotated[
     str | None, typer.Option(metavar="RUN.json", help="Compare with this saved run.", show_default=False)
 ]
 Out = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Write table.md, results.json and a plot here.", show_default=False)
+    str | None,
+    typer.Option(metavar="DIR", help="Write table.md, results.json and a plot to this folder.", show_default=False),
 ]
 
 
@@ -118,13 +125,13 @@ def _setting(settings: Settings, dataset: Dataset, *, preset: str, retrievers: d
 
 
 def _with_embedder(planned: Run, graph: HLGraph) -> Run:
-    """The run with the exact model behind the vectors, which is known when the corpus is there."""
+    """The run with the exact embedding model of the corpus, known once it is ingested."""
     held = next((item.embedding for item in graph.stats() if item.corpus == graph.corpus), "")
     return replace(planned, setting=replace(planned.setting, embedder=held)) if held else planned
 
 
 def _warm(graph: HLGraph, dataset: Dataset) -> None:
-    """Load the model and embed every question before anything is timed, or the first strategy would pay for all."""
+    """Load the model and embed every question before timing starts, so that the first strategy does not pay for it."""
     from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 
     for question in dataset.questions:
@@ -133,14 +140,14 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
 
 def _asked(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
     def at(name: str, done: int, total: int) -> None:
-        if done % max(1, total // _PARTS) == 0 or done == total:
+        if done % max(1, total // _PROGRESS_STEPS) == 0 or done == total:
             show(f"{name}: {done} of {total} questions")
 
     return at
 
 
 def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) -> None:
-    """Build what they need; of ``all``, those that cannot be built here for want of an extra are left out."""
+    """Build what the retrievers need; with ``is_all``, skip the hierarchy if its extra is not installed."""
     from hlgraph.errors import MissingExtraError
     from hlgraph.evaluate.asking import prepare
 
@@ -149,7 +156,7 @@ def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) 
     except MissingExtraError as error:
         if not is_all:
             raise
-        note(f"hlgraph: warning: the strategy hierarchy is left out: {error}")
+        note(f"hlgraph: warning: the strategy hierarchy is skipped: {error}")
         del retrievers["hierarchy"]
 
 
@@ -167,7 +174,7 @@ def _ask(
 
 
 def _plan(dataset: Dataset, setting: Setting, baseline: str | None) -> tuple[Run, Run | None]:
-    """The run that begins, without outcomes, and the earlier one: refused before the questions are asked."""
+    """The new run without outcomes, and the earlier run; an incomparable one is refused before any question is asked."""
     from hlgraph.evaluate.datasets import corpus_fingerprint, questions_fingerprint
     from hlgraph.evaluate.runner import EvalReport
     from hlgraph.evaluate.runs import check_comparable, load_run, run_of
@@ -203,17 +210,20 @@ def _results(report: EvalReport, planned: Run, *, earlier: Run | None, against: 
 
 
 def _check_place(save: str | None) -> None:
-    """An hour of asking must not end in a folder that is not there."""
+    """Check that the folder of ``save`` exists, since asking can take an hour."""
     if save is not None and not Path(save).absolute().parent.is_dir():
-        raise InputError(f"{save}: there is no folder {Path(save).parent} to save it in; make it, or name another")
+        raise InputError(f"{save}: the folder {Path(save).parent} does not exist; create it, or give another path")
 
 
 def _check_names(retrievers: dict[str, Retriever], *, against: str | None, earlier: Run | None) -> None:
     if against is not None and against not in retrievers:
-        raise InputError(f"--against {against!r} is not asked; name one of: {', '.join(retrievers)}")
+        raise InputError(
+            f"--against {against!r} is not among the strategies asked; give one of {', '.join(retrievers)}"
+        )
     if earlier is not None and not set(retrievers) & set(earlier.outcomes):
         raise InputError(
-            f"the earlier run asked {', '.join(earlier.outcomes)}, this one {', '.join(retrievers)}; ask one of the same"
+            f"the earlier run asked {', '.join(earlier.outcomes)}, this one asks {', '.join(retrievers)}; ask at least "
+            "one strategy of the earlier run"
         )
 
 
@@ -234,14 +244,14 @@ def evaluate(
     """Measure retrieval on an evaluation set.
 
     The folder holds corpus.jsonl.gz (id, title, text), questions.dev.jsonl.gz (id, question, supporting_passage_ids)
-    and, where there, extractions; .jsonl does too. The passages are ingested once, one chunk each, into the corpus
-    eval-DIR of the store, and reused when unchanged. Recall is in per cent of the supporting passages; round_trips, rows
-    and bytes are those of the stores, mean a question; cpu_ms is what this process computed, the median. Questions are
-    embedded before they are timed.
+    and optionally extractions; plain .jsonl files work too. The passages are ingested once, one chunk each, into the
+    corpus eval-DIR of the store, and reused if unchanged. Recall is the percentage of supporting passages found;
+    round_trips, rows and bytes are store traffic, the mean per question; cpu_ms is the median CPU time of this process.
+    Questions are embedded before timing starts.
 
-    Intervals are of 95 %, by the paired bootstrap over questions (10,000 resamples, seeded). A difference whose interval
-    holds 0 is marked as noise. A run is compared with an earlier one only where corpus and questions are the same. Where
-    a strategy fails on a question, that question counts as found nothing, and the exit code is 1.
+    Intervals are 95 % confidence intervals from a paired bootstrap over questions (10,000 resamples, seeded). A
+    difference whose interval contains 0 is marked as noise. Two runs are compared only if corpus and questions are the
+    same. A question on which a strategy fails counts as nothing found, and the exit code is 1.
 
     \b
     Examples:

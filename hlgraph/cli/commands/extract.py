@@ -1,4 +1,4 @@
-"""hlgraph extract export, submit, fetch, import."""
+"""The commands ``hlgraph extract``: export, submit, fetch, import."""
 
 from __future__ import annotations
 
@@ -20,23 +20,25 @@ if TYPE_CHECKING:
     from hlgraph.models.bedrock_jobs import BatchJob
     from hlgraph.sdk.client import HLGraph
 
-PLACE = 110  # in the list of commands
+PLACE = 110  # position in the list of commands
 
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The batch file to write.", show_default=False)]
 Results = Annotated[
     list[Path],
-    typer.Option("--results", metavar="FILE", help="What the provider wrote; may be given again.", show_default=False),
+    typer.Option(
+        "--results", metavar="FILE", help="A results file of the provider (may be repeated).", show_default=False
+    ),
 ]
 Batch = Annotated[Path, typer.Argument(metavar="FILE", help="The batch file.", show_default=False)]
 To = Annotated[str, typer.Option("--to", metavar="S3", help="A folder in S3: s3://bucket/folder/.", show_default=False)]
-Role = Annotated[str, typer.Option("--role", metavar="ARN", help="The role that Bedrock takes on.", show_default=False)]
-Again = Annotated[bool, typer.Option("--again", help="Another job for a file that was sent before.")]
+Role = Annotated[str, typer.Option("--role", metavar="ARN", help="The role that Bedrock assumes.", show_default=False)]
+Again = Annotated[bool, typer.Option("--again", help="Start another job for a file that was submitted before.")]
 Job = Annotated[str, typer.Argument(metavar="JOB", help="The ARN of the job.", show_default=False)]
-Fetched = Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the results go.", show_default=False)]
-Wait = Annotated[bool, typer.Option("--wait", help="Until the job has ended.")]
+Fetched = Annotated[Path, typer.Option("--out", metavar="FILE", help="The results file to write.", show_default=False)]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the job has ended.")]
 extract_app = typer.Typer(
     name="extract",
-    help="Extract by batches of a provider, which cost half.",
+    help="Extract through a provider's batch interface, at half the price.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -87,12 +89,12 @@ def export(
     chunked: Chunked = False,
     json: Json = False,
 ) -> None:
-    """Write the next calls of an extraction into a batch file.
+    """Write the next calls of an extraction to a batch file.
 
-    The file is for OpenAI's batches or, for a model of Bedrock, for Amazon's; a request a line. A chunk needs two calls, the
-    second after the first: export, have the batch made, import its results, and do so once more; then ingest with --extract
-    chat finds every reply. Give the same sources and options each time. No key is needed. The prompts name the domain of the
-    corpus, where it has one: infer or set it before.
+    The file holds one request per line, in OpenAI's batch format or, for a Bedrock model, in Amazon's. A chunk needs two
+    calls, and the second depends on the reply to the first: export, run the batch, import its results, and repeat once;
+    then ingest with --extract chat finds every reply. Give the same sources and options each time. No API key is needed.
+    The prompts name the domain of the corpus, if it has one: infer or set it first.
 
     \b
     Example:
@@ -100,7 +102,9 @@ def export(
     """
     with _opened(context, corpus, chat) as graph:
         report = graph.batches.export(list(paths), _options(format_, map_, encoding, chunked), path=out)
-    next_ = "have it made, then: hlgraph extract import" if report.calls else "next: hlgraph ingest --extract chat"
+    next_ = (
+        "next: run the batch, then: hlgraph extract import" if report.calls else "next: hlgraph ingest --extract chat"
+    )
     _finish(report, [f"calls: {report.calls:,} in {out}", next_], is_json=json)
 
 
@@ -113,10 +117,10 @@ def submit(
     again: Again = False,
     json: Json = False,
 ) -> None:
-    """Send a batch file to Amazon Bedrock, which makes it at half the price.
+    """Submit a batch file to Amazon Bedrock, which runs it at half the price.
 
-    The file is uploaded to a folder in S3, and the results will be written beside it. Credentials and region are those that
-    boto3 finds. The same file sent twice is one job, so nothing is paid twice.
+    The file is uploaded to a folder in S3, where the results will be written too. Credentials and region are those that
+    boto3 finds. Submitting the same file twice gives the same job, so nothing is paid twice.
 
     \b
     Example:
@@ -132,9 +136,9 @@ def submit(
 
 
 def fetch(job: Job, out: Fetched, wait: Wait = False, json: Json = False) -> None:
-    """Fetch the results of a batch that Amazon Bedrock has made.
+    """Fetch the results of a batch job of Amazon Bedrock.
 
-    The exit code is 1 while it is being made, and when nothing came of it.
+    The exit code is 1 while the job is running, and when it ended without results.
 
     \b
     Example:
@@ -144,15 +148,15 @@ def fetch(job: Job, out: Fetched, wait: Wait = False, json: Json = False) -> Non
 
     jobs = bedrock_jobs()
     if wait:
-        with progress("waiting for the batch", is_shown=not json) as told:
-            jobs.wait(job, told=lambda item: told(f"{item.status}: {item.done:,} of {item.records:,}"))
+        with progress("waiting for the batch", is_shown=not json) as show:
+            jobs.wait(job, told=lambda item: show(f"{item.status}: {item.done:,} of {item.records:,}"))
     found = jobs.fetch(job, out=out)
     if json:
         print_json({**asdict(found), "out": str(out) if found.has_results else None})
     elif found.has_results:
         say(*_job_lines(found), f"results: {out}", f"next: hlgraph extract import PATHS --results {out}")
     else:
-        say(*_job_lines(found), "no results yet" if not found.is_ended else "there are no results")
+        say(*_job_lines(found), "the job ended without results" if found.is_ended else "no results yet")
     if not found.has_results:
         raise typer.Exit(1)
 
@@ -164,7 +168,7 @@ def _bedrock_model(context: typer.Context, chat: str | None) -> str:
     provider, _, model = (chat or state.settings(None).models.chat).partition(":")
     if provider != "bedrock" or not model:
         raise InputError(
-            "only Bedrock takes batches from here; name the model as --chat bedrock:MODEL, or in models.chat"
+            "batches can be submitted only to Bedrock; name the model with --chat bedrock:MODEL, or in models.chat"
         )
     return model
 
@@ -186,10 +190,10 @@ def import_(
     chunked: Chunked = False,
     json: Json = False,
 ) -> None:
-    """Keep the results of a batch, so that an ingest pays nothing for them.
+    """Store the results of a batch, so that an ingest reuses them at no cost.
 
-    They are entered in the ledger once, at half the price. A result that cannot be used is exported again, and the exit code
-    is 1.
+    They are entered in the ledger once, at half the price. The call of an unusable result is exported again, and the exit
+    code is 1.
 
     \b
     Example:
@@ -198,10 +202,10 @@ def import_(
     with _opened(context, corpus, chat) as graph:
         report = graph.batches.take(list(paths), _options(format_, map_, encoding, chunked), results=results)
     lines = [
-        f"results: {report.calls:,} kept, {report.known:,} known before, {report.refused:,} refused, "
+        f"results: {report.calls:,} stored, {report.known:,} already known, {report.refused:,} refused, "
         f"{report.unknown:,} of other sources",
         f"calls without a result: {report.waiting:,}",
-        "next: hlgraph extract export, until no call is left",
+        "next: hlgraph extract export, until no calls are left",
     ]
     _finish(report, lines, is_json=json)
 

@@ -1,4 +1,4 @@
-"""hlgraph failures: the chunks that a chat model could not extract."""
+"""The commands ``hlgraph failures``: chunks whose extraction by a chat model failed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.sdk.failures import Mending
 
-PLACE = 130  # in the list of commands
+PLACE = 130  # position in the list of commands
 
 app = typer.Typer(
-    help="List, retry and mend what a chat model could not extract.",
+    help="List, retry and repair chunks whose extraction by a chat model failed.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
-Id = Annotated[str, typer.Argument(metavar="ID", help="The failure, or the first letters of its id (4 or more).")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the failure, or its first characters (at least 4).")]
 
 
 @app.callback()
@@ -33,10 +33,10 @@ def _failures(context: typer.Context) -> None:
 
 @app.command("list")
 def list_failures(context: typer.Context, corpus: Corpus = None, json: Json = False) -> None:
-    """List the chunks whose replies could not be used, and why.
+    """List the chunks for which the model's replies were unusable, with the reasons.
 
-    Their text is found by chunk, but has no statements. An ingest of the same sources tries each up to three times, then
-    reports it without a call.
+    Their text can be found by chunk search, but they have no statements. Further ingests of the same sources try each
+    chunk up to three times, and then report it without another call.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def list_failures(context: typer.Context, corpus: Corpus = None, json: Json = Fa
     for item in found:
         say(
             f"{item.id}  chunk {item.chunk.position} of {item.chunk.uri}",
-            f"    {item.at or '-'}  {item.model}  {item.call or '-'}  tried {item.tries} times  {_short(item.reason)}",
+            f"    {item.at or '-'}  {item.model}  {item.call or '-'}  tries: {item.tries}  {_short(item.reason)}",
         )
     say(f"{len(found)} chunks failed; next: hlgraph failures show ID, or hlgraph failures retry --all")
 
@@ -78,7 +78,7 @@ def show(context: typer.Context, name: Id, corpus: Corpus = None, json: Json = F
         return
     say(
         f"{item.id}  chunk {item.chunk.position} of {item.chunk.uri}",
-        f"model: {item.model}, {item.call or 'call unknown'}, tried {item.tries} times, {item.at or 'time unknown'}",
+        f"model: {item.model}, {item.call or 'call unknown'}, tries: {item.tries}, {item.at or 'time unknown'}",
         f"reason: {item.reason}",
     )
     for number, reply in enumerate(item.replies, 1):
@@ -90,18 +90,18 @@ def show(context: typer.Context, name: Id, corpus: Corpus = None, json: Json = F
 def retry(
     context: typer.Context,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Failures, by id.", show_default=False)
+        list[str] | None, typer.Argument(metavar="ID", help="Ids of failures.", show_default=False)
     ] = None,
     corpus: Corpus = None,
-    all_: Annotated[bool, typer.Option("--all", help="All failures of the corpus.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Retry all failures of the corpus.")] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
-    """Extract failed chunks again, by the chat model of the settings.
+    """Extract failed chunks again with the chat model of the settings.
 
-    What succeeds is in the graph as if its ingest had succeeded, by whatever model; what fails again stays, with the new
-    reason, and the exit code is 1.
+    A chunk that succeeds enters the graph as if its ingest had succeeded, whichever model extracted it. A chunk that fails
+    again stays listed with the new reason, and the exit code is 1.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def retry(
       hlgraph failures retry --all --max-usd 0.5
     """
     if all_ == bool(names):
-        raise InputError("say which failures to try again in one way: ids, or --all")
+        raise InputError("give either the ids of the failures to retry, or --all")
     state: State = context.obj
     with state.open(corpus) as graph:
         done = graph.failures.retry(names or None, budget=budget_of(max_tokens, max_usd))
@@ -122,15 +122,16 @@ def accept(
     name: Id,
     corpus: Corpus = None,
     file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The mended reply; - is standard input.", show_default=False)
+        str | None,
+        typer.Option(metavar="FILE", help="The corrected reply, or - for standard input.", show_default=False),
     ] = None,
-    drop: Annotated[bool, typer.Option("--drop", help="Take the chunk as one without statements, on purpose.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Accept that the chunk has no statements.")] = False,
     json: Json = False,
 ) -> None:
-    """Put a reply that you mended by hand into the graph, or say that a chunk is to have none.
+    """Add a reply that you corrected by hand to the graph, or accept that a chunk has no statements.
 
-    The reply is {"propositions": [...]}, and "entities": [...] beside it where the model's own list will not do, in the form
-    of the prompts; it is held to the same rules as the model's.
+    The reply is {"propositions": [...]}, plus "entities": [...] if the model's own list is wrong, in the format that the
+    prompts define. It is checked by the same rules as a reply of the model.
 
     \b
     Examples:
@@ -138,7 +139,7 @@ def accept(
       hlgraph failures accept 1f0c2a9b --drop
     """
     if drop == (file is not None):
-        raise InputError("say what to accept in one way: --file with the mended reply, or --drop")
+        raise InputError("give either --file with the corrected reply, or --drop")
     reply = "" if file is None else _read(file)
     state: State = context.obj
     with state.open(corpus) as graph:
@@ -150,8 +151,8 @@ def _read(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise InputError(f"{file}: the reply cannot be read ({reason}); name a file of JSON") from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{file}: the reply cannot be read ({reason}); give a JSON file") from error
 
 
 def _finish(done: Mending, *, is_json: bool) -> None:
@@ -167,13 +168,14 @@ def _finish(done: Mending, *, is_json: bool) -> None:
         waiting = [item.id for item in done.waiting]
         print_json({**lists, "waiting": waiting, "left_out": list(done.left_out), "added": counts, **cost})
     else:
-        say(f"{len(done.mended)} mended, {len(done.failed)} failed again")
+        say(f"{len(done.mended)} repaired, {len(done.failed)} failed again")
         say("added: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
         say(*(f"failed: {item.id}  {item.chunk.uri}: {_short(item.reason)}" for item in done.failed))
         if done.waiting:
-            say(f"{len(done.waiting)} are not in the graph, since their ingest was killed; the next one tries them")
+            count = len(done.waiting)
+            say(f"{count} are not in the graph, because their ingest was interrupted; the next ingest tries them")
         if done.left_out:
-            say(f"left out, as no list and no sentence has them: {', '.join(done.left_out)}")
+            say(f"dropped names, found neither in the entity list nor in their sentence: {', '.join(done.left_out)}")
         if done.report.usage:
             usage = done.report.usage
             say(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")

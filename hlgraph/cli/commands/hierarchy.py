@@ -1,4 +1,4 @@
-"""hlgraph hierarchy: build and list the summaries above the chunks of a corpus."""
+"""The commands ``hlgraph hierarchy``: build and list the summaries above the chunks of a corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of,
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
 
-PLACE = 50  # in the list of commands
+PLACE = 50  # position in the list of commands
 
 app = typer.Typer(
     help="Build and list the summaries above the chunks of a corpus.",
@@ -30,23 +30,28 @@ def _hierarchy(context: typer.Context) -> None:
 def build(
     context: typer.Context,
     corpus: Corpus = None,
-    layers: Annotated[int, typer.Option(metavar="N", help="The chunks, and the layers of summaries above them.")] = 3,
-    threshold: Annotated[float, typer.Option(metavar="COSINE", help="The least similarity of two neighbours.")] = 0.5,
-    max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are divided.")] = 10,
+    layers: Annotated[
+        int, typer.Option(metavar="N", help="Number of layers: the chunks and the summaries above them.")
+    ] = 3,
+    threshold: Annotated[float, typer.Option(metavar="COSINE", help="Least similarity of two neighbours.")] = 0.5,
+    max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are split.")] = 10,
     long_source: Annotated[
-        int, typer.Option(metavar="TOKENS", help="Longer sources get a summary of their own; 0: none does.")
+        int, typer.Option(metavar="TOKENS", help="Longer sources get their own summary; 0 for none.")
     ] = 4_000,
     summaries: Annotated[
-        str, typer.Option(metavar="HOW", help="chat (by the chat model), extractive, or auto: chat where there is one.")
+        str,
+        typer.Option(
+            metavar="HOW", help="chat (the chat model), extractive, or auto: chat if a chat model is configured."
+        ),
     ] = "auto",
-    whole: Annotated[bool, typer.Option("--whole", help="Cluster everything anew.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Cluster everything again.")] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
-    """Build the summaries that --strategy hierarchy searches, or bring them to the present state of the corpus.
+    """Build the summaries that --strategy hierarchy searches, or update them to the current corpus.
 
-    Only what a change touched is summarised again. Needs the extra communities.
+    Only the parts that a change touched are summarised again. Needs the extra communities.
 
     \b
     Examples:
@@ -74,7 +79,7 @@ def build(
     for layer, count in enumerate(built.communities, 1):
         say(f"layer {layer}: {count} summaries")
     if built.is_unchanged:
-        say(f"unchanged: they were built from version {built.run.version} of the corpus with the same parameters")
+        say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
     else:
         say(f"{built.written} written, {built.kept} kept")
 
@@ -84,12 +89,12 @@ def list_summaries(
     context: typer.Context,
     corpus: Corpus = None,
     level: Annotated[
-        int | None, typer.Option(metavar="N", help="This level alone; 0 is the finest.", show_default=False)
+        int | None, typer.Option(metavar="N", help="Only this level; 0 is the finest.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Summaries at most.")] = 25,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of summaries.")] = 25,
     json: Json = False,
 ) -> None:
-    """List the stored summaries of a corpus: the highest level first, in it those of most chunks.
+    """List the stored summaries of a corpus: the highest level first, those of most chunks first within a level.
 
     \b
     Examples:
@@ -109,7 +114,7 @@ def list_summaries(
         print_json({"run": run, "waiting": found.waiting, "summaries": items, "source_summaries": of_sources})
         return
     if found.run is None:
-        say("no hierarchy was built; next: hlgraph hierarchy build")
+        say("no hierarchy has been built; next: hlgraph hierarchy build")
         return
     if found.run.is_stale:
         say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph hierarchy build")

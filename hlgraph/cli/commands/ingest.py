@@ -1,4 +1,4 @@
-"""hlgraph ingest, hlgraph delete."""
+"""The commands ``hlgraph ingest`` and ``hlgraph delete``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.pipeline import Progress, Report
     from hlgraph.sdk.client import HLGraph
 
-PLACE = 10  # in the list of commands
+PLACE = 10  # position in the list of commands
 
 _EXTRACTORS = ("local", "precomputed", "chat")
 Paths = Annotated[
@@ -34,8 +34,8 @@ ExtractName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="What finds statements: local (rules), precomputed (from files) or chat (the chat model of HLGRAPH_CHAT, "
-        "such as openai:gpt-4o-mini).",
+        help="How statements are extracted: local (rules), precomputed (from files) or chat (the chat model of "
+        "HLGRAPH_CHAT, such as openai:gpt-4o-mini).",
     ),
 ]
 
@@ -44,7 +44,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help=f"Read everything as {listed(FORMATS)}, whatever its suffix.",
+        help=f"Read every source as {listed(FORMATS)}, whatever its suffix.",
         show_default=False,
     ),
 ]
@@ -53,43 +53,43 @@ Map = Annotated[
     typer.Option(
         "--map",
         metavar="FIELD=COLUMN,...",
-        help="Which columns of rows are what: text, title, id or metadata.NAME; text=title+body joins two.",
+        help="Columns of the parts of a row: text, title, id or metadata.NAME; text=title+body joins two columns.",
         show_default=False,
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Encoding of text, if not UTF-8.", show_default=False)
+    str | None, typer.Option(metavar="NAME", help="Encoding of the text, if not UTF-8.", show_default=False)
 ]
-Chunked = Annotated[bool, typer.Option("--chunked", help="Each document is one chunk already.")]
+Chunked = Annotated[bool, typer.Option("--chunked", help="Keep each document as one chunk.")]
 OnRay = Annotated[
-    bool, typer.Option("--ray", help="Run the steps in many processes, on a cluster of Ray (the extra ray).")
+    bool, typer.Option("--ray", help="Run the steps in many processes on a Ray cluster (needs the extra ray).")
 ]
 Workers = Annotated[
-    int, typer.Option(metavar="N", help="With --ray: processes that extract, each with chat calls of its own.")
+    int, typer.Option(metavar="N", help="With --ray: extracting processes, each making its own chat calls.")
 ]
 Adapt = Annotated[
     bool,
     typer.Option(
         "--adapt",
-        help="By chat: infer the kinds of entities and the topics of the corpus from five chunks first, unless it has some.",
+        help="With chat: first infer the entity kinds and topics of the corpus from five chunks, unless it has some.",
     ),
 ]
 RayAddress = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="With --ray: the cluster, as auto or host:port (default: one on this machine, for this run).",
+        help="With --ray: the cluster, auto or host:port (default: start one on this machine for this run).",
         show_default=False,
     ),
 ]
 
 
 def pairs(values: list[str]) -> dict[str, str]:
-    """``field=column,field=column`` as a mapping."""
+    """The mapping that texts of the form ``field=column,field=column`` spell."""
     found = [part.partition("=") for value in values for part in value.split(",") if part]
     wrong = ["".join(pair) for pair in found if not all(part.strip() for part in pair)]
     if wrong:
-        raise InputError(f"--map {wrong[0]!r} is no pair; write field=column, such as text=body,title=headline")
+        raise InputError(f"--map {wrong[0]!r} is not a pair; write field=column, such as text=body,title=headline")
     return {name.strip(): column.strip() for name, _, column in found}
 
 
@@ -100,9 +100,9 @@ def _extractor(name: str) -> Literal["local", "precomputed", "chat"]:
 
 
 def progress_text(at: Progress) -> str:
-    """How far an ingest is, in words; on a terminal with the step that it has just done."""
+    """The progress of an ingest as one line; on a terminal with the step just finished."""
     if not at.sources:
-        return f"{at.step} is done for the first sources"
+        return f"finished for the first sources: {at.step}"
     text = f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
     return f"{text} ({at.step})" if sys.stderr.isatty() else text
 
@@ -132,7 +132,9 @@ def ingest(
     extract: ExtractName = "local",
     extractions: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="JSON lines with extractions, for precomputed.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="With precomputed: JSON lines of extractions (may be repeated).", show_default=False
+        ),
     ] = None,
     adapt: Adapt = False,
     max_bytes: Annotated[
@@ -140,7 +142,7 @@ def ingest(
     ] = None,
     chunked: Chunked = False,
     delete_missing: Annotated[
-        bool, typer.Option("--delete-missing", help="Remove sources under the paths that are not there any more.")
+        bool, typer.Option("--delete-missing", help="Remove sources under the paths that no longer exist.")
     ] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -149,10 +151,10 @@ def ingest(
     ray_address: RayAddress = None,
     json: Json = False,
 ) -> None:
-    """Read sources and bring the corpus to their state.
+    """Read sources and update the corpus to match them.
 
-    Doing it twice changes nothing; an edited source touches only the chunks that changed; after an interruption the same
-    command goes on. A source that cannot be read is reported, and the exit code is 1; the others are ingested.
+    Running it twice changes nothing; an edited source updates only the chunks that changed; after an interruption the
+    same command continues. A source that cannot be read is reported and makes the exit code 1; the others are ingested.
 
     \b
     Examples:
@@ -182,7 +184,7 @@ def ingest(
         adapt=adapt,
     )
     if ray_address is not None and not ray:
-        raise InputError(f"--ray-address {ray_address} names a cluster that is not used; add --ray")
+        raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
     with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
         bring = _on_ray(graph, workers, ray_address) if ray else graph.ingestion.bring
         report = bring(list(paths), options, on_progress=lambda at: show(progress_text(at)))
@@ -193,7 +195,7 @@ def delete(
     context: typer.Context,
     uris: Annotated[
         list[str] | None,
-        typer.Argument(metavar="URI", help="Uris of sources, or paths of files and folders.", show_default=False),
+        typer.Argument(metavar="URI", help="URIs of sources, or paths of files and folders.", show_default=False),
     ] = None,
     corpus: Corpus = None,
     where: Where = None,
@@ -202,8 +204,8 @@ def delete(
 ) -> None:
     """Delete sources and everything that only they assert.
 
-    It is gone from the graph, the vectors and the full text, and from the disk. Say in one way what: by uri or path, by
-    filter, or all.
+    The data is removed from the graph, the vectors, the full text and the disk. Choose sources in one way: by URI or path,
+    by filter, or all.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""hlgraph journal: what interrupted runs left, and giving it up."""
+"""The command ``hlgraph journal``: list or drop changes that interrupted runs left unfinished."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hlgraph.errors import UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.change import Pending
 
-PLACE = 90  # in the list of commands
+PLACE = 90  # position in the list of commands
 
 
 def journal(
     context: typer.Context,
-    action: Annotated[Literal["list", "drop"], typer.Argument(metavar="ACTION", help="What to do.")] = "list",
+    action: Annotated[Literal["list", "drop"], typer.Argument(metavar="ACTION", help="list or drop.")] = "list",
     change: Annotated[
-        str | None, typer.Option("--change", metavar="ID", help="This change alone.", show_default=False)
+        str | None, typer.Option("--change", metavar="ID", help="Only this change.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say which changes interrupted runs left unfinished, or give them up.
+    """List the changes that interrupted runs left unfinished, or drop them.
 
-    Every ingest and delete finishes them first. drop is for a change that the store cannot take, such as one that is too
-    large for the memory of a server: it removes what was written of it and was never visible. A change that is visible
-    already is kept, to be finished.
+    Every ingest and delete finishes such changes first. Drop a change that the store cannot apply, for example one too
+    large for the memory of a server: the records that it wrote, which were never visible, are removed. A change that is
+    already visible is kept, to be finished.
 
     \b
     Examples:
@@ -45,12 +45,12 @@ def journal(
     opened = open_stores(state.settings())
     dropped: list[str] = []
     with opened.closing, contextlib.ExitStack() as held:
-        # The lock would make a store where there is none.
+        # Taking the lock would create a store that does not exist yet.
         is_made = bool(plan(opened.targets[0]).applied)
         pending = held.enter_context(opened.stores.graph.lock()) if is_made else ()
         found = [item for item in pending if change in {None, item.change.id}]
         if change is not None and not found:
-            raise UnknownNameError(f"there is no unfinished change {change}; hlgraph journal lists them")
+            raise UnknownNameError(f"there is no unfinished change {change}; to list them: hlgraph journal")
         if action == "drop":
             for item in found:
                 if change is not None or item.state is ChangeState.STAGED:
@@ -61,13 +61,13 @@ def journal(
         return
     for item in found:
         tree = _tree(item)
-        said = "given up" if item.change.id in dropped else item.state.value
+        state_name = "dropped" if item.change.id in dropped else item.state.value
         say(
-            f"{item.change.id}  {said}: corpus {item.change.corpus}, {tree['sources']} sources, "
+            f"{item.change.id}  {state_name}: corpus {item.change.corpus}, {tree['sources']} sources, "
             f"{tree['removed_sources']} to remove, {tree['statements']} statements"
         )
     if not found:
-        say("nothing is unfinished")
+        say("no change is unfinished")
     elif action == "list":
         say("next: run any ingest or delete to finish them, or: hlgraph journal drop")
 

@@ -1,4 +1,4 @@
-"""hlgraph ledger."""
+"""The command ``hlgraph ledger``."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from hlgraph.cli.state import Corpus, Json, State
 if TYPE_CHECKING:
     from hlgraph.models.accounts.ledger import Spent
 
-PLACE = 150  # in the list of commands
+PLACE = 150  # position in the list of commands
 
 By = Annotated[
-    Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="What one line is about.")
+    Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="How calls are grouped.")
 ]
 
 
 def money(usd: float | None) -> str:
-    """Dollars as people read them; a price that nobody has named is said."""
+    """An amount in US dollars as text; "price unknown" for None."""
     return "price unknown" if usd is None else f"{usd:,.4f} USD"
 
 
 def _line(item: Spent) -> str:
-    # Nothing that was paid is nothing to put a price on.
+    # A line without paid calls costs 0, whether or not the price is known.
     cost = money(item.usd if item.calls else 0.0)
     more = [
         f"{count} {what}"
         for count, what in (
             (item.unpriced_calls if item.usd is not None else 0, "of them without a known price"),
             (item.estimated_calls, "with estimated tokens"),
-            (item.kept_calls, "answered from kept replies"),
-            (item.unfinished_calls, "never ended, so perhaps paid"),
+            (item.kept_calls, "answered from stored replies"),
+            (item.unfinished_calls, "never ended, so possibly paid"),
         )
         if count
     ]
@@ -45,10 +45,10 @@ def _line(item: Spent) -> str:
 
 
 def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json: Json = False) -> None:
-    """What calls of chat models have cost.
+    """Show the tokens and the money spent on chat models.
 
-    Every call stands in the ledger from before it is made, with its tokens and its price as soon as it ends. Prices are
-    those of models.prices in the settings, then those that come with hlgraph; what has no known price is said.
+    A call is entered in the ledger before it is made, and its tokens and price when it ends. Prices come from
+    models.prices in the settings, else from the list shipped with hlgraph; calls without a known price are counted.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json
         print_json({"by": by, "lines": [asdict(item) for item in lines], "all": asdict(total(lines)), "prices": prices})
         return
     if not lines:
-        say("no chat model was called")
+        say("no chat model has been called")
         return
     say(*(_line(item) for item in lines))
     if len(lines) > 1:

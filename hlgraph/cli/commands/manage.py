@@ -1,4 +1,4 @@
-"""hlgraph init, stats, doctor, migrate, config."""
+"""The commands ``hlgraph`` init, stats, doctor, migrate and config."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import CorpusStats
 
-PLACE = 70  # in the list of commands
+PLACE = 70  # position in the list of commands
 
 
 def init(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the settings.")] = Path("hlgraph.yaml"),
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The settings file to write.")] = Path("hlgraph.yaml"),
     servers: Annotated[
-        bool, typer.Option("--servers", help="Settings for Neo4j and OpenSearch; no server is asked.")
+        bool, typer.Option("--servers", help="Write settings for Neo4j and OpenSearch; contacts no server.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write the present settings to a file, and make the store.
+    """Write the current settings to a file, and create the store.
 
-    With --servers the file has both servers and comments; passwords are read from the environment when it is used.
+    With --servers the file holds settings for both servers, with comments; passwords are read from the environment when
+    the file is used.
 
     \b
     Examples:
@@ -40,9 +41,9 @@ def init(
     state: State = context.obj
     settings = state.settings()
     if path.exists():
-        raise InputError(f"{path} exists already; edit it, or name another file")
+        raise InputError(f"{path} already exists; edit it, or give another file name")
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+        raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
     if servers:
         _init_servers(path, settings, is_json=json)
         return
@@ -57,13 +58,13 @@ def init(
 
 
 def _make_store(settings: Settings) -> list[str]:
-    """Make the store; the migrations that it has then."""
+    """Create the store and return the labels of its migrations."""
     from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
 
     opened = open_stores(settings)
     with opened.closing:
-        with opened.stores.graph.lock():  # makes the store
+        with opened.stores.graph.lock():  # creates the store
             pass
         return [item.label for target in opened.targets for item in migration.plan(target).applied]
 
@@ -73,7 +74,7 @@ def _init_servers(path: Path, settings: Settings, *, is_json: bool) -> None:
     from hlgraph.stores.open import open_stores
 
     chosen = on_servers(settings)
-    open_stores(chosen).closing.close()  # asks no server, refuses urls that are none
+    open_stores(chosen).closing.close()  # contacts no server, but refuses invalid URLs
     path.write_text(as_commented_text(chosen), encoding="utf-8")
     if is_json:
         print_json({"settings": str(path), "store": chosen.store, "vectors": chosen.vectors, "migrations": []})
@@ -81,7 +82,7 @@ def _init_servers(path: Path, settings: Settings, *, is_json: bool) -> None:
     wanted = PASSWORDS[:1] if chosen.opensearch.service else PASSWORDS
     say(
         f"wrote {path}; the graph is {chosen.store}, the vectors are {chosen.vectors}",
-        f"next: look through it, and export {' and '.join(wanted)}",
+        f"next: review it, and export {' and '.join(wanted)}",
         f"then: hlgraph --config {path} migrate apply",
         f"      hlgraph --config {path} ingest PATH...",
     )
@@ -104,7 +105,7 @@ def _counts(counts: Mapping[Kind, int] | Mapping[Relationship, int]) -> str:
 
 
 def stats(context: typer.Context, json: Json = False) -> None:
-    """Say what every corpus of the store holds.
+    """Show what each corpus of the store holds.
 
     \b
     Example:
@@ -127,13 +128,13 @@ def stats(context: typer.Context, json: Json = False) -> None:
             f"  fields: {', '.join(item.fields)}",
         )
         if item.pending:
-            say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete again to finish them")
+            say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete to finish them")
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check that what is stored agrees with itself.
+    """Check that the stored data is consistent.
 
-    Looks at links, counts, vectors, journal and files, and changes nothing; the exit code is 1 when something is wrong.
+    Checks links, counts, vectors, journal and files, and changes nothing; the exit code is 1 if a check fails.
 
     \b
     Example:
@@ -155,13 +156,13 @@ def doctor(context: typer.Context, json: Json = False) -> None:
 def migrate(
     context: typer.Context,
     action: Annotated[
-        Literal["plan", "apply", "verify"], typer.Argument(metavar="ACTION", help="What to do.")
+        Literal["plan", "apply", "verify"], typer.Argument(metavar="ACTION", help="plan, apply or verify.")
     ] = "plan",
     json: Json = False,
 ) -> None:
-    """Bring the store to the schema of this hlgraph.
+    """Migrate the store to the schema of this version of hlgraph.
 
-    plan says what is pending, apply does it, verify says the same as plan and ends with exit code 1 when any is pending.
+    plan lists the pending migrations; apply runs them; verify is plan with exit code 1 if any migration is pending.
 
     \b
     Examples:
@@ -177,7 +178,7 @@ def migrate(
     with opened.closing:
         before = {target.kind: len(migration.plan(target).applied) for target in opened.targets}
         if action == "apply" and not any(before.values()):
-            with opened.stores.graph.lock():  # makes the store
+            with opened.stores.graph.lock():  # creates the store
                 pass
         for target in opened.targets:
             if action == "apply":
@@ -201,7 +202,7 @@ def migrate(
 
 
 def config(context: typer.Context, json: Json = False) -> None:
-    """Print the settings in force, from file, environment and options.
+    """Print the settings in effect, combined from file, environment and options.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""hlgraph merges: entities that are one: propose, judge, list, apply, undo."""
+"""The commands ``hlgraph merges``: propose, judge, list, apply and undo merges of entities."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery
     from hlgraph.stores.merges import Decision
 
-PLACE = 60  # in the list of commands
+PLACE = 60  # position in the list of commands
 
-app = typer.Typer(help="Merge entities that are one, and undo it.", invoke_without_command=True, rich_markup_mode=None)
-Lower = Annotated[float, typer.Option(metavar="COSINE", help="The least similarity of two names by itself.")]
-Upper = Annotated[
-    float, typer.Option(metavar="COSINE", help="From here on names of the same words are merged without a question.")
+app = typer.Typer(
+    help="Merge entities that are the same, and undo merges.", invoke_without_command=True, rich_markup_mode=None
+)
+Lower = Annotated[
+    float, typer.Option(metavar="COSINE", help="Least similarity at which two names are a candidate by itself.")
 ]
-Most = Annotated[int, typer.Option(metavar="N", help="So many pairs at most, the surest first.")]
+Upper = Annotated[
+    float,
+    typer.Option(metavar="COSINE", help="Similarity from which names of the same words are merged without asking."),
+]
+Most = Annotated[int, typer.Option(metavar="N", help="Maximum number of pairs, the most certain first.")]
 
 
 @app.callback()
@@ -44,9 +49,9 @@ def propose(
     most: Most = 100,
     json: Json = False,
 ) -> None:
-    """List pairs of entities that may be one. Nothing is changed.
+    """List pairs of entities that may be the same. Nothing is changed.
 
-    Names are compared by their vectors and by their letters: the same words, initials, a name in a longer one, one letter.
+    Names are compared by vector and by spelling: the same words, initials, a name within a longer one, one letter apart.
 
     \b
     Examples:
@@ -61,7 +66,8 @@ def propose(
         return
     for item in found.found:
         say(f"{_sure(item)}  {item.alias.name}  ->  {item.canonical.name}  ({item.why})")
-    say(f"{len(found.found)} pairs" + (f", {found.left_out} more with a higher --most" if found.left_out else ""))
+    more = f"; {found.left_out} more with a higher --most" if found.left_out else ""
+    say(f"{len(found.found)} pairs{more}")
     say("next: hlgraph merges judge, or hlgraph merges apply ALIAS CANONICAL")
 
 
@@ -70,9 +76,12 @@ def judge(
     context: typer.Context,
     corpus: Corpus = None,
     by: Annotated[
-        str, typer.Option(metavar="HOW", help="chat (the chat model), rules, or auto: chat where there is one.")
+        str,
+        typer.Option(metavar="HOW", help="chat (the chat model), rules, or auto: chat if a chat model is configured."),
     ] = "auto",
-    write: Annotated[bool, typer.Option("--write", help="Do it; without this, say only what would be done.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Make the changes; without it, only show what would be done.")
+    ] = False,
     lower: Lower = 0.8,
     upper: Upper = 0.95,
     most: Most = 1_000,
@@ -80,10 +89,10 @@ def judge(
     max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
-    """Merge what is certain, and have the chat model decide the rest.
+    """Merge certain pairs, and let the chat model decide the others.
 
-    Without --write nothing is asked or changed. Verdicts of both kinds are kept, so that no pair is paid twice; what would
-    join two that are kept apart is reported and not merged (exit code 1).
+    Without --write no model is called and nothing is changed. Verdicts, same or different, are stored, so that no pair is
+    paid for twice. A merge that would join two entities kept apart is reported and not made (exit code 1).
 
     \b
     Examples:
@@ -116,7 +125,7 @@ def judge(
             f"{len(found.undecided)} undecided; {found.calls} calls of the chat model"
         )
         if found.is_dry_run:
-            say("nothing was asked or changed; next: hlgraph merges judge --write")
+            say("no model was called and nothing was changed; next: hlgraph merges judge --write")
     if found.conflicts:
         raise typer.Exit(1)
 
@@ -127,12 +136,12 @@ def list_merges(
     corpus: Corpus = None,
     verdict: Annotated[
         str | None,
-        typer.Option(metavar="VERDICT", help="same, different or open alone; default: all.", show_default=False),
+        typer.Option(metavar="VERDICT", help="Only same, different or open (default: all).", show_default=False),
     ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Decisions at most.")] = 25,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of decisions.")] = 25,
     json: Json = False,
 ) -> None:
-    """List what was decided, the newest first, and the groups that it makes. Contradictions give exit code 1.
+    """List the decisions, newest first, and the resulting groups. Contradictions make the exit code 1.
 
     \b
     Examples:
@@ -155,11 +164,11 @@ def list_merges(
         for item in found.decisions:
             say(f"{item.verdict}: {_line(item, found.names)}  ({item.id})")
         for group in found.groups:
-            say(f"one: {group.canonical.name}, also called {', '.join(each.name for each in group.aliases)}")
+            say(f"merged: {group.canonical.name}, also called {', '.join(each.name for each in group.aliases)}")
         for item in found.contradictions:
-            say(f"CONTRADICTION: kept apart, but one by other merges: {_line(item, found.names)}  ({item.id})")
+            say(f"CONTRADICTION: kept apart, but joined by other merges: {_line(item, found.names)}  ({item.id})")
         if not found.decisions:
-            say("nothing was decided; next: hlgraph merges propose")
+            say("no decisions yet; next: hlgraph merges propose")
     if found.contradictions:
         raise typer.Exit(1)
 
@@ -167,15 +176,17 @@ def list_merges(
 @app.command("apply")
 def apply(
     context: typer.Context,
-    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="An entity by its name or id.")],
-    canonical: Annotated[str, typer.Argument(metavar="CANONICAL", help="The entity that it is.")],
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="An entity, by name or id.")],
+    canonical: Annotated[str, typer.Argument(metavar="CANONICAL", help="The entity to merge it into.")],
     corpus: Corpus = None,
-    different: Annotated[bool, typer.Option("--different", help="Say that the two are not one.")] = False,
-    made_by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.", show_default=False)] = "",
-    why: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept with the decision.", show_default=False)] = "",
+    different: Annotated[bool, typer.Option("--different", help="Decide that the two are different instead.")] = False,
+    made_by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who decided.", show_default=False)] = "",
+    why: Annotated[
+        str, typer.Option(metavar="TEXT", help="The reason, stored with the decision.", show_default=False)
+    ] = "",
     json: Json = False,
 ) -> None:
-    """Say that an entity is another one. What was extracted stays as it is: undo takes it back.
+    """Merge an entity into another one. The extracted data stays as it is, and undo reverts the merge.
 
     \b
     Examples:
@@ -191,7 +202,7 @@ def apply(
         return
     say(*(f"{item.verdict}: {_line(item, names)}  ({item.id})" for item in made))
     if not made:
-        say("unchanged: it was decided so before")
+        say("unchanged: the decision already exists")
 
 
 @app.command("undo")
@@ -201,7 +212,7 @@ def undo(
     corpus: Corpus = None,
     json: Json = False,
 ) -> None:
-    """Remove decisions: the graph is then as if they had never been made.
+    """Remove decisions; the graph is then as if they had never been made.
 
     \b
     Example:

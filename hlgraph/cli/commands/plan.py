@@ -1,4 +1,4 @@
-"""hlgraph plan."""
+"""The command ``hlgraph plan``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlgraph.cli.state import Corpus, Json, State
 if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
 
-PLACE = 100  # in the list of commands
+PLACE = 100  # position in the list of commands
 
 ChatName = Annotated[
     str | None,
@@ -29,24 +29,24 @@ ChatName = Annotated[
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """A plan for people."""
+    """A plan as lines for people."""
     hours, rest = divmod(round(plan.seconds), 3600)
     basis = (
         f"measured on {plan.measured_calls:,} calls of this model in the ledger"
         if plan.measured_calls
-        else "rough: the ledger holds too few calls of this model; ingest a part with --max-tokens, and plan again"
+        else "rough estimate: the ledger holds too few calls of this model; ingest a part with --max-tokens, then plan again"
     )
     lines = [
         f"sources: {plan.sources:,} to extract, {plan.unchanged:,} unchanged, {len(plan.failed):,} failed",
         f"chunks: {plan.chunks:,}",
-        f"calls: {plan.calls:,} of {plan.model}, {plan.kept_calls:,} more answered from kept replies",
+        f"calls: {plan.calls:,} of {plan.model}, {plan.kept_calls:,} more answered from stored replies",
         f"tokens: {plan.input_tokens:,} in, {plan.output_tokens:,} out",
         f"money: {money(plan.usd)}",
         f"time: {hours} h {rest // 60} min {rest % 60} s",
         basis,
     ]
     if plan.given_up:
-        lines.insert(2, f"given up: {plan.given_up:,} chunks that failed too often; next: hlgraph failures list")
+        lines.insert(2, f"skipped: {plan.given_up:,} chunks that failed too often; next: hlgraph failures list")
     lines.extend(f"failed: {item.error}" for item in plan.failed)
     return lines
 
@@ -63,10 +63,10 @@ def plan(
     adapt: Adapt = False,
     json: Json = False,
 ) -> None:
-    """What an ingest by the chat model would cost, before anything is spent.
+    """Estimate the cost of an ingest with the chat model.
 
-    Reads and cuts the sources, fills the prompts, and looks into the store, the kept replies and the ledger. Nothing is
-    asked or written, and no key is needed. The calls of other models (embedding) are not in it.
+    Reads and chunks the sources, fills in the prompts, and consults the store, the stored replies and the ledger. No model
+    is called, nothing is written, and no API key is needed. Embedding is not included.
 
     \b
     Examples:

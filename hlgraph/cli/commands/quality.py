@@ -1,4 +1,4 @@
-"""hlgraph quality: how well the statements stand for the text that they were taken from."""
+"""The commands ``hlgraph quality``: how well the statements represent the text they were extracted from."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from hlgraph.quality.coverage import SourceCoverage
     from hlgraph.sdk.quality import Coverage, Faithfulness, Offender
 
-PLACE = 140  # in the list of commands
+PLACE = 140  # position in the list of commands
 
 app = typer.Typer(
-    help="Measure how well the statements stand for the text.",
+    help="Measure how well the statements represent the text.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -34,16 +34,18 @@ def coverage(
     corpus: Corpus = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="URI", help="This source alone, by uri or path; may be repeated.", show_default=False),
+        typer.Option(metavar="URI", help="Only this source, by URI or path (may be repeated).", show_default=False),
     ] = None,
-    share: Annotated[float, typer.Option(metavar="X", help="The share of words from which it is covered.")] = 0.5,
+    share: Annotated[
+        float, typer.Option(metavar="X", help="Share of its words from which a sentence counts as covered.")
+    ] = 0.5,
     show: Annotated[bool, typer.Option("--show", help="Print the sentences that are not covered.")] = False,
     json: Json = False,
 ) -> None:
-    """Say which share of the sentences of each source its statements stand for, the least covered sources first.
+    """Show the share of each source's sentences that its statements cover, the least covered sources first.
 
-    A sentence is covered when half of its words (without function words) stand in the statements that were made from it, or
-    three quarters in another one of its chunk, or all in one of its source.
+    A sentence is covered if half of its words (without function words) occur in the statements extracted from it, or three
+    quarters in another statement of its chunk, or all in one of its source.
 
     \b
     Examples:
@@ -69,16 +71,18 @@ def faithfulness(
     sample: Annotated[int, typer.Option(metavar="N", help="Statements in the sample.")] = 200,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same sample.")] = 0,
     by: Annotated[
-        str, typer.Option(metavar="JUDGE", help="model (the chat model), words, or auto: the model where there is one.")
+        str,
+        typer.Option(metavar="JUDGE", help="model (the chat model), words, or auto: the model if one is configured."),
     ] = "auto",
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     json: Json = False,
 ) -> None:
-    """Say which share of a random sample of statements says what its chunk says, with a 95 % interval, and name the others.
+    """Estimate the share of statements that their chunks support, from a random sample, and list the others.
 
-    words looks for numbers, names and words that the chunk, its title and its headings lack, and for turned denials: it
-    finds what to look at, and is no judge of meaning. The calls of the model stand in the ledger.
+    The estimate has a 95 % interval. The judge words looks for numbers, names and words that the chunk, its title and its
+    headings lack, and for negations that were added or lost: it points to suspects, and does not judge meaning. Calls of
+    the model are entered in the ledger.
 
     \b
     Examples:
@@ -114,7 +118,7 @@ def _say_coverage(found: Coverage, *, is_shown: bool, is_chosen: bool) -> None:
         if is_shown:
             say(*(f"    {one.start}-{one.end}: {' '.join(one.text.split())}" for one in item.uncovered))
     if len(lacking) > len(named):
-        say(f"... and {len(lacking) - len(named)} more sources that lack something (--show or --json lists all)")
+        say(f"... and {len(lacking) - len(named)} more incompletely covered sources (--show or --json lists all)")
 
 
 def _offender_tree(item: Offender) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""hlgraph reconcile: do the graph and the vectors hold the same?"""
+"""The command ``hlgraph reconcile``: compare the graph with the vectors, and repair differences."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from hlgraph.errors import ModelMismatchError
 if TYPE_CHECKING:
     from hlgraph.sdk.reconcile import Drift
 
-PLACE = 80  # in the list of commands
+PLACE = 80  # position in the list of commands
 
 
 def reconcile(
     context: typer.Context,
     corpus: Corpus = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what differs.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the differences.")] = False,
     json: Json = False,
 ) -> None:
-    """Prove that the graph and the vectors of every corpus hold the same ids; with --repair mend what differs.
+    """Check that the graph and the vectors of every corpus hold the same ids; with --repair fix the differences.
 
-    Lost vectors are made again from the records; lost statements, topics and entities by extracting the stored chunks again
-    (local extraction). A lost chunk needs its document: ingest it again. A corpus of another model is left as it is, and named:
-    mend it with the settings that it was made with. The exit code is 1 when a difference is left.
+    Lost vectors are computed again from the records; lost statements, topics and entities by extracting the stored chunks
+    again (local extraction). A lost chunk needs its document: ingest it again. A corpus embedded with another model is
+    reported and left unchanged: repair it with the settings that it was built with. The exit code is 1 if a difference
+    remains.
 
     \b
     Examples:
@@ -56,9 +57,11 @@ def reconcile(
         for before, after in found:
             say(*_lines(before))
             if repair and not before.is_none:
-                say("  repaired" if after.is_none else "  left:", *(_lines(after)[1:] if not after.is_none else ()))
+                say(
+                    "  repaired" if after.is_none else "  remaining:", *(_lines(after)[1:] if not after.is_none else ())
+                )
         for name, message in wrong.items():
-            say(f"corpus {name}: not mended: {message}")
+            say(f"corpus {name}: not repaired: {message}")
         if is_left and not repair:
             say("next: hlgraph reconcile --repair")
     if is_left:
@@ -75,12 +78,12 @@ def _tree(drift: Drift) -> dict[str, object]:
 
 def _lines(drift: Drift) -> list[str]:
     if drift.is_none:
-        return [f"corpus {drift.corpus}: graph and vectors hold the same"]
+        return [f"corpus {drift.corpus}: graph and vectors hold the same ids"]
     lines = [f"corpus {drift.corpus}: graph and vectors differ"]
     for what, ids_by_kind in (("vector", drift.without_vector), ("record", drift.without_record)):
         for kind, ids in ids_by_kind.items():
             lines.append(f"  {kind.value} without a {what}: {len(ids)}, such as {ids[0]}")
-    lines.extend(f"  lost a chunk, ingest it again: {uri}" for uri in drift.sources_to_ingest)
+    lines.extend(f"  lost a chunk; ingest this source again: {uri}" for uri in drift.sources_to_ingest)
     return lines
 
 

@@ -1,4 +1,4 @@
-"""hlgraph search."""
+"""The command ``hlgraph search``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hlgraph.cli.output import note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
 
-PLACE = 20  # in the list of commands
+PLACE = 20  # position in the list of commands
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -29,28 +29,28 @@ PresetName = Annotated[
     Literal["paper", "tuned", "fast", "plain", "chat"],
     typer.Option(
         "--preset",
-        help="Parameters: those of the papers, tuned for a small embedder, fast (path in less time), without "
-        "reranker, or with the chat model in the steps of local and global.",
+        help="Parameters: paper (as in the papers), tuned (for a small embedder), fast (strategy path in less time), "
+        "plain (no reranker), chat (the chat model in the steps of local and global).",
     ),
 ]
-Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are searched.")]
+Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are found.")]
 Diversity = Annotated[
     float | None,
     typer.Option(
         metavar="TAU",
-        help="Leave out what says the same as better evidence: cosine of words above 1 - TAU; 0 keeps all "
+        help="Drop evidence that repeats better evidence (word cosine above 1 - TAU); 0 keeps all "
         "(default: that of the strategy).",
         show_default=False,
     ),
 ]
-Tabular = Annotated[bool, typer.Option("--tabular", help="Add the labels of their tables to numbers.")]
+Tabular = Annotated[bool, typer.Option("--tabular", help="Label numbers from tables with their row and column.")]
 Explain = Annotated[
     bool,
-    typer.Option("--explain", help="Say how the evidence was found: seeds, hops, paths, times, queries to run again."),
+    typer.Option("--explain", help="Show how the evidence was found: seeds, hops, paths, times, queries to rerun."),
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write the evidence and the paths to it as a page of HTML.", show_default=False),
+    typer.Option(metavar="FILE", help="Write the evidence and the paths to it as an HTML page.", show_default=False),
 ]
 
 
@@ -60,10 +60,10 @@ def search(
     corpus: Corpus = None,
     strategy: StrategyName = "statement",
     preset: PresetName = "paper",
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many pieces of evidence.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = 10,
     unit: Annotated[
         Literal["statement", "chunk"] | None,
-        typer.Option(help="What is returned (default: that of the strategy).", show_default=False),
+        typer.Option(help="Unit of evidence (default: the strategy's own).", show_default=False),
     ] = None,
     where: Where = None,
     mode: Mode = "vector",
@@ -75,7 +75,7 @@ def search(
 ) -> None:
     """Find evidence for a question.
 
-    Each piece has its text, a score, its source and the exact characters that it stands on.
+    Each piece has its text, a score, its source and its exact position in characters.
 
     \b
     Examples:
@@ -89,7 +89,7 @@ def search(
     from hlgraph.retrieve.search import retriever
 
     state: State = context.obj
-    is_told = explain or picture is not None
+    is_explained = explain or picture is not None
     with state.open(corpus) as graph:
         result = graph.search(
             question,
@@ -100,14 +100,14 @@ def search(
             mode=mode,
             diversity=diversity,
             tabular=tabular,
-            explain=is_told,
+            explain=is_explained,
         )
     if picture is not None:
         try:
             picture.write_text(result.explain.to_html(), encoding="utf-8")
         except OSError as error:
             raise InputError(
-                f"{picture}: the picture cannot be written there ({error.strerror}); name a file in a folder that is there"
+                f"{picture}: the picture cannot be written ({error.strerror}); give a file in an existing folder"
             ) from error
     if json:
         print_json(search_tree(result))
