@@ -1,1 +1,1 @@
-"""Measures retrieval on questions whose supporting passages are known."""
+"""Measures the quality, the latency and the cost of retrieval."""

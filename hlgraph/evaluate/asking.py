@@ -1,4 +1,4 @@
-"""Turns names of strategies into searches over an open corpus."""
+"""Turns strategy names into retrievers, and retrievers into searches over an open corpus."""
 
 from __future__ import annotations
 
@@ -17,40 +17,53 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph
 
 PREFIX = "passage:"
-"""What stands before the id of a passage in the uri of its source."""
+"""Prefix of the URI of a passage's source; the passage id follows."""
 ALL = "all"
 
 
 def chosen(names: str, preset: str) -> dict[str, Retriever]:
-    """The retrievers that a line of names means, with the parameters of a preset.
+    """The retrievers of the named strategies, with the parameters of a preset.
 
     Parameters
     ----------
-    names
-        Names with commas between; or ``all``: every strategy that runs without a chat model, that is, every one whose
-        retriever does not say ``needs_chat = True``.
-    preset
-        See `hlgraph.retrieve.strategies`.
+    names : strategy names separated by commas, or ``all``: every strategy that runs without a chat model, that is, whose
+        retriever does not list ``"chat"`` in ``needs``
+    preset : name of the parameters; see :mod:`hlgraph.retrieve.strategies`
+
+    Returns
+    -------
+    dict[str, Retriever]
+        Retrievers by strategy name, sorted for ``all``, else in the order given.
 
     Raises
     ------
     UnknownNameError
-        No strategy is named, or there is none of that name, or no such preset.
+        No strategy is named, or a strategy or the preset does not exist.
     """
     if names.strip() == ALL:
         wanted = sorted(name for name, made in STRATEGIES.items() if "chat" not in getattr(made, "needs", ()))
     else:
         wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
-        raise UnknownNameError(f"no strategy is named; choose all, or some of: {', '.join(sorted(STRATEGIES))}")
+        raise UnknownNameError(f"no strategy is named; give all, or some of: {', '.join(sorted(STRATEGIES))}")
     return {name: retriever(name, preset) for name in wanted}
 
 
 def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
-    """Build what retrievers need beside the corpus: the hierarchy, by the rules unless a chat model made the one that is there.
+    """Build the hierarchy if a retriever needs it and it is missing or stale.
 
-    Nothing is done where no retriever says ``needs_hierarchy = True``, or where it is there for this version of the corpus.
-    Raises MissingExtraError without the extra ``communities``.
+    A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless a chat model made the stored
+    ones.
+
+    Parameters
+    ----------
+    graph : the corpus
+    retrievers : those that will be asked
+
+    Raises
+    ------
+    MissingExtraError
+        The extra ``communities`` is not installed.
     """
     if not any("hierarchy" in getattr(item, "needs", ()) for item in retrievers):
         return
@@ -61,7 +74,7 @@ def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
 
 
 def parameters(retrievers: Mapping[str, Retriever]) -> dict[str, dict[str, Scalar | None]]:
-    """The parameters of retrievers, by strategy; what is no scalar as its text."""
+    """The parameters of retrievers, by strategy; a value that is not a scalar is given as text."""
     return {
         name: {item.name: _scalar(getattr(made, item.name)) for item in fields(made)}
         for name, made in retrievers.items()
@@ -73,7 +86,14 @@ def _scalar(value: object) -> Scalar | None:
 
 
 def searches(graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int) -> dict[str, Search]:
-    """For each retriever a function from a question to the ids of the k best passages."""
+    """A search for each retriever: a function from a question to the ids of the k best passages.
+
+    Parameters
+    ----------
+    graph : the corpus to search
+    retrievers : retrievers by strategy name
+    k : number of passages
+    """
     return {name: _search(graph, made, k) for name, made in retrievers.items()}
 
 

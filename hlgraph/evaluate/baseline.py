@@ -1,4 +1,4 @@
-"""The plain dense baseline, computed by itself: no store, no graph. Strategy `chunk` must give the same ranking."""
+"""A dense baseline without store or graph; the strategy ``chunk`` must give the same ranking."""
 
 from __future__ import annotations
 
@@ -14,27 +14,23 @@ from hlgraph.models.seams import Embedder
 def dense_baseline(
     passages: Sequence[Passage], questions: Sequence[Question], *, embedder: Embedder, k: int
 ) -> list[tuple[str, ...]]:
-    """The k passages whose vectors have the highest dot product with that of the question, ties by id.
+    """The k passages whose vectors have the highest dot product with each question's vector; ties break by id.
 
-    Each passage is embedded as its title, a line break and its text (its text alone where it has no title); the vectors
-    are compared as the embedder gives them, normalised. Questions are embedded and compared one by one, as a search
-    does: the last digits may depend on what is computed together.
+    A passage is embedded as its title, a line break and its text, or as its text alone if it has no title. Vectors are
+    normalised, as the embedder gives them. Questions are embedded and compared one at a time, as a search does, since the
+    last digits may depend on what is computed together.
 
     Parameters
     ----------
-    passages
-        The corpus; its vectors are held in memory at once.
-    questions
-        What is asked.
-    embedder
-        The model.
-    k
-        How many passages a question.
+    passages : the corpus; all its vectors are held in memory
+    questions : the questions to ask
+    embedder : the embedding model
+    k : number of passages per question
 
     Returns
     -------
-    list
-        One tuple of passage ids a question, best first.
+    list[tuple[str, ...]]
+        Passage ids for each question, best first.
     """
     ids = np.array([passage.id for passage in passages], dtype=np.str_)
     texts = [f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in passages]

@@ -1,4 +1,4 @@
-"""Measures what a search costs as the corpus grows: made-up corpora of several sizes, every strategy in its own process."""
+"""Measures how the cost of a search grows with the corpus: synthetic corpora of several sizes, one process per strategy."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ K = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchPlan:
-    """What is asked in one process.
+    """What one process of the benchmark asks.
 
     Attributes
     ----------
     settings : store, corpus and models
-    strategy, preset : what is measured
+    strategy, preset : the retriever that is measured
     questions : asked in this order
-    embedder : ``made-up`` (a seeded one without a model) or ``model`` (that of the settings)
+    embedder : ``made-up`` (seeded vectors without a model) or ``model`` (the embedder of the settings)
     """
 
     settings: Settings
@@ -54,14 +54,16 @@ class BenchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One strategy over one size.
+    """The measurements of one strategy on one size of corpus.
 
     Attributes
     ----------
-    figures : of the questions after the first few, at which stores load what searches share
-    first_ms : the first question of the process
+    size : statements of the corpus
+    strategy : name of the strategy
+    figures : of all questions but the first few, during which stores load what later searches share
+    first_ms : time of the first question of the process, milliseconds
     before, after : memory before the store was opened, and after the last question
-    errors : what went wrong, and how often
+    errors : error messages with their counts
     """
 
     size: int
@@ -74,17 +76,25 @@ class Cell:
 
     @property
     def grown_mb(self) -> float | None:
-        """Megabytes that opening the store and asking added to the peak of the process."""
+        """Growth of the peak memory of the process by opening the store and asking, MB of 2 ** 20 bytes."""
         return _less(self.after.peak, self.before.peak)
 
     @property
     def own_mb(self) -> float | None:
-        """Megabytes, without mapped files, that are held after the last question and were not before."""
+        """Growth of the memory without mapped files from before the store was opened to after the last question, MB."""
         return _less(self.after.own, self.before.own)
 
 
 class Size(NamedTuple):
-    """One made-up corpus: how unevenly it uses entities, and what ingesting it took (0 s where it was there)."""
+    """One synthetic corpus.
+
+    Attributes
+    ----------
+    statements : number of statements
+    skew : how unevenly it uses entities
+    seconds : time to ingest it, 0 if it was already stored
+    steps : seconds by step of the ingest, empty if it was already stored
+    """
 
     statements: int
     skew: Skew
@@ -93,7 +103,15 @@ class Size(NamedTuple):
 
 
 class StrategyGrowth(NamedTuple):
-    """How a strategy grows with the number of statements; None where a figure is missing."""
+    """How the cost of a strategy grows with the number of statements; None where a figure is missing.
+
+    Attributes
+    ----------
+    strategy : name of the strategy
+    p50, p95 : growth of the percentiles of latency
+    cpu : growth of the CPU time per question
+    own : growth of the memory without mapped files
+    """
 
     strategy: str
     p50: Growth | None
@@ -105,17 +123,26 @@ class StrategyGrowth(NamedTuple):
 def ingest_size(
     statements: int, settings: Settings, *, embedder: EmbedderName, show: Callable[[str], None]
 ) -> tuple[Settings, Size]:
-    """Bring a made-up corpus into the store, through the pipeline; nothing is done where it is there already.
+    """Ingest a synthetic corpus through the pipeline, unless it is already stored.
+
+    Parameters
+    ----------
+    statements : size of the corpus, a multiple of 10
+    settings : the store
+    embedder : ``made-up`` or ``model``
+    show : called with a line of progress
 
     Returns
     -------
-    tuple
-        The settings with the name of its corpus, and what it is.
+    tuple[Settings, Size]
+        The settings with the name of the corpus, and its measurements.
 
     Raises
     ------
     InputError
-        The number of statements cannot be made up.
+        The number of statements is not a positive multiple of 10, or too large.
+    HLGraphError
+        A source failed to be ingested.
     """
     corpus = MadeUpCorpus(statements)
     chosen = replace(settings, corpus=corpus_name(statements))
@@ -146,7 +173,14 @@ def ingest_size(
 
 
 def prepare_size(settings: Settings, strategies: Iterable[str], *, embedder: EmbedderName) -> None:
-    """Build what the strategies need beside the corpus, before any of them is measured."""
+    """Build the derived data that strategies need, before any of them is measured.
+
+    Parameters
+    ----------
+    settings : store and corpus
+    strategies : names of the strategies
+    embedder : ``made-up`` or ``model``
+    """
     from hlgraph.sdk.client import connect
 
     with connect(settings, embedder=_embedder(settings, embedder)) as graph:
@@ -154,37 +188,59 @@ def prepare_size(settings: Settings, strategies: Iterable[str], *, embedder: Emb
 
 
 def corpus_name(statements: int) -> str:
-    """The corpus that holds so many made-up statements."""
+    """The name of the synthetic corpus with this number of statements."""
     return f"bench-{statements}"
 
 
 def questions_for(statements: int, count: int) -> tuple[str, ...]:
-    """So many questions, after a few that are asked first and are not among the percentiles."""
+    """Questions for a synthetic corpus: ``count`` that are measured, preceded by a few for warming up.
+
+    Parameters
+    ----------
+    statements : size of the corpus
+    count : number of measured questions, at least 1
+
+    Raises
+    ------
+    InputError
+        ``count`` is below 1.
+    """
     if count < 1:
-        raise InputError(f"{count} questions say nothing; ask at least one")
+        raise InputError(f"the number of questions is {count}; ask at least one")
     return tuple(MadeUpCorpus(statements).questions(count + WARMING))
 
 
 def measure(plan: BenchPlan, *, size: int) -> Cell:
-    """Ask in a fresh process, so that memory and first question are those of this strategy alone.
+    """The measurements of a strategy in a new process, so that memory and first question are those of this strategy alone.
+
+    Parameters
+    ----------
+    plan : what to ask
+    size : statements of the corpus
 
     Raises
     ------
     HLGraphError
-        The store cannot be opened there, or the process ended (for want of memory, say).
+        The store cannot be opened there, or the process died, for example from lack of memory.
     """
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
         try:
             return pool.submit(ask, plan, size).result()
         except BrokenProcessPool as error:
             raise HLGraphError(
-                f"the process that asked {plan.strategy} over {size:,} statements ended; it may have wanted more memory "
-                "than there is: ask fewer statements"
+                f"the process that asked {plan.strategy} over {size:,} statements died, possibly for lack of memory; "
+                "choose a smaller corpus"
             ) from error
 
 
 def ask(plan: BenchPlan, size: int) -> Cell:
-    """Ask in this process; memory counts what the process held before, too."""
+    """The measurements of a strategy in this process; peak memory includes what the process held before.
+
+    Parameters
+    ----------
+    plan : what to ask
+    size : statements of the corpus
+    """
     from hlgraph.sdk.client import connect
 
     before = memory()
@@ -212,7 +268,7 @@ def ask(plan: BenchPlan, size: int) -> Cell:
 
 
 def growths(cells: Sequence[Cell]) -> list[StrategyGrowth]:
-    """The exponents of each strategy; none where there are fewer than two sizes."""
+    """The growth exponents of each strategy; None with fewer than two sizes."""
     found = []
     for name in dict.fromkeys(cell.strategy for cell in cells):
         own = [cell for cell in cells if cell.strategy == name]

@@ -1,4 +1,4 @@
-"""The figures of `hlgraph.evaluate.bench` as tables, JSON data and a plot. Pure functions."""
+"""Formats the measurements of :mod:`hlgraph.evaluate.bench` as tables, JSON data and a plot. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,25 @@ _MISSING = "-"
 
 
 def tables(sizes: Sequence[Size], cells: Sequence[Cell]) -> list[Table]:
-    """All tables; that of the growth only where there are several sizes."""
+    """All tables: sizes, costs and, with several sizes, growth.
+
+    Parameters
+    ----------
+    sizes : the corpora
+    cells : the measurements
+    """
     found = [sizes_table(sizes), cells_table(cells)]
     return [*found, growth_table(growths(cells))] if len(sizes) > 1 else found
 
 
 def notes(cells: Sequence[Cell], embedder: str) -> list[str]:
-    """What the vectors are, and what failed."""
+    """Lines that say what made the vectors, and which strategies failed.
+
+    Parameters
+    ----------
+    cells : the measurements
+    embedder : ``made-up`` or ``model``
+    """
     failed = [
         f"{cell.strategy}, {cell.size:,} statements: failed {count} times: {error}"
         for cell in cells
@@ -29,7 +41,7 @@ def notes(cells: Sequence[Cell], embedder: str) -> list[str]:
 
 
 def cells_table(cells: Sequence[Cell]) -> Table:
-    """What every strategy costs over every size."""
+    """The cost of each strategy for each size."""
     head = (
         *("strategy", "statements", "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "first_ms", "round_trips", "rows", "kB"),
         *("own_MB", "peak_MB", "failed"),
@@ -51,11 +63,11 @@ def cells_table(cells: Sequence[Cell]) -> Table:
                 str(figures.failed),
             )
         )
-    return Table("cost of a question; MB: what the process of a strategy took for it", head, tuple(rows))
+    return Table("cost of a question; MB: memory that the process of a strategy took", head, tuple(rows))
 
 
 def growth_table(grown: Sequence[StrategyGrowth]) -> Table:
-    """Exponents: 1 is linear in the number of statements, 0 does not grow."""
+    """The growth exponents: 1 is linear in the number of statements, 0 is constant."""
     head = ("strategy", "p50", "p95", "processor", "own memory", "p95 is")
     rows = tuple(
         (
@@ -72,7 +84,7 @@ def growth_table(grown: Sequence[StrategyGrowth]) -> Table:
 
 
 def sizes_table(sizes: Sequence[Size]) -> Table:
-    """What the corpora are."""
+    """The sizes, the skew and the ingest times of the corpora."""
     head = ("corpus", "entities", "statements of the hub", "of the median entity", "ingest s", "statements/s")
     rows = tuple(
         (
@@ -80,7 +92,7 @@ def sizes_table(sizes: Sequence[Size]) -> Table:
             f"{size.skew.entities:,}",
             f"{size.skew.most:,}",
             f"{size.skew.median:,}",
-            f"{size.seconds:.1f}" if size.steps else "was there",
+            f"{size.seconds:.1f}" if size.steps else "already stored",
             f"{size.statements / size.seconds:,.0f}" if size.steps and size.seconds else _MISSING,
         )
         for size in sizes
@@ -89,17 +101,24 @@ def sizes_table(sizes: Sequence[Size]) -> Table:
 
 
 def embedder_line(embedder: str) -> str:
-    """What the vectors are, so that nobody takes the times for those of a model."""
+    """A line that says what made the vectors, so that made-up times are not mistaken for those of a model."""
     if embedder == "made-up":
         return (
-            "vectors: made up by a seeded embedder, without a model: times do not hold what a model takes to embed a "
-            "question, and what is found means nothing"
+            "vectors: made up by a seeded embedder without a model: times exclude the embedding of questions, and the "
+            "evidence found is meaningless"
         )
-    return "vectors: of the model; questions are embedded before they are timed"
+    return "vectors: computed by the model; questions are embedded before timing starts"
 
 
 def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, grown: Sequence[StrategyGrowth]) -> dict[str, object]:
-    """Everything as JSON data: times in milliseconds, memory in megabytes; null where the system does not say."""
+    """All measurements as JSON data: times in milliseconds, memory in MB; null where the system does not report it.
+
+    Parameters
+    ----------
+    sizes : the corpora
+    cells : the measurements
+    grown : the growth exponents
+    """
     return {
         "sizes": [
             {
@@ -151,7 +170,7 @@ def _fit_tree(fit: Growth | None) -> dict[str, float | None] | None:
 
 
 def plot(cells: Sequence[Cell]) -> str:
-    """The 95th percentile of the time of a question over the number of statements, a line a strategy, as SVG."""
+    """An SVG plot of the 95th percentile of latency over the number of statements, one line per strategy."""
     series = [
         Series(
             name,
@@ -163,7 +182,7 @@ def plot(cells: Sequence[Cell]) -> str:
         )
         for name in sorted({cell.strategy for cell in cells})
     ]
-    x, y = Axis("statements", is_log=True), Axis("milliseconds a question, 95th percentile", is_log=True)
+    x, y = Axis("statements", is_log=True), Axis("milliseconds per question, 95th percentile", is_log=True)
     return chart(series, "p95 over the size of a made-up corpus", x=x, y=y)
 
 

@@ -1,4 +1,4 @@
-"""The paired bootstrap: how far a mean over questions, or a difference of two means, may be chance. Pure functions."""
+"""The paired bootstrap: confidence intervals of means over questions and of differences of means. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hlgraph.errors import InputError
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-_BLOCK = 1_000_000  # draws held at once
-_DIGITS = 12  # means of the same values, added in another order, are the same
+_BLOCK = 1_000_000  # draws held in memory at once
+_DIGITS = 12  # rounding that makes sums of the same values in another order equal
 
 
 class Interval(NamedTuple):
-    """A mean, and the bounds that hold it with the confidence asked for."""
+    """A mean and the bounds of its confidence interval."""
 
     mean: float
     low: float
@@ -26,11 +26,13 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean of one minus the mean of the other, its bounds, and how likely so large a difference is by chance.
+    """The difference of two means with its confidence interval and p value.
 
     Attributes
     ----------
-    p : two-sided, from 2 / (resamples + 1) to 1
+    mean : mean of the first minus mean of the second
+    low, high : bounds of the confidence interval
+    p : two-sided p value, from 2 / (resamples + 1) to 1
     """
 
     mean: float
@@ -40,30 +42,30 @@ class Difference:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the interval holds 0: the questions do not tell which of the two is better."""
+        """Whether the interval contains 0, so that the questions do not tell which of the two is better."""
         return self.low <= 0 <= self.high
 
 
 class Resamples:
-    """Means of columns of values over questions drawn with replacement, the same draws for every column.
+    """Means of columns of values over questions drawn with replacement, with the same draws for every column.
 
     Each resample draws as many questions as there are. Because all columns share the draws, the difference of two columns
-    of a resample is the difference over the same questions: the pairing of the test.
+    in a resample is a difference over the same questions, which makes the test a paired one.
 
     Parameters
     ----------
     values : array of shape (questions, columns)
-    resamples : how many; default 10,000
-    seed : of the draws; the same seed and the same number of questions give the same draws
+    resamples : number of resamples, at least 100, default 10,000
+    seed : seed of the draws, default 0; the same seed and number of questions give the same draws
 
     Raises
     ------
     InputError
-        There is no question or no column, or fewer than 100 resamples are asked for.
+        There is no question or no column, or fewer than 100 resamples.
 
     Notes
     -----
-    Time and memory: O(resamples * questions) draws, in blocks; O(resamples * columns) is held.
+    Time is O(resamples * questions), drawn in blocks; memory is O(resamples * columns).
 
     Examples
     --------
@@ -82,20 +84,42 @@ class Resamples:
         if values.ndim != 2 or not values.size:
             raise InputError(f"the bootstrap needs questions and measures; the values have the shape {values.shape}")
         if resamples < 100:
-            raise InputError(f"{resamples} resamples say too little; ask for 100 at least")
+            raise InputError(f"{resamples} resamples are too few; use at least 100")
         self._means = values.mean(axis=0)
         self._drawn = _drawn_means(values, resamples, seed=seed)
 
     def interval(self, column: int, *, confidence: float = CONFIDENCE) -> Interval:
-        """The mean of a column and its percentile interval."""
+        """The mean of a column with its percentile interval.
+
+        Parameters
+        ----------
+        column : index of the column
+        confidence : share of resamples within the interval, between 0 and 1, default 0.95
+
+        Raises
+        ------
+        InputError
+            The confidence is not between 0 and 1.
+        """
         low, high = _bounds(self._drawn[:, column], confidence)
         return Interval(float(self._means[column]), low, high)
 
     def difference(self, a: int, b: int, *, confidence: float = CONFIDENCE) -> Difference:
-        """Column ``a`` minus column ``b``: the mean, its percentile interval and p.
+        """Column ``a`` minus column ``b``: the mean, its percentile interval and its p value.
 
         With B resamples and d the difference in one of them, p is twice the smaller of (#(d <= 0) + 1) / (B + 1) and
-        (#(d >= 0) + 1) / (B + 1), at most 1: the confidence at which the interval begins to hold 0.
+        (#(d >= 0) + 1) / (B + 1), at most 1. One minus p is the confidence at which the interval begins to contain 0.
+
+        Parameters
+        ----------
+        a : index of the first column
+        b : index of the second column
+        confidence : share of resamples within the interval, between 0 and 1, default 0.95
+
+        Raises
+        ------
+        InputError
+            The confidence is not between 0 and 1.
         """
         drawn = np.round(self._drawn[:, a] - self._drawn[:, b], _DIGITS)
         low, high = _bounds(drawn, confidence)

@@ -1,4 +1,4 @@
-"""Which of two strategies, or of two runs of one strategy, is better, and whether the questions can tell."""
+"""Compares strategies, or two runs of the same strategies, with confidence intervals and p values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from hlgraph.evaluate.runner import EvalReport
 
 
 class Comparison(NamedTuple):
-    """``a`` minus ``b`` in one measure."""
+    """The difference of two strategies in one measure.
+
+    Attributes
+    ----------
+    measure : name of the measure
+    a, b : names of the strategies; equal when two runs are compared
+    difference : ``a`` minus ``b``
+    """
 
     measure: str
     a: str
@@ -25,13 +32,26 @@ class Comparison(NamedTuple):
 
 
 class Uncertainty(NamedTuple):
-    """Intervals by strategy and measure, and the differences of all pairs of strategies, each pair once."""
+    """The uncertainty of an evaluation.
+
+    Attributes
+    ----------
+    intervals : confidence intervals by strategy and measure
+    pairs : differences of all pairs of strategies in each measure, each pair once
+    """
 
     intervals: Mapping[str, Mapping[str, Interval]]
     pairs: tuple[Comparison, ...]
 
     def between(self, measure: str, a: str, *, b: str) -> Difference | None:
-        """``a`` minus ``b``; None for a strategy and itself."""
+        """The difference ``a`` minus ``b`` of two strategies in a measure; None for a strategy and itself.
+
+        Parameters
+        ----------
+        measure : name of the measure
+        a : name of the first strategy
+        b : name of the second strategy
+        """
         for item in self.pairs:
             if item.measure == measure and (item.a, item.b) == (a, b):
                 return item.difference
@@ -42,9 +62,15 @@ class Uncertainty(NamedTuple):
 
 
 def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0) -> Uncertainty:
-    """Intervals of all measures and differences of all pairs of strategies, by the paired bootstrap over questions.
+    """Confidence intervals of all measures and differences of all pairs of strategies, by the paired bootstrap over questions.
 
-    The p of many pairs are not corrected for being many.
+    The p values are not corrected for multiple comparisons.
+
+    Parameters
+    ----------
+    report : the evaluation
+    resamples : number of resamples, default 10,000
+    seed : seed of the resampling, default 0
     """
     names = list(report.strategies)
     width = len(MEASURES)
@@ -64,9 +90,16 @@ def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0
 def run_differences(
     report: EvalReport, earlier: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Comparison]:
-    """Each strategy that both runs asked: now (``a``) minus before (``b``), in every measure.
+    """The differences between two runs, now (``a``) minus before (``b``), for each strategy in both and each measure.
 
-    The questions must be the same (see `hlgraph.evaluate.runs.check_comparable`); their order need not be.
+    The questions must be the same (see :func:`hlgraph.evaluate.runs.check_comparable`), in any order.
+
+    Parameters
+    ----------
+    report : the run now
+    earlier : the run before
+    resamples : number of resamples, default 10,000
+    seed : seed of the resampling, default 0
 
     Raises
     ------
@@ -76,8 +109,8 @@ def run_differences(
     names = [name for name in report.strategies if name in earlier.strategies]
     if not names:
         raise UnknownNameError(
-            f"the earlier run asked {', '.join(earlier.strategies)}, this one {', '.join(report.strategies)}; "
-            "ask one of the same strategies to compare"
+            f"the earlier run asked {', '.join(earlier.strategies)}, this one asked {', '.join(report.strategies)}; "
+            "ask at least one strategy of the earlier run"
         )
     place = {question.id: at for at, question in enumerate(earlier.questions)}
     order = [place[question.id] for question in report.questions]
@@ -91,12 +124,18 @@ def run_differences(
 
 
 def best(report: EvalReport, measure: str) -> str:
-    """The strategy with the highest value of a measure; ties by name."""
+    """The strategy with the highest value of a measure; ties break by name.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : name of the measure
+    """
     return min(report.strategies, key=lambda name: (-report.strategies[name].scores.by_name()[measure], name))
 
 
 def _values(report: EvalReport, names: Sequence[str] | None = None) -> NDArray[np.float64]:
-    """Shape (questions, strategies * measures)."""
+    """The measures of each question, an array of shape (questions, strategies * measures)."""
     chosen = report.strategies if names is None else names
     rows = [
         [

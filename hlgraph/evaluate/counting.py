@@ -1,4 +1,4 @@
-"""Counts what a search reads from the stores: the stores themselves, with every answer they give kept for a moment."""
+"""Counts what a search reads from the stores, by wrapping them and keeping their results until they are counted."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NUMBER = 8  # bytes of a score or another single number
 
 
 class Cost(NamedTuple):
-    """What was read from the stores.
+    """The amount of data read from the stores.
 
     Attributes
     ----------
-    calls : calls that read; the look at the version of a corpus is none
-    rows : hits, records, vectors; nodes and edges of subgraphs
-    bytes : of vectors and other arrays, of texts in UTF-8, 8 for each other number
+    calls : reading calls, without the check of the corpus version
+    rows : hits, records, vectors, and the nodes and edges of subgraphs
+    bytes : size of arrays, of texts in UTF-8, and 8 bytes for each single number
     """
 
     calls: int
@@ -32,27 +32,33 @@ class Cost(NamedTuple):
 
 
 class Tally:
-    """Keeps what stores answered, until it is taken.
+    """Collects the results of store calls until :meth:`take` counts them.
 
-    Nothing is counted while a search runs, so that counting costs the search no time.
+    Counting happens only then, so that it costs a running search no time.
     """
 
     def __init__(self) -> None:
         self._seen: list[object] = []
 
     def see(self, answer: object) -> None:
-        """Keep one answer."""
+        """Keep one result."""
         self._seen.append(answer)
 
     def take(self) -> Cost:
-        """What was read since it was last taken."""
+        """The cost of all calls since the last ``take``."""
         seen, self._seen = self._seen, []
         sizes = [_size(answer) for answer in seen]
         return Cost(len(seen), sum(rows for rows, _ in sizes), sum(count for _, count in sizes))
 
 
 def counted(stores: Stores, tally: Tally) -> Stores:
-    """The same stores; the tally sees all that they answer."""
+    """The same stores, wrapped so that the tally sees their results.
+
+    Parameters
+    ----------
+    stores : graph, vectors and ranker
+    tally : collects the results
+    """
     watched = stores._replace(
         graph=cast("GraphStore", _Watched(stores.graph, tally)),
         vectors=cast("VectorStore", _Watched(stores.vectors, tally)),
@@ -62,7 +68,7 @@ def counted(stores: Stores, tally: Tally) -> Stores:
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """Another object, whose reading methods are watched; all else of it is as it was."""
+    """A proxy that passes the results of reading methods to a tally, and leaves other attributes unchanged."""
 
     inner: object
     tally: Tally
@@ -86,7 +92,7 @@ class _Watched:
 
 
 def _size(answer: object) -> tuple[int, int]:
-    """Rows and bytes of an answer; a group of columns, such as ids and their vectors, has as many rows as the longest."""
+    """Rows and bytes of a result; a tuple of columns, such as ids and vectors, has as many rows as its longest column."""
     if isinstance(answer, Subgraph):
         edges = [sparse.csr_array(matrix) for matrix in answer.edges.values()]
         held = answer.ids.nbytes + answer.kinds.nbytes
@@ -112,7 +118,7 @@ def _bytes(value: object) -> int:
 
 
 def _parts(value: object) -> list[object] | None:
-    """What a value is made of; None for a single number."""
+    """The parts of a composite value; None for a single number."""
     if isinstance(value, Mapping):
         return [*value, *value.values()]
     if isinstance(value, Sequence | Set):

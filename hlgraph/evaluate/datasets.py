@@ -1,9 +1,9 @@
-"""Reads an evaluation set: a corpus of passages, questions with the passages that answer them, extractions.
+"""Reads an evaluation set: passages, questions with their supporting passages, and optional extractions.
 
-A set is a folder of files of JSON lines, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text), ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids; type, hops, subset, answers where known), and, where there, ``extractions``
-and ``derived_propositions`` (passage_id and what was extracted from it). Other fields are ignored; what a question's
-author noted as evidence is never read, so that no retriever can see it.
+A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text); ``questions.dev`` or
+``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers); optionally ``extractions``
+and ``derived_propositions`` (passage_id and what was extracted from it). Other fields are ignored. Evidence noted by the
+author of a question is never read, so that no retriever can see it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXTRACTIONS = ("extractions", "derived_propositions")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One text of the corpus."""
+    """One passage of the corpus."""
 
     id: str
     title: str
@@ -39,20 +39,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and what is known about it.
+    """A question with its supporting passages.
 
     Attributes
     ----------
-    gold
-        The ids of the passages that support its answer; at least one.
-    type
-        What kind of question it is in the words of its set, or nothing.
-    hops
-        How many passages have to be joined, 0 where the set does not say.
-    answers
-        Accepted answers.
-    subset
-        The part of its set that it comes from, where the set was put together from several, or nothing.
+    id, text : of the question
+    gold : ids of the passages that support its answer, at least one
+    type : kind of question as its set calls it, empty if unknown
+    hops : number of passages that must be joined, 0 if unknown
+    answers : accepted answers
+    subset : the part of the set that it comes from, empty if the set has no parts
     """
 
     id: str
@@ -66,7 +62,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """An evaluation set; the passages stay in their file, which `read_passages` reads."""
+    """An evaluation set.
+
+    Attributes
+    ----------
+    name : name of its folder
+    passages_path : the file of passages, for :func:`read_passages`; they are not held in memory
+    questions : the chosen questions
+    extractions : files of extractions, possibly none
+    """
 
     name: str
     passages_path: Path
@@ -104,25 +108,21 @@ def load(
     limit: int | None = None,
     subsets: Collection[str] = (),
 ) -> Dataset:
-    """The evaluation set of a folder, named after it.
+    """The evaluation set in a folder.
 
     Parameters
     ----------
-    folder
-        Where the set lies.
-    questions
-        Another file of questions than the folder's own.
-    limit
-        Only the first so many questions, in the order of the file.
-    subsets
-        Only questions of these subsets (before the limit); none named: all questions.
+    folder : the folder of the set; its name becomes the name of the set
+    questions : file of questions, default the one in the folder
+    limit : maximum number of questions, taken from the beginning of the file; default all
+    subsets : only questions of these subsets, applied before the limit; default all
 
     Raises
     ------
     InputError
-        The folder or one of its files is missing, the limit is below 1, or no question is of a subset that is named.
+        The folder or one of its files is missing, the limit is below 1, or a named subset has no questions.
     ReadError
-        A line cannot be used (with its number), or the questions belong to another corpus.
+        A line is invalid (the message has its number), or the questions belong to another corpus.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}; ask for at least one question")
@@ -134,7 +134,7 @@ def load(
         raise InputError(f"{root}: no corpus.jsonl.gz or corpus.jsonl in it; give the folder of an evaluation set")
     path = Path(questions) if questions is not None else _find(root, "questions.dev") or _find(root, "questions")
     if path is None:
-        raise InputError(f"{root}: no questions.dev.jsonl.gz (or .jsonl) in it; name the file of questions")
+        raise InputError(f"{root}: no questions.dev.jsonl.gz (or .jsonl) in it; give the file of questions")
     found = tuple(islice(_chosen(_questions(path), path, subsets=subsets), limit))
     if not found:
         raise ReadError(str(path), "it holds no question")
@@ -149,19 +149,19 @@ def read_passages(path: str | Path) -> Iterator[Passage]:
     Raises
     ------
     ReadError
-        A line cannot be used, with its number; or an id comes twice.
+        A line is invalid (the message has its number), or an id occurs twice.
     """
     for _, row in _rows(Path(path), _PassageRow):
         yield Passage(row.id, row.title or "", row.text)
 
 
 def corpus_fingerprint(path: str | Path) -> str:
-    """What tells one corpus from another: a hash of the ids, titles and texts of its passages, in their order.
+    """A hash of the ids, titles and texts of the passages of a corpus, in their order.
 
     Raises
     ------
     ReadError
-        A line cannot be used, with its number.
+        A line is invalid (the message has its number).
     """
     digest = hashlib.sha256()
     for passage in read_passages(path):
@@ -170,7 +170,7 @@ def corpus_fingerprint(path: str | Path) -> str:
 
 
 def questions_fingerprint(questions: Iterable[Question]) -> str:
-    """What tells one group of questions from another: a hash of ids, texts and gold, whatever their order.
+    """A hash of the ids, texts and gold of questions, independent of their order.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[st
     there = sorted({question.subset for question in every if question.subset})
     unknown = sorted(set(subsets) - set(there))
     if unknown:
-        known = f"there are: {', '.join(there)}" if there else "its questions name no subset; leave it out"
+        known = f"there are: {', '.join(there)}" if there else "its questions name no subset; leave out the subset"
         raise InputError(f"{path}: no question is of subset {unknown[0]!r}; {known}")
     yield from (question for question in every if question.subset in subsets)
 
@@ -197,17 +197,17 @@ def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[st
 def _questions(path: Path) -> Iterator[Question]:
     for line, row in _rows(path, _QuestionRow):
         if not row.supporting_passage_ids:
-            raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "recall needs at least one")
+            raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "give it at least one")
         gold = frozenset(row.supporting_passage_ids)
         answers = tuple(row.answers)
         yield Question(row.id, row.question, gold, row.type or "", row.hops or 0, answers, row.subset or "")
 
 
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:
-    """Some gold passage must exist: a set may lack a few, but questions of another corpus would just score 0."""
+    """Check that some gold passage exists; a set may lack a few, but questions of another corpus would all score 0."""
     wanted = frozenset().union(*(question.gold for question in questions))
     if not any(row.id in wanted for _, row in _rows(passages, _IdRow)):
-        raise ReadError(str(path), f"none of its supporting passages is in {passages}", "take that corpus's questions")
+        raise ReadError(str(path), f"none of its supporting passages is in {passages}", "use questions of that corpus")
 
 
 def _find(root: Path, stem: str) -> Path | None:
@@ -215,18 +215,20 @@ def _find(root: Path, stem: str) -> Path | None:
 
 
 def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row]]:
-    """The rows of a file with the numbers of their lines; empty lines are skipped, ids come once."""
+    """The rows of a file with their line numbers; empty lines are skipped, and an id that occurs twice is an error."""
     decoder = msgspec.json.Decoder(kind)
     first_line: dict[str, int] = {}
     for number, line in _lines(path):
         try:
             row = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            mend = "each line is one JSON object in UTF-8, with the fields of hlgraph.evaluate.datasets"
+            mend = (
+                "each line must be one JSON object in UTF-8, with the fields that hlgraph.evaluate.datasets describes"
+            )
             raise ReadError(f"{path}, line {number}", str(error), mend) from error
         if first_line.setdefault(row.id, number) != number:
             raise ReadError(
-                f"{path}, line {number}", f"id {row.id!r} was on line {first_line[row.id]} already", "ids must differ"
+                f"{path}, line {number}", f"id {row.id!r} is already on line {first_line[row.id]}", "make ids unique"
             )
         yield number, row
 

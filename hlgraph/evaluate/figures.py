@@ -1,4 +1,4 @@
-"""The figures of an evaluation as tables, for a terminal and as Markdown. Pure functions."""
+"""Formats the results of an evaluation as tables for a terminal or in Markdown. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hlgraph.evaluate.metrics import CUTOFFS, Scores
 from hlgraph.evaluate.runner import EvalReport, StrategyResult
 
 MEASURE = "recall@5"
-"""What strategies are compared by where nothing else is said."""
+"""The measure by which strategies are compared by default."""
 _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
 _NOISE = "noise"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A head and rows of cells: the first column to the left, the others to the right."""
+    """A titled table with a header; the first column is aligned left, the others right."""
 
     title: str
     head: tuple[str, ...]
@@ -26,7 +26,7 @@ class Table:
 
 
 def as_lines(table: Table) -> list[str]:
-    """A table for a terminal.
+    """The lines of a table for a terminal.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def as_lines(table: Table) -> list[str]:
 
 
 def as_markdown(table: Table) -> list[str]:
-    """A table as Markdown.
+    """The lines of a table in Markdown.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def figures_table(report: EvalReport) -> Table:
-    """Recall in per cent, times, and what was read, by strategy."""
+    """Recall in per cent, latency and data read, by strategy."""
     head = ("strategy", *_SHOWN, "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "round_trips", "rows", "kB", "failed")
     rows = tuple((name, *_figure_cells(result)) for name, result in report.strategies.items())
     return Table(f"{report.dataset}, {len(report.questions)} questions", head, rows)
@@ -88,7 +88,15 @@ def _figure_cells(result: StrategyResult) -> list[str]:
 
 
 def against_table(report: EvalReport, found: Uncertainty, *, against: str, measure: str = MEASURE) -> Table:
-    """Each strategy with its interval, and its difference to one of them; an interval that holds 0 is called noise."""
+    """Each strategy with its interval and its difference from one of them; an interval that contains 0 is marked noise.
+
+    Parameters
+    ----------
+    report : the evaluation
+    found : its intervals and differences
+    against : the strategy to compare with
+    measure : the measure compared, default ``recall@5``
+    """
     head = (
         *("strategy", measure, "95 % interval", f"minus {against}", "95 % interval ", "p", ""),
         *("all_gold@5", "95 % interval  "),
@@ -99,12 +107,18 @@ def against_table(report: EvalReport, found: Uncertainty, *, against: str, measu
         difference = found.between(measure, name, b=against)
         compared = ("", "", "", "") if difference is None else _difference_cells(difference)
         rows.append((name, *_interval_cells(own[measure]), *compared, *_interval_cells(own["all_gold@5"])))
-    title = f"{measure} against {against}: paired bootstrap over questions; noise: the interval holds 0"
+    title = f"{measure} against {against}: paired bootstrap over questions; noise: the interval contains 0"
     return Table(title, head, tuple(rows))
 
 
 def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
-    """This run minus an earlier one, by strategy and measure."""
+    """This run minus an earlier one, by strategy and measure.
+
+    Parameters
+    ----------
+    comparisons : the differences of the two runs
+    title : title of the table
+    """
     rows = tuple(
         (item.a, item.measure, *_difference_cells(item.difference)) for item in comparisons if item.measure in _SHOWN
     )
@@ -112,7 +126,13 @@ def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
 
 
 def group_tables(report: EvalReport, *, measure: str = MEASURE) -> list[Table]:
-    """One measure by the number of hops, by type and by subset of the question; only where there are several."""
+    """Tables of one measure by number of hops, type and subset of the question; a grouping with one group is left out.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : the measure shown, default ``recall@5``
+    """
     views: tuple[tuple[str, Callable[[StrategyResult], Mapping[str, Scores]]], ...] = (
         ("hops", lambda result: {str(key): value for key, value in result.by_hops.items()}),
         ("type", lambda result: result.by_type),

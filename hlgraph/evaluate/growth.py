@@ -1,4 +1,4 @@
-"""How a cost grows with the size of what is searched. Pure functions."""
+"""Fits how a cost grows with the size of the corpus. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from hlgraph.errors import InputError
 
 
 class Growth(NamedTuple):
-    """``cost = scale * size ** exponent``: below 1 it grows less than the size does.
+    """A power law ``cost = scale * size ** exponent``.
 
-    ``error`` is the standard error of the exponent; None for two sizes, which fit exactly.
+    Attributes
+    ----------
+    exponent : below 1, the cost grows more slowly than the size
+    scale : the cost at size 1
+    error : standard error of the exponent; None for two data points, which fit exactly
     """
 
     exponent: float
@@ -22,19 +26,17 @@ class Growth(NamedTuple):
 
 
 def growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
-    """The power law nearest to some costs: least squares of log cost over log size.
+    """The power law that fits costs best, by least squares of log cost over log size.
 
     Parameters
     ----------
-    sizes
-        Above 0, two different ones at least.
-    costs
-        One a size, above 0.
+    sizes : above 0, at least two different ones
+    costs : one per size, above 0
 
     Raises
     ------
     InputError
-        There are too few sizes, or a value is not above 0.
+        There are fewer than two different sizes, the lengths differ, or a value is not above 0.
 
     Examples
     --------
@@ -44,9 +46,9 @@ def growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
     0.5
     """
     if len(sizes) != len(costs):
-        raise InputError(f"{len(sizes)} sizes have {len(costs)} costs; give one cost a size")
+        raise InputError(f"{len(sizes)} sizes have {len(costs)} costs; give one cost per size")
     if len(set(sizes)) < 2:
-        raise InputError("growth needs two different sizes at least")
+        raise InputError("growth needs at least two different sizes")
     if min(*sizes, *costs) <= 0:
         raise InputError("growth needs sizes and costs above 0")
     x, y = np.log(np.asarray(sizes, dtype=np.float64)), np.log(np.asarray(costs, dtype=np.float64))

@@ -1,9 +1,9 @@
-"""A corpus of any size that is made up: the shape of real ones, hubs included, and no meaning.
+"""Synthetic corpora of any size, with the shape of real ones, hubs included, and without meaning.
 
-Ten statements a source, which is one chunk. A source is about one entity, which is the subject of most of its statements;
-each statement names three entities and holds one fact. Entities and words are drawn by the law of Zipf and Mandelbrot, so
-that a few are everywhere and most are rare: the hub of a hundred thousand statements is in thousands of them. Everything
-follows from the seed and the size: a block of sources is drawn for itself, so nothing but a few blocks is ever held.
+A source is one chunk of ten statements. It is about one entity, which is the subject of most of its statements; each
+statement names three entities and holds one fact. Entities and words follow the Zipf-Mandelbrot law, so that a few are
+everywhere and most are rare: in a corpus of 100,000 statements, the hub occurs in thousands. Seed and size determine
+everything. Blocks of sources are drawn independently, so that only a few blocks are held in memory.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from hlgraph.ids import checksum
 from hlgraph.records import Document, Extraction, Mention, Proposition, Triple
 
 STATEMENTS_A_SOURCE = 10
-_BLOCK = 500  # sources that are drawn together
+_BLOCK = 500  # sources drawn together
 _ENTITIES_A_STATEMENT = 0.25
-_FIRST, _LAST = 3001, 2003  # primes, so that no two entities have the same pair of words
-_NAMES = _FIRST + _LAST  # words of names are no other words
+_FIRST, _LAST = 3001, 2003  # primes, so that no two entities share the same pair of words
+_NAMES = _FIRST + _LAST  # words of names are not used elsewhere
 _VERBS, _WORDS, _THEMES = 300, 20_000, 5_000
 _ABOUT_ITSELF = 0.6
 _SHIFT = 2.7
@@ -35,7 +35,14 @@ _URI = "made-up:"
 
 
 class Skew(NamedTuple):
-    """How unevenly entities are used: how many are, and in how many statements the most used and the median one are."""
+    """How unevenly statements use entities.
+
+    Attributes
+    ----------
+    entities : number of entities that occur
+    most : statements that name the most frequent entity
+    median : statements that name the median entity
+    """
 
     entities: int
     most: int
@@ -43,7 +50,15 @@ class Skew(NamedTuple):
 
 
 class _Drawn(NamedTuple):
-    """Numbers of what a block is made of; shapes (sources,), (sources, 10) and (sources, 10, n)."""
+    """The numbers from which a block is made.
+
+    Attributes
+    ----------
+    about : the main entity of each source, shape (sources,)
+    entities : entities of each statement, shape (sources, 10, 3)
+    verbs, themes : of each statement, shape (sources, 10)
+    words : further words of each statement, shape (sources, 10, 5)
+    """
 
     about: NDArray[np.int64]
     entities: NDArray[np.int64]
@@ -54,17 +69,17 @@ class _Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MadeUpCorpus:
-    """So many statements.
+    """A synthetic corpus of a given size.
 
     Parameters
     ----------
-    statements : a multiple of 10
-    seed : of everything; default 1
+    statements : number of statements, a positive multiple of 10
+    seed : seed of all draws, default 1
 
     Raises
     ------
     InputError
-        The number is no multiple of 10, or too large for the names there are.
+        The number is not a positive multiple of 10, or needs more names than can be formed.
 
     Examples
     --------
@@ -80,34 +95,34 @@ class MadeUpCorpus:
         """Check the size."""
         if self.statements < STATEMENTS_A_SOURCE or self.statements % STATEMENTS_A_SOURCE:
             raise InputError(
-                f"{self.statements} statements cannot be made up; choose a multiple of {STATEMENTS_A_SOURCE}"
+                f"{self.statements} statements are not possible; choose a positive multiple of {STATEMENTS_A_SOURCE}"
             )
         if self.entities > _FIRST * _LAST:
-            raise InputError(f"{self.statements} statements need more names than there are; choose fewer")
+            raise InputError(f"{self.statements} statements need more entity names than can be formed; choose fewer")
 
     @property
     def sources(self) -> int:
-        """How many sources there are."""
+        """The number of sources."""
         return self.statements // STATEMENTS_A_SOURCE
 
     @property
     def entities(self) -> int:
-        """How many entities there are to draw from; the rarest may be drawn never."""
+        """The number of entities to draw from; the rarest may never be drawn."""
         return max(20, int(self.statements * _ENTITIES_A_STATEMENT))
 
     def documents(self) -> Iterator[Document]:
-        """One document a source."""
+        """One document per source, in order."""
         for number in range(self.sources):
             yield _made(self, number // _BLOCK)[number % _BLOCK][0]
 
     def extraction(self, number: int) -> Extraction:
-        """What an extractor would find in the source of this number."""
+        """The extraction of the source with this number."""
         return _made(self, number // _BLOCK)[number % _BLOCK][1]
 
     def questions(self, count: int) -> list[str]:
-        """Questions over two entities: those of a statement by turns, hubs therefore often, and any two.
+        """Questions over two entities: alternately those of one statement, hence often hubs, and two random ones.
 
-        The same seed and size give the same questions; more of them begin with the same ones.
+        The same seed and size give the same questions; a larger ``count`` appends to them.
         """
         rng = np.random.default_rng([self.seed, self.statements, 1 << 40])
         asked: list[str] = []
@@ -120,7 +135,7 @@ class MadeUpCorpus:
         return asked
 
     def skew(self) -> Skew:
-        """How unevenly entities are used in statements."""
+        """How unevenly statements use entities."""
         used = np.zeros(self.entities, dtype=np.int64)
         for block in range(-(-self.sources // _BLOCK)):
             named = np.sort(_draw(self, block).entities.reshape(-1, 3), axis=1)
@@ -132,27 +147,27 @@ class MadeUpCorpus:
 
 
 class MadeUpExtractor:
-    """Gives what the corpus says about each chunk; see `hlgraph.extract.seam.Extractor`."""
+    """An extractor that returns the known extraction of each chunk of a synthetic corpus."""
 
     def __init__(self, corpus: MadeUpCorpus) -> None:
         self._corpus = corpus
 
     @property
     def fingerprint(self) -> str:
-        """Seed and size, which say everything."""
+        """Seed and size, which determine everything."""
         return f"made-up/{self._corpus.seed}/{self._corpus.statements}"
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """None."""
+        """Always empty."""
         return ()
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk, by the number in its key."""
+        """One extraction per chunk, found by the number in its key."""
         return [self._corpus.extraction(int(chunk.key or 0)) for chunk in chunks]
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """Of the chunk and its number."""
+        """A fingerprint of the corpus, the chunk's key and its text."""
         return checksum(self.fingerprint, chunk.key or "", chunk.text)
 
 
@@ -180,7 +195,7 @@ def _draw(corpus: MadeUpCorpus, block: int) -> _Drawn:
 
 
 def _zipf(rng: np.random.Generator, count: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Numbers below ``count``, that of rank r with a weight of 1 / (r + shift), by the inverse of their distribution."""
+    """Numbers below ``count``, with weight 1 / (r + shift) for rank r, drawn by inverse transform sampling."""
     return np.searchsorted(_cumulated(count), rng.random(shape), side="right").astype(np.int64)
 
 
@@ -199,8 +214,8 @@ def _source(number: int, drawn: _Drawn, at: int) -> tuple[Document, Extraction]:
     for place, (named, words) in enumerate(zip(drawn.entities[at].tolist(), drawn.words[at].tolist(), strict=True)):
         a, b, c = map(_name, named)
         verb = _verb(int(drawn.verbs[at, place]))
-        told = [_word(_NAMES + word) for word in words]
-        text = f"{a} {verb} {b} {told[0]} {told[1]} {told[2]} {c} {told[3]} {told[4]}."
+        spelt = [_word(_NAMES + word) for word in words]
+        text = f"{a} {verb} {b} {spelt[0]} {spelt[1]} {spelt[2]} {c} {spelt[3]} {spelt[4]}."
         theme = f"{_word(_NAMES + _WORDS + int(drawn.themes[at, place % 2]))} theme"
         mentions = tuple(Mention(name) for name in dict.fromkeys((a, b, c)))
         found.append(Proposition(text, start, start + len(text), (theme,), mentions, (Triple(a, verb, b),)))
@@ -223,7 +238,7 @@ def _verb(number: int) -> str:
 
 @lru_cache(maxsize=50_000)
 def _word(number: int) -> str:
-    """Two syllables or more, others for each number."""
+    """A word of at least two syllables, different for each number."""
     parts: list[str] = []
     rest = number + len(_ONSETS) * len(_NUCLEI)
     while rest:

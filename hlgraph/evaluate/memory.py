@@ -1,4 +1,4 @@
-"""How much memory this process holds, as the system counts it."""
+"""The memory of this process, as the operating system counts it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MEGABYTE = 1 << 20
 
 
 class Memory(NamedTuple):
-    """Megabytes of 2 ** 20 bytes; None where the system does not say.
+    """Memory in MB of 2 ** 20 bytes; None where the system does not report it.
 
     Attributes
     ----------
-    peak : the most that was ever resident, mapped files included
-    own : resident now without mapped files, which the system may take back at any time
+    peak : largest resident size so far, including mapped files
+    own : current resident size without mapped files, which the system can reclaim at any time
     """
 
     peak: float | None
@@ -24,7 +24,7 @@ class Memory(NamedTuple):
 
 
 def memory() -> Memory:
-    """What this process holds: from ``/proc`` on Linux, else the peak alone from ``getrusage``."""
+    """The memory of this process: from ``/proc`` on Linux, elsewhere only the peak, from ``getrusage``."""
     if _STATUS.exists():
         fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines() if ":" in line)
         return Memory(*(int(fields[name].split()[0]) / 1024 for name in ("VmHWM", "RssAnon")))
@@ -32,6 +32,6 @@ def memory() -> Memory:
         import resource
     except ImportError:
         return Memory(None, None)
-    # Not used on Linux: there a new process begins with the peak of the one that started it.
+    # Not used on Linux, where a new process inherits the peak of its parent.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return Memory(peak / _MEGABYTE if sys.platform == "darwin" else peak / 1024, None)

@@ -1,4 +1,4 @@
-"""Measures of ranked ids against the ids that should be there. Pure functions."""
+"""Measures of ranked ids against gold ids. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hlgraph.errors import InputError
 
 CUTOFFS = (2, 5, 10, 20)
 MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"all_gold@{k}" for k in CUTOFFS))
-"""The names of the measures of a question, in the order of `measured`."""
+"""Names of the measures of a question, in the order of :func:`measured`."""
 
 Judged = tuple[Sequence[str], Collection[str]]
-"""The ids that a search gave, best first, and the gold ids."""
+"""The ids that a search found, best first, and the gold ids."""
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -26,12 +26,9 @@ class Scores:
 
     Attributes
     ----------
-    questions
-        How many there are.
-    recall
-        By cutoff k: |first k and gold| / |gold|, averaged over questions.
-    all_gold
-        By cutoff k: the share of questions whose gold is all among the first k.
+    questions : number of questions
+    recall : by cutoff k, the mean over questions of |first k and gold| / |gold|
+    all_gold : by cutoff k, the share of questions whose gold ids are all among the first k
     """
 
     questions: int
@@ -39,7 +36,7 @@ class Scores:
     all_gold: Mapping[int, float]
 
     def by_name(self) -> dict[str, float]:
-        """The measures by the names of ``MEASURES``, from 0 to 1."""
+        """The measures by name, as in ``MEASURES``, from 0 to 1."""
         return {
             **{f"recall@{k}": share for k, share in self.recall.items()},
             **{f"all_gold@{k}": share for k, share in self.all_gold.items()},
@@ -47,7 +44,18 @@ class Scores:
 
 
 def recall_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> float:
-    """The share of the gold among the first k; an id ranked twice takes two places and counts once.
+    """The share of the gold ids among the first k; an id ranked twice takes two places and counts once.
+
+    Parameters
+    ----------
+    ranked : ids, best first
+    gold : ids to find, at least one
+    k : cutoff
+
+    Raises
+    ------
+    InputError
+        There are no gold ids.
 
     Examples
     --------
@@ -55,18 +63,40 @@ def recall_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> float:
     0.25
     """
     if not gold:
-        raise InputError("recall is undefined where no id is gold; give each question one at least")
+        raise InputError("recall is undefined because no id is gold; give each question at least one")
     wanted = set(gold)
     return len(wanted.intersection(ranked[:k])) / len(wanted)
 
 
 def has_all_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> bool:
-    """Whether all gold is among the first k."""
+    """Whether all gold ids are among the first k.
+
+    Parameters
+    ----------
+    ranked : ids, best first
+    gold : ids to find, at least one
+    k : cutoff
+
+    Raises
+    ------
+    InputError
+        There are no gold ids.
+    """
     return recall_at(ranked, gold, k=k) == 1.0
 
 
 def measured(ranked: Sequence[str], gold: Collection[str]) -> tuple[float, ...]:
-    """All measures of one question, in the order of ``MEASURES``; that of `has_all_at` is 0 or 1.
+    """All measures of one question, in the order of ``MEASURES``; those of :func:`has_all_at` are 0 or 1.
+
+    Parameters
+    ----------
+    ranked : ids, best first
+    gold : ids to find, at least one
+
+    Raises
+    ------
+    InputError
+        There are no gold ids.
 
     Examples
     --------
@@ -78,12 +108,12 @@ def measured(ranked: Sequence[str], gold: Collection[str]) -> tuple[float, ...]:
 
 
 def score(judged: Sequence[Judged]) -> Scores:
-    """The measures of some questions.
+    """The mean measures of a group of questions.
 
     Raises
     ------
     InputError
-        There is no question, or one without gold.
+        There is no question, or one without gold ids.
 
     Examples
     --------
@@ -99,7 +129,12 @@ def score(judged: Sequence[Judged]) -> Scores:
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """The items by key, keys and items in the order in which they come.
+    """The items by key; keys and items keep their order.
+
+    Parameters
+    ----------
+    items : the items to group
+    key : computes the key of an item
 
     Examples
     --------
@@ -113,17 +148,20 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which that share lies, interpolated linearly between the two nearest values.
+    """The value below which a share of the values lies, interpolated linearly between the two nearest values.
 
-    With n sorted values x, it is x at (n - 1) * share, counted from 0, fractions between neighbours (type 7 of Hyndman
-    and Fan, the default of numpy and R).
+    With n sorted values x, it is x at position (n - 1) * share, counted from 0 (type 7 of Hyndman and Fan, the default of
+    numpy and R).
 
     Parameters
     ----------
-    values
-        In any order, at least one.
-    share
-        0 to 1: 0.5 is the median.
+    values : in any order, at least one
+    share : from 0 to 1; 0.5 is the median
+
+    Raises
+    ------
+    InputError
+        There are no values, or the share is not from 0 to 1.
 
     Examples
     --------

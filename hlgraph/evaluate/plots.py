@@ -1,4 +1,4 @@
-"""Plots as SVG, written by hand: they need no library, and are the same for the same figures."""
+"""SVG plots written without a library; equal data give equal files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from xml.sax.saxutils import escape
 
 _WIDTH, _HEIGHT = 760, 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 200, 40, 55
-# Okabe and Ito: colours that colour-blind readers tell apart; shapes repeat with another period.
+# The Okabe-Ito palette, which colour-blind readers can tell apart. Shapes repeat with another period than colours.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777")
 _SHAPES = ("circle", "square", "diamond", "triangle")
 
 
 class Point(NamedTuple):
-    """A point, and the bounds of its height where they are known."""
+    """A point; ``low`` and ``high`` are the ends of a vertical error bar, None for no bar."""
 
     x: float
     y: float
@@ -24,14 +24,14 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Points of one name, joined by a line where there are several."""
+    """Named points; two or more are joined by a line."""
 
     name: str
     points: tuple[Point, ...]
 
 
 class Axis(NamedTuple):
-    """What an axis shows; a logarithmic one leaves out what is not above 0."""
+    """The label and the scale of an axis; a logarithmic axis omits values that are not above 0."""
 
     label: str
     is_log: bool = False
@@ -60,21 +60,18 @@ class _Scale(NamedTuple):
 
 
 def chart(series: Sequence[Series], title: str, *, x: Axis, y: Axis) -> str:
-    """A plot of named points.
+    """An SVG plot of named points with a legend.
 
     Parameters
     ----------
-    series
-        Drawn in this order; a legend names them.
-    title
-        Stands above, and is the name of the picture for those who do not see it.
-    x, y
-        The axes.
+    series : drawn in this order
+    title : shown above the plot; also the accessible name of the image
+    x, y : the axes
 
     Returns
     -------
     str
-        An SVG document. It has its own background, so that it reads in light and in dark surroundings.
+        An SVG document with its own background, so that it is readable in light and dark themes.
     """
     shown = [_drawable(item, x, y) for item in series]
     every = [point for item in shown for point in item.points]

@@ -1,4 +1,4 @@
-"""What an evaluation found, put together: as JSON data, as lines, and as a folder of a table, the data and a plot."""
+"""Formats the results of an evaluation: as JSON data, as lines, and as a folder with tables, data and a plot."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from hlgraph.evaluate.runs import Setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """An evaluation and what is said about it.
+    """The complete results of an evaluation.
 
     Attributes
     ----------
     report : the outcomes and their measures
-    uncertainty : intervals and differences of strategies
-    setting : with what it was made
+    uncertainty : confidence intervals, and differences of strategies
+    setting : the configuration of the run
     corpus, asked : fingerprints of the passages and of the questions
     against : the strategy that the others are compared with in tables
-    earlier : this run minus an earlier one, where there is one
-    changes : what the two runs were made with differently, a line each
+    earlier : this run minus an earlier one, empty without one
+    changes : differences between the configurations of the two runs, one line each
     """
 
     report: EvalReport
@@ -50,7 +50,7 @@ class Results:
     changes: tuple[str, ...] = ()
 
     def tables(self) -> list[Table]:
-        """All tables, the figures first."""
+        """All tables, the overall figures first."""
         tables = [figures_table(self.report)]
         if len(self.report.strategies) > 1:
             tables.append(against_table(self.report, self.uncertainty, against=self.against))
@@ -60,7 +60,7 @@ class Results:
         return tables
 
     def notes(self) -> list[str]:
-        """What the tables do not say: with what the run was made, what changed since the earlier one, what failed."""
+        """Lines on the configuration of the run, its changes since the earlier run, and failures."""
         setting = self.setting
         lines = [
             f"extraction: {setting.extraction}; preset: {setting.preset}; embedder: {setting.embedder}; "
@@ -74,22 +74,29 @@ class Results:
 
 
 def default_against(report: EvalReport, against: str | None) -> str:
-    """The strategy to compare with: the one asked for, else the best one.
+    """The strategy to compare with: the one requested, else the best one.
+
+    Parameters
+    ----------
+    report : the evaluation
+    against : name of a strategy, or None for the best
 
     Raises
     ------
     InputError
-        It is not among those that are asked.
+        The evaluation did not ask that strategy.
     """
     if against is None:
         return best(report, MEASURE)
     if against not in report.strategies:
-        raise InputError(f"{against!r} is not asked; compare with one of: {', '.join(report.strategies)}")
+        raise InputError(
+            f"{against!r} is not among the strategies asked; compare with one of: {', '.join(report.strategies)}"
+        )
     return against
 
 
 def as_text(results: Results) -> list[str]:
-    """Everything for a terminal."""
+    """All tables and notes as lines for a terminal."""
     lines: list[str] = []
     for table in results.tables():
         lines.extend((*as_lines(table), ""))
@@ -97,12 +104,12 @@ def as_text(results: Results) -> list[str]:
 
 
 def as_tree(results: Results) -> dict[str, object]:
-    """Everything as JSON data: measures and their differences in per cent, two decimals; times in milliseconds, three.
+    """All results as JSON data: measures and differences in per cent with two decimals, times in milliseconds with three.
 
     Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, ``p50_ms``, ``p95_ms``, ``p99_ms``,
-    ``cpu_ms`` (the median of what this process computed), ``round_trips``, ``rows`` and ``bytes`` (means a question; all
-    null where no question was answered), ``failed``, ``errors``, ``intervals`` (of 95 %, by measure) and the measures
-    again by ``hops``, ``type`` and ``subset``.
+    ``cpu_ms`` (median CPU time of this process), ``round_trips``, ``rows`` and ``bytes`` (means per question), ``failed``,
+    ``errors``, ``intervals`` (95 %, by measure), and the measures by hops, type and subset. Times and means are null if
+    no question was answered.
     """
     report = results.report
     return {
@@ -171,7 +178,7 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def plot(results: Results) -> str:
-    """Recall against latency, a point a strategy, with the interval of its recall, as SVG."""
+    """An SVG plot of recall with its interval against latency, one point per strategy."""
     series = []
     for name, result in results.report.strategies.items():
         interval = results.uncertainty.intervals[name][MEASURE]
@@ -179,11 +186,18 @@ def plot(results: Results) -> str:
             point = Point(result.figures.p50_ms, *(100 * value for value in interval))
             series.append(Series(name, (point,)))
     title = f"{results.report.dataset}: {MEASURE} (95 % interval) against latency"
-    return chart(series, title, x=Axis("milliseconds a question, median", is_log=True), y=Axis(f"{MEASURE}, per cent"))
+    return chart(
+        series, title, x=Axis("milliseconds per question, median", is_log=True), y=Axis(f"{MEASURE}, per cent")
+    )
 
 
 def write_folder(results: Results, folder: str | Path) -> list[Path]:
-    """Write ``table.md``, ``results.json`` and ``recall_latency.svg`` into a folder, which is made where it is not there.
+    """Write ``table.md``, ``results.json`` and ``recall_latency.svg`` to a folder, and return their paths.
+
+    Parameters
+    ----------
+    results : the results
+    folder : created if it does not exist
 
     Raises
     ------
@@ -191,12 +205,12 @@ def write_folder(results: Results, folder: str | Path) -> list[Path]:
         The folder cannot be written.
     """
     root = Path(folder)
-    words = [f"# {results.report.dataset}", "", *(f"- {line}" for line in results.notes()), ""]
+    lines = [f"# {results.report.dataset}", "", *(f"- {line}" for line in results.notes()), ""]
     for table in results.tables():
-        words.extend((*as_markdown(table), ""))
-    words.extend(("![recall against latency](recall_latency.svg)", ""))
+        lines.extend((*as_markdown(table), ""))
+    lines.extend(("![recall against latency](recall_latency.svg)", ""))
     contents = {
-        "table.md": "\n".join(words),
+        "table.md": "\n".join(lines),
         "results.json": f"{json.dumps(as_tree(results), ensure_ascii=False, indent=2)}\n",
         "recall_latency.svg": plot(results),
     }
@@ -204,11 +218,22 @@ def write_folder(results: Results, folder: str | Path) -> list[Path]:
 
 
 def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
-    """Write texts by name of the file. Raises InputError where the folder cannot be written."""
+    """Write text files to a folder, and return their paths.
+
+    Parameters
+    ----------
+    folder : created if it does not exist
+    contents : texts by file name
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in contents.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}; name a folder that can") from error
+        raise InputError(f"{folder}: cannot be written: {error.strerror}; give a writable folder") from error
     return [folder / name for name in contents]

@@ -1,4 +1,4 @@
-"""Asks every question of a set with every strategy, and keeps what came back."""
+"""Asks every question of a set with every strategy, and measures the outcomes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from hlgraph.evaluate.datasets import Dataset, Question
 from hlgraph.evaluate.metrics import Scores, grouped, percentile, score
 
 WARMING = 3
-"""Questions that are asked before anything is timed: a store loads some things at the first one, some at the second."""
+"""Number of questions asked before timing starts, since stores load data during the first few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What a search gives: corpus ids, best first, and how often it went to the stores for them."""
+    """The result of a search.
+
+    Attributes
+    ----------
+    ids : passage ids, best first
+    round_trips : round trips to the stores
+    """
 
     ids: tuple[str, ...]
     round_trips: int
@@ -29,19 +35,18 @@ Search = Callable[[str], Ranked]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question as one strategy answered it.
+    """The outcome of one question with one strategy.
 
     Attributes
     ----------
-    milliseconds
-        Wall-clock time of the call.
-    rows, bytes
-        Read from the stores, see `hlgraph.evaluate.counting.Cost`; 0 where nobody counted.
-    error
-        Why there is no answer; empty where there is one. A question without an answer finds nothing: its recall is 0.
-    cpu_milliseconds
-        What this process computed for it, on all its processors: that is the same on a machine that others use too. What
-        servers compute is not in it.
+    question_id : the question
+    ids : passage ids found, best first
+    milliseconds : wall-clock time of the call
+    round_trips : round trips to the stores
+    rows, bytes : read from the stores, see :class:`hlgraph.evaluate.counting.Cost`; 0 if not counted
+    error : why the search failed, else empty. A failed question finds nothing, so its recall is 0
+    cpu_milliseconds : CPU time of this process on all cores, without that of servers; other load on the machine hardly
+        changes it
     """
 
     question_id: str
@@ -55,18 +60,14 @@ class Outcome:
 
 
 class Figures(NamedTuple):
-    """What a strategy costs; ``None`` where no question was answered.
+    """The cost of a strategy per question; None if no question was answered.
 
     Attributes
     ----------
-    p50_ms, p95_ms, p99_ms
-        Percentiles of the time of a call, interpolated as in `hlgraph.evaluate.metrics.percentile`.
-    round_trips, rows, bytes
-        The mean over the questions that were answered.
-    failed
-        How many questions were not answered; they are in none of the figures.
-    cpu_ms
-        The median of what this process computed for a question.
+    p50_ms, p95_ms, p99_ms : percentiles of the wall-clock time, see :func:`hlgraph.evaluate.metrics.percentile`
+    round_trips, rows, bytes : means over the questions that were answered
+    failed : number of questions that failed; the other figures exclude them
+    cpu_ms : median CPU time of this process
     """
 
     p50_ms: float | None
@@ -81,17 +82,14 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StrategyResult:
-    """One strategy: the outcomes in the order of the questions (for paired tests), and their measures.
+    """The outcomes of one strategy and their measures.
 
     Attributes
     ----------
-    outcomes
-        One a question.
-    scores
-        Of all questions; those that failed count as found nothing. ``by_hops``, ``by_type`` and ``by_subset`` hold those
-        of the groups, 0 and "" where the set does not say.
-    figures
-        Time and what was read.
+    outcomes : one per question, in the order of the questions, for paired tests
+    scores : measures over all questions; a failed question counts as nothing found
+    by_hops, by_type, by_subset : measures by group; the key is 0 or "" where the set does not tell
+    figures : latency and data read
     """
 
     outcomes: tuple[Outcome, ...]
@@ -103,14 +101,14 @@ class StrategyResult:
 
     @property
     def errors(self) -> dict[str, int]:
-        """What went wrong, and how often."""
+        """Error messages with their counts."""
         failed = grouped((item.error for item in self.outcomes if item.error), str)
         return {error: len(items) for error, items in failed.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class EvalReport:
-    """What an evaluation found, by strategy."""
+    """The results of an evaluation, by strategy."""
 
     dataset: str
     questions: tuple[Question, ...]
@@ -118,7 +116,7 @@ class EvalReport:
 
     @property
     def failed(self) -> int:
-        """How many questions were not answered, over all strategies."""
+        """The number of failed questions over all strategies."""
         return sum(result.figures.failed for result in self.strategies.values())
 
 
@@ -129,23 +127,19 @@ def evaluate(
     progress: Callable[[str, int, int], None] | None = None,
     cost: Callable[[], Cost] | None = None,
 ) -> EvalReport:
-    """Ask all questions, one after another, with one strategy after another.
+    """The outcomes of all questions with all strategies, asked one after another.
 
-    The first three questions are asked once before anything is timed, by each strategy: what stores load at the first
-    questions is no cost of a question. What a search caches for a question it still has for the next strategy: to compare
-    times, give searches that share no cache. An error of a search is kept with its question, and the rest is asked; so is
-    a mistake in a strategy (a ``ValueError``, say): it must not take the figures of the others with it.
+    Each strategy first asks three questions untimed, so that one-time loading in the stores is not measured. A cache
+    filled by one strategy is still there for the next: to compare times, give searches that share no cache. If a search
+    fails, the error is kept with its question and the evaluation continues; that includes bugs in a strategy, such as a
+    ``ValueError``, so that one strategy cannot spoil the results of the others.
 
     Parameters
     ----------
-    dataset
-        The questions and their gold; a search sees the text of a question and nothing else of it.
-    search
-        Strategies by name. Each should give 20 ids or more, else recall@20 is low for want of them.
-    progress
-        Called after each question with the strategy, how many are done, and how many there are.
-    cost
-        Says what was read since it was last called; called after the clock of a question has stopped.
+    dataset : the questions and their gold; a search sees only the text of a question
+    search : searches by name of strategy; each should return at least 20 ids, since fewer lower recall@20
+    progress : called after each question with the strategy, the number of questions done, and their total; default none
+    cost : returns the cost since its last call, called when the clock of a question has stopped; default none
 
     Raises
     ------
@@ -153,32 +147,39 @@ def evaluate(
         There is no strategy or no question.
     """
     if not search:
-        raise InputError("no strategy to evaluate; name one at least")
+        raise InputError("no strategy to evaluate; name at least one")
     if not dataset.questions:
-        raise InputError(f"no question in {dataset.name} to evaluate; give one at least")
+        raise InputError(f"no question in {dataset.name} to evaluate; give at least one")
     total = len(dataset.questions)
     strategies: dict[str, StrategyResult] = {}
     for name, ask in search.items():
         outcomes: list[Outcome] = []
         for question in dataset.questions[:WARMING]:
-            timed(question, ask, cost=cost or _nothing)
+            timed(question, ask, cost=cost or _no_cost)
         for question in dataset.questions:
-            outcomes.append(timed(question, ask, cost=cost or _nothing))
+            outcomes.append(timed(question, ask, cost=cost or _no_cost))
             if progress is not None:
                 progress(name, len(outcomes), total)
         strategies[name] = result_of(dataset.questions, outcomes)
     return EvalReport(dataset.name, dataset.questions, strategies)
 
 
-def _nothing() -> Cost:
+def _no_cost() -> Cost:
     return Cost(0, 0, 0)
 
 
 def timed(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Outcome:
-    """One question by one search: what came back, or the error, how long it took and what was read."""
+    """The outcome of one question with one search: ids or error, time, and data read.
+
+    Parameters
+    ----------
+    question : the question
+    search : the search
+    cost : returns the cost since its last call
+    """
     error = ""
     ranked = Ranked((), 0)
-    cost()  # what others read before is none of this question's
+    cost()  # discards what was read before
     start, cpu_start = time.perf_counter(), time.process_time()
     try:
         ranked = search(question.text)
@@ -199,7 +200,13 @@ def timed(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Ou
 
 
 def result_of(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> StrategyResult:
-    """The measures of the outcomes of one strategy, one a question and in the same order."""
+    """The measures of the outcomes of one strategy.
+
+    Parameters
+    ----------
+    questions : the questions
+    outcomes : one per question, in the same order
+    """
     pairs = list(zip(questions, outcomes, strict=True))
 
     def scores(group: Sequence[tuple[Question, Outcome]]) -> Scores:

@@ -1,4 +1,4 @@
-"""A run of an evaluation as a file: what was asked, with what, and the outcome of every question, for comparing later."""
+"""Saves evaluation runs to files and loads them: questions, configuration and every outcome, for later comparison."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MOST_IDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """With what a run was made; two runs are compared whatever differs here, and the difference is said.
+    """The configuration of a run. Runs with different configurations can be compared; the differences are reported.
 
     Attributes
     ----------
-    version : of hlgraph
-    preset : the name of the parameters
+    version : version of hlgraph
+    preset : name of the parameters
     extraction : where the statements came from
-    store : the kind of store, without its address
+    store : kind of store, without its address
     embedder, reranker : fingerprints of the models
-    k : how many passages were asked for
-    parameters : by strategy, those of its retriever
+    k : number of passages retrieved
+    parameters : parameters of the retriever, by strategy
     """
 
     version: str
@@ -56,7 +56,17 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a file of a run holds; ``corpus`` and ``asked`` are fingerprints of the passages and of the questions."""
+    """The content of a run file.
+
+    Attributes
+    ----------
+    dataset : name of the evaluation set
+    corpus, asked : fingerprints of the passages and of the questions
+    setting : the configuration
+    questions : the questions without their texts
+    outcomes : by strategy, one per question in their order
+    format : version of the file format
+    """
 
     dataset: str
     corpus: str
@@ -67,7 +77,7 @@ class Run:
     format: int = _FORMAT
 
     def report(self) -> EvalReport:
-        """The measures of the run, made from its outcomes again; the texts of the questions are empty."""
+        """The measures of the run, computed from its outcomes; the texts of the questions are empty."""
         questions = tuple(
             Question(item.id, "", frozenset(item.gold), item.type, item.hops, (), item.subset)
             for item in self.questions
@@ -77,7 +87,15 @@ class Run:
 
 
 def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str) -> Run:
-    """A report as a run that can be saved."""
+    """The run of a report, ready to be saved.
+
+    Parameters
+    ----------
+    report : the evaluation
+    setting : its configuration
+    corpus : fingerprint of the passages
+    asked : fingerprint of the questions
+    """
     return Run(
         dataset=report.dataset,
         corpus=corpus,
@@ -92,7 +110,12 @@ def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str) -> 
 
 
 def save(run: Run, path: str | Path) -> None:
-    """Write a run as JSON; the file is there completely or not at all.
+    """Write a run to a JSON file, atomically.
+
+    Parameters
+    ----------
+    run : the run
+    path : the file; an existing one is replaced
 
     Raises
     ------
@@ -107,17 +130,17 @@ def save(run: Run, path: str | Path) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise InputError(
-            f"{place}: the run cannot be saved: {error.strerror}; name a file in a folder that is there"
+            f"{place}: the run cannot be saved: {error.strerror}; give a file in an existing folder"
         ) from error
 
 
 def load_run(path: str | Path) -> Run:
-    """Read a run that `save` wrote.
+    """The run in a file that :func:`save` wrote.
 
     Raises
     ------
     ReadError
-        The file is not there, is no run, or is one of another format, or of strategies that were asked other questions.
+        The file cannot be read, is not a run, has another format, or holds outcomes that do not match its questions.
     """
     mend = "give a file that hlgraph eval --save wrote"
     try:
@@ -125,22 +148,29 @@ def load_run(path: str | Path) -> Run:
     except OSError as error:
         raise ReadError(str(path), f"it cannot be read: {error.strerror}", mend) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ReadError(str(path), f"it is no saved run: {error}", mend) from error
+        raise ReadError(str(path), f"it is not a saved run: {error}", mend) from error
     if run.format != _FORMAT:
         raise ReadError(
-            str(path), f"it has format {run.format}, this hlgraph reads {_FORMAT}", "run the evaluation again"
+            str(path),
+            f"it has format {run.format}, but this version of hlgraph reads format {_FORMAT}",
+            "run the evaluation again",
         )
     ids = [question.id for question in run.questions]
     for name, outcomes in run.outcomes.items():
         if [outcome.question_id for outcome in outcomes] != ids or not ids:
-            raise ReadError(str(path), f"the outcomes of {name} are not those of its questions", mend)
+            raise ReadError(str(path), f"the outcomes of {name} do not match its questions", mend)
     if not all(question.gold for question in run.questions):
-        raise ReadError(str(path), "a question has no gold", mend)
+        raise ReadError(str(path), "a question has no gold passages", mend)
     return run
 
 
 def check_comparable(run: Run, earlier: Run) -> None:
-    """Refuse to compare what was not asked the same: a difference would be one of the questions.
+    """Check that two runs have the same corpus and questions, so that a difference is one of the strategies.
+
+    Parameters
+    ----------
+    run : the run now
+    earlier : the run before
 
     Raises
     ------
@@ -149,7 +179,7 @@ def check_comparable(run: Run, earlier: Run) -> None:
     """
     if run.corpus != earlier.corpus:
         raise InputError(
-            f"the earlier run asked another corpus ({earlier.dataset}, {earlier.corpus[:8]}, now {run.dataset}, "
+            f"the earlier run used another corpus ({earlier.dataset}, {earlier.corpus[:8]}; now {run.dataset}, "
             f"{run.corpus[:8]}); compare runs over the same passages"
         )
     if run.asked == earlier.asked:
@@ -157,7 +187,7 @@ def check_comparable(run: Run, earlier: Run) -> None:
     now, before = ({item.id for item in each.questions} for each in (run, earlier))
     other = sorted(now ^ before)
     named = ", ".join(other[:_MOST_IDS]) + (", ..." if len(other) > _MOST_IDS else "")
-    how = f"{len(other)} are in one of them only: {named}" if other else "the same ids with other texts or gold"
+    how = f"{len(other)} of them are in only one run: {named}" if other else "the same ids with other texts or gold"
     raise InputError(
         f"the earlier run asked {len(before)} questions and this one {len(now)}, {how}; "
         "compare runs with the same --questions, --limit and --subset"
@@ -165,7 +195,12 @@ def check_comparable(run: Run, earlier: Run) -> None:
 
 
 def changed(setting: Setting, earlier: Setting) -> list[str]:
-    """What two runs were made with differently, a line each: name, then before and now.
+    """The differences between two configurations, one line each: name, value before, value now.
+
+    Parameters
+    ----------
+    setting : the configuration now
+    earlier : the configuration before
 
     Examples
     --------

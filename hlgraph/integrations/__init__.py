@@ -1,1 +1,1 @@
-"""hlgraph for other frameworks, each in a folder of its own that needs an extra."""
+"""Integrations with other frameworks, one folder each; every one needs an extra of the same name."""

@@ -1,1 +1,1 @@
-"""For tests of hlgraph and of what is built on it: contract suites for stores, a tiny corpus, models without weights."""
+"""Tools for testing hlgraph and its extensions: contract suites for stores, a tiny corpus, models without weights."""

@@ -1,4 +1,4 @@
-"""A chat model that says what it is told to say."""
+"""Chat models that reply from a script."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hlgraph.models.seams import Completion
 
 
 class ScriptedChat:
-    """Replies from a list, in order, or by a function of the system and the user message. Safe for threads.
+    """A chat model whose replies come from a list, in order, or from a function of the system and user messages. Thread-safe.
 
     Parameters
     ----------
-    script : replies (a text, a whole completion, or an error to raise), or a function that makes one
-    name : the fingerprint
+    script : replies (a text, a completion, or an error to raise), or a function that returns one
+    name : the fingerprint, default ``scripted``
 
     Attributes
     ----------
-    asked : system message, user message and limit of every call so far
+    asked : system message, user message and ``max_tokens`` of every call so far
 
     Examples
     --------
@@ -44,13 +44,13 @@ class ScriptedChat:
         return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The next reply of the script; its tokens are counted as words where it does not say."""
+        """See :class:`hlgraph.models.seams.ChatModel`; the next reply, its words counted as tokens if it is a text."""
         with self._lock:
             at = len(self.asked)
             self.asked.append((system, user, max_tokens))
             if not callable(self._script):
                 assert at < len(self._script), (
-                    f"the script has {len(self._script)} replies, this is call {at + 1}: {user}"
+                    f"the script has {len(self._script)} replies, but this is call {at + 1}: {user}"
                 )
         reply = self._script(system, user) if callable(self._script) else self._script[at]
         if isinstance(reply, Exception):
@@ -61,17 +61,17 @@ class ScriptedChat:
 
 
 class StreamedChat:
-    """A chat model that gives each reply of its script in pieces; an error among them is raised in their midst.
+    """A chat model that streams each reply of its script in pieces; an error among the pieces is raised at its place.
 
     Parameters
     ----------
     script : the pieces of each reply, in order
-    name : the fingerprint
+    name : the fingerprint, default ``streamed``
 
     Attributes
     ----------
-    asked : system message, user message and limit of every call so far
-    closed : calls whose stream was ended, by its end or by its reader
+    asked : system message, user message and ``max_tokens`` of every call so far
+    closed : number of streams that ended, exhausted or closed by the reader
 
     Examples
     --------
@@ -92,13 +92,13 @@ class StreamedChat:
         return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The next reply, whole."""
+        """See :class:`hlgraph.models.seams.ChatModel`; the next reply, whole."""
         last = [*self.stream(system, user, max_tokens=max_tokens)][-1]
         assert isinstance(last, Completion)
         return last
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """The pieces of the next reply, and the whole of it, its tokens counted as words."""
+        """See :class:`hlgraph.models.seams.StreamingChat`; the next reply, its words counted as tokens."""
         with self._lock:
             pieces = self._script[len(self.asked)]
             self.asked.append((system, user, max_tokens))

@@ -1,4 +1,4 @@
-"""A tiny corpus worked by hand: four passages about a bridge, an engineer, a town and a poet, with their extraction.
+"""A tiny hand-made corpus: four passages about a bridge, an engineer, a town and a poet, with their extraction.
 
 ::
 
@@ -46,17 +46,17 @@ DOCUMENTS = (
 
 
 class TinyExtractor:
-    """Sentences as propositions, the known names in them as mentions, the known triples; the title as the topic."""
+    """An extractor for the tiny corpus: sentences are propositions, with the known names and triples; the title is the topic."""
 
     fingerprint = "tiny/1"
     problems: tuple[str, ...] = ()
 
     def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk."""
+        """One extraction per chunk."""
         return [self._one(chunk) for chunk in chunks]
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """All that is looked at."""
+        """A fingerprint of everything that the extraction depends on."""
         return f"{self.fingerprint}|{chunk.title}|{chunk.text}"
 
     def _one(self, chunk: ChunkInput) -> Extraction:
@@ -75,7 +75,15 @@ class TinyExtractor:
 def change_for(
     documents: Iterable[Document], stores: Stores, *, embedder: Embedder, corpus: str = CORPUS
 ) -> Change | None:
-    """The change that brings these documents into the corpus as it stands; None when nothing is new."""
+    """The change that adds documents to a corpus in its current state; None if nothing is new.
+
+    Parameters
+    ----------
+    documents : the documents
+    stores : the stores that hold the corpus
+    embedder : embeds the new texts
+    corpus : name of the corpus, default ``tiny``
+    """
     items: list[Extracted] = []
     extractor = TinyExtractor()
     for document in documents:

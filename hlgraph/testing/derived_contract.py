@@ -1,6 +1,6 @@
-"""What every DerivedStore and every Clusterer must do. Subclass :class:`DerivedStoreContract` and give it a fixture ``stores``.
+"""Contract suite of DerivedStore and Clusterer. Subclass :class:`DerivedStoreContract` and define a fixture ``stores``.
 
-The tiny corpus and its entities: Aldane Bridge - Mara Quill - Tessing - Orne - Ivo Brandt, a chain of facts.
+The tests use the tiny corpus. Its entities form a chain of facts: Aldane Bridge - Mara Quill - Tessing - Orne - Ivo Brandt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _QUERY = ClusterQuery(ProjectionShape.ENTITY_ENTITY, max_size=2)
 
 
 def made_of(run: Run, *levels: tuple[tuple[str, ...], ...]) -> Made:
-    """Communities of entities by name, the finest level first; each lies in the one of the next level that holds its first."""
+    """Communities from entity names, the finest level first; the parent of each is the one that holds its first member."""
     communities: list[Community] = []
     members: dict[str, tuple[str, ...]] = {}
     above: dict[str, str] = {}
@@ -57,7 +57,7 @@ def _save(stores: Stores, *levels: tuple[tuple[str, ...], ...], corpus: str = CO
 
 
 def _seen(stores: Stores, *, corpus: str = CORPUS) -> set[tuple[int, frozenset[str]]]:
-    """Level and member names of all communities of the run."""
+    """The level and the member names of each community of the run."""
     found = derived(stores).communities(corpus, "made")
     members = derived(stores).members([item.id for item in found])
     names = {ids.entity_id(corpus, name): name for name in NAMES}
@@ -74,7 +74,7 @@ _WEST, _EAST = ("Aldane Bridge", "Mara Quill"), ("Tessing", "Orne", "Ivo Brandt"
 
 
 class DerivedStoreContract(SourceSummaryContract):
-    """Tests that any DerivedStore passes, with the Clusterer that belongs to the same graph store."""
+    """Tests that every DerivedStore must pass, together with the Clusterer of the same graph store."""
 
     def test_an_empty_store_has_no_derived_data(self, stores: Stores) -> None:
         assert derived(stores).runs(CORPUS) == ()
@@ -190,7 +190,7 @@ class DerivedStoreContract(SourceSummaryContract):
         assert [item.is_stale for item in derived(stores).runs(CORPUS)] == [True]
 
     def test_a_member_that_comes_back_is_a_member_again(self, stores: Stores) -> None:
-        """Its community has the same id as before: it holds the same. In the meantime it was smaller."""
+        """The restored community has the same members and hence the same id; in the meantime it was smaller."""
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))
         before = _seen(stores)
@@ -257,7 +257,7 @@ class DerivedStoreContract(SourceSummaryContract):
         run, made = _summarised(stores)
         with stores.graph.lock():
             derived(stores).save(run, made)
-        # The bridge's second sentence goes; all entities stay.
+        # Removes the second sentence about the bridge; all entities stay.
         fill(stores, Document("doc:bridge", "The Aldane Bridge was designed by Mara Quill.", "Aldane Bridge"))
         assert len(derived(stores).communities(CORPUS, "made")) == 3
         left = {item.community_id for item in derived(stores).summaries(CORPUS, "made").items}
@@ -318,18 +318,18 @@ class DerivedStoreContract(SourceSummaryContract):
 
     def test_communities_are_listed_with_the_names_of_their_members(self, stores: Stores) -> None:
         fill(stores)
-        tier = Communities(CORPUS, stores)
-        assert tier.find().run is None
-        built = tier.build("entity_entity", max_size=2)
-        found = tier.find("entity_entity")
+        communities = Communities(CORPUS, stores)
+        assert communities.find().run is None
+        built = communities.build("entity_entity", max_size=2)
+        found = communities.find("entity_entity")
         assert found.run == built.run
         finest = {item.id for item in found.communities if item.level == 0}
         shown = [name for community, names in found.names.items() if community in finest for name in names]
         assert sorted(shown) == sorted(NAMES)
-        assert tier.find("entity_entity", k=1, names=1).communities == found.communities[:1]
-        chunks = tier.build("entity_passage")
+        assert communities.find("entity_entity", k=1, names=1).communities == found.communities[:1]
+        chunks = communities.build("entity_passage")
         assert chunks.run.name == "entity_passage"
-        texts = [name for names in tier.find("entity_passage").names.values() for name in names]
+        texts = [name for names in communities.find("entity_passage").names.values() for name in names]
         assert "Mara Quill was born in Tessing." in texts
         assert all(len(text) <= 60 for text in texts)
 
@@ -344,7 +344,7 @@ def _summary(community: Community, text: str, *, parts: tuple[str, ...], hashed:
 
 
 def _summarised(stores: Stores, *, has_parts: bool = True) -> tuple[Run, Made]:
-    """West and east, and both, each with a summary of its first statements."""
+    """Three communities (west, east, and both together), each with a summary that rests on statements."""
     run = _run(stores)
     made = made_of(run, (_WEST, _EAST), (NAMES,))
     west = {ids.entity_id(CORPUS, name) for name in _WEST}

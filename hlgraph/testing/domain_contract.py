@@ -1,4 +1,4 @@
-"""What every DomainStore must do. Subclass :class:`DomainStoreContract` and give it a fixture ``stores``."""
+"""Contract suite of DomainStore. Subclass :class:`DomainStoreContract` and define a fixture ``stores``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _put(stores: Stores, domain: Domain, corpus: str = CORPUS) -> DomainStore:
 
 
 class DomainStoreContract:
-    """Tests that any DomainStore passes, with the GraphStore that it belongs to."""
+    """Tests that every DomainStore must pass, together with its GraphStore."""
 
     def test_an_empty_store_has_no_domain(self, stores: Stores) -> None:
         assert domain_of(stores, CORPUS) is None

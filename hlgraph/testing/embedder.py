@@ -1,4 +1,4 @@
-"""An embedder without weights: the same text gives the same vector, texts that share words are close."""
+"""An embedder without a model: equal texts have equal vectors, and texts that share words are close."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from hlgraph.text import words
 
 
 class WordEmbedder:
-    """Sum of one fixed pseudo-random direction a word, normalised. For tests: it knows nothing of meaning."""
+    """Embeds a text as the normalised sum of one fixed pseudo-random direction per word; it knows no meanings.
+
+    Attributes
+    ----------
+    embedded : all texts embedded so far
+    """
 
     def __init__(self, dimensions: int = 32, *, name: str = "words") -> None:
         self._dimensions = dimensions
@@ -26,11 +31,11 @@ class WordEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector."""
+        """The length of every vector."""
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One unit row a text."""
+        """One unit vector per text, as rows."""
         self.embedded.extend(texts)
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for at, text in enumerate(texts):
@@ -44,4 +49,4 @@ class WordEmbedder:
         return np.random.default_rng(seed).standard_normal(self._dimensions).astype(np.float32)
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Nothing is cached."""
+        """Does nothing, since nothing is cached."""

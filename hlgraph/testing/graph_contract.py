@@ -1,4 +1,4 @@
-"""What every GraphStore must do. Subclass :class:`GraphStoreContract` and give it a fixture ``stores``."""
+"""Contract suite of GraphStore. Subclass :class:`GraphStoreContract` and define a fixture ``stores``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ _ALL = PullShape(
 
 
 def fill(stores: Stores, *documents: Document, corpus: str = CORPUS) -> None:
-    """Bring documents (by default all of the tiny corpus) into the stores."""
+    """Add documents to the stores.
+
+    Parameters
+    ----------
+    stores : the stores
+    documents : default all documents of the tiny corpus
+    corpus : name of the corpus, default ``tiny``
+    """
     with stores.graph.lock():
         change = change_for(documents or DOCUMENTS, stores, embedder=_EMBEDDER, corpus=corpus)
         if change is not None:
@@ -44,7 +51,7 @@ def _names(stores: Stores, kind: Kind, *, scope: Scope | None = None) -> list[st
 
 
 class GraphStoreContract:
-    """Tests that any GraphStore passes, with the VectorStore that it is paired with."""
+    """Tests that every GraphStore must pass, together with the VectorStore that it is paired with."""
 
     def test_an_empty_store_answers_with_nothing(self, stores: Stores) -> None:
         assert stores.graph.stats() == ()

@@ -1,4 +1,4 @@
-"""The hierarchy that the strategy of that name needs, in one line."""
+"""Builds the hierarchy that the strategy ``hierarchy`` needs, in one call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,20 @@ from hlgraph.stores.protocols import Stores
 def with_hierarchy(
     stores: Stores, *corpora: str, embedder: Embedder, query: HierarchyQuery | None = None
 ) -> list[BuiltHierarchy]:
-    """Build the hierarchies of corpora, with their defaults and without a chat model."""
+    """Build the hierarchies of corpora with extractive summaries.
+
+    Parameters
+    ----------
+    stores : the stores that hold the corpora
+    corpora : names of the corpora
+    embedder : embeds the summaries
+    query : parameters of the hierarchy, default ``HierarchyQuery()``
+
+    Returns
+    -------
+    list[BuiltHierarchy]
+        One per corpus, in the order given.
+    """
     return [
         build_hierarchy(
             corpus, query or HierarchyQuery(), stores=stores, embedder=embedder, summariser=ExtractiveSummariser()

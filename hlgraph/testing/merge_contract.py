@@ -1,6 +1,6 @@
-"""What every MergeStore must do. Subclass :class:`MergeStoreContract` and give it a fixture ``stores``.
+"""Contract suite of MergeStore. Subclass :class:`MergeStoreContract` and define a fixture ``stores``.
 
-The tiny corpus and its entities: Aldane Bridge - Mara Quill - Tessing - Orne - Ivo Brandt, a chain of facts.
+The tests use the tiny corpus. Its entities form a chain of facts: Aldane Bridge - Mara Quill - Tessing - Orne - Ivo Brandt.
 """
 
 from __future__ import annotations
@@ -28,31 +28,58 @@ _SAME_AS = PullShape(frozenset({Relationship.SAME_AS}), frozenset({Kind.ENTITY})
 
 
 def merges(stores: Stores) -> MergeStore:
-    """What keeps the decisions of these stores."""
+    """The MergeStore of these stores."""
     assert stores.merges is not None
     return stores.merges
 
 
 def decision(alias: str, canonical: str, *, verdict: Verdict = Verdict.SAME, corpus: str = CORPUS) -> Decision:
-    """A decision of a person about two entities, by their names."""
+    """A decision by a person about two entities.
+
+    Parameters
+    ----------
+    alias : name of the entity that is merged
+    canonical : name of the entity that it is merged into
+    verdict : default ``Verdict.SAME``
+    corpus : name of the corpus, default ``tiny``
+    """
     pair = ids.entity_id(corpus, alias), ids.entity_id(corpus, canonical)
     return Decision(corpus, *pair, verdict, Decider.PERSON, "Ada", "by hand", 0.75, "2026-01-02T03:04:05+00:00")
 
 
 def save(stores: Stores, *decisions: Decision, corpus: str = CORPUS) -> None:
-    """Save decisions under the lock."""
+    """Save decisions under the lock.
+
+    Parameters
+    ----------
+    stores : the stores
+    decisions : the decisions to save
+    corpus : name of the corpus, default ``tiny``
+    """
     with stores.graph.lock():
         merges(stores).save(corpus, decisions)
 
 
 def drop(stores: Stores, *decisions: Decision) -> None:
-    """Drop decisions under the lock."""
+    """Drop decisions of the tiny corpus under the lock.
+
+    Parameters
+    ----------
+    stores : the stores
+    decisions : the decisions to drop
+    """
     with stores.graph.lock():
         merges(stores).drop(CORPUS, decisions)
 
 
 def remove(stores: Stores, *uris: str) -> None:
-    """Remove sources of the tiny corpus, whatever their versions are."""
+    """Remove sources of the tiny corpus, whatever their versions.
+
+    Parameters
+    ----------
+    stores : the stores
+    uris : URIs of the sources
+    """
     found = [item for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
     chosen = [item for item in found if item.uri in uris]
     with stores.graph.lock():
@@ -68,7 +95,7 @@ def _id(name: str) -> str:
 
 
 class MergeStoreContract:
-    """Tests that any MergeStore passes, with the GraphStore that it belongs to."""
+    """Tests that every MergeStore must pass, together with its GraphStore."""
 
     def test_an_empty_store_has_no_decisions(self, stores: Stores) -> None:
         assert merges(stores).decisions(CORPUS) == ()
@@ -125,9 +152,9 @@ class MergeStoreContract:
         stranger = replace(decision("Tessing", "Orne"), canonical=ids.entity_id("other", "Orne"))
         with stores.graph.lock(), pytest.raises(StoreConflictError, match="no longer has"):
             merges(stores).save(CORPUS, [decision("Mara Quill", "Ivo Brandt"), stranger])
-        nobody = replace(decision("Tessing", "Orne"), alias="0" * 32)
+        unknown = replace(decision("Tessing", "Orne"), alias="0" * 32)
         with stores.graph.lock(), pytest.raises(StoreConflictError, match="no longer has"):
-            merges(stores).save(CORPUS, [nobody])
+            merges(stores).save(CORPUS, [unknown])
         assert merges(stores).decisions(CORPUS) == ()
 
     def test_corpora_do_not_see_the_decisions_of_each_other(self, stores: Stores) -> None:
@@ -210,7 +237,7 @@ class MergeStoreContract:
         assert not any(stores.graph.stats(CORPUS)[0].relationships.values())
 
     def test_merged_entities_are_joined_in_every_shape_that_is_ranked(self, stores: Stores) -> None:
-        """The same scores as a walk in process over all that is there; and a merge makes a way where there was none."""
+        """The scores equal those of a walk in process over the whole graph, and a merge connects what was apart."""
         fill(stores)
         fill(stores, Document("doc:far", "Ivo Brandt sang.", "Ivo Brandt"))
         save(stores, decision("Aldane Bridge", "Ivo Brandt"))

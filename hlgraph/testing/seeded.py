@@ -1,4 +1,4 @@
-"""An embedder without a model for very many texts: for measuring how stores and searches grow, never for meaning."""
+"""An embedder without a model for large numbers of texts, to measure how stores and searches scale."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hlgraph.text import words
 
 
 class SeededEmbedder:
-    """The normalised sum of one pseudo-random direction a word, drawn from the seed and the word alone.
+    """Embeds a text as the normalised sum of one pseudo-random direction per word, drawn from the seed and the word alone.
 
-    The same text has the same vector in every process and in any company. Texts that share words are close: with d
-    dimensions, two texts of n words that share m have a cosine of m / n, give or take 1 / sqrt(d). Directions are kept by
-    word, so memory grows with the vocabulary: 4 d bytes a word.
+    A text has the same vector in every process and in every batch. Texts that share words are close: with d dimensions, two
+    texts of n words that share m have a cosine of about m / n, give or take 1 / sqrt(d). It knows no meanings. Directions
+    are kept by word, so memory grows with the vocabulary by 4 d bytes per word.
 
     Parameters
     ----------
-    dimensions : length of every vector; default 384, that of the local model
-    seed : another seed is another model
+    dimensions : length of every vector, default 384, as for the local model
+    seed : seed of the directions, default 0; another seed makes another model
 
     Examples
     --------
@@ -39,16 +39,16 @@ class SeededEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """That it is made up, with the seed and the dimensions."""
+        """``made-up``, the seed and the dimensions."""
         return f"made-up/{self._seed}/{self._dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector."""
+        """The length of every vector."""
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One unit row a text, shape (texts, dimensions)."""
+        """One unit vector per text, shape (texts, dimensions)."""
         columns: list[int] = []
         starts = [0]
         for text in texts:
@@ -64,7 +64,7 @@ class SeededEmbedder:
         return unit
 
     def forget(self, texts: Sequence[str]) -> None:
-        """No text is kept."""
+        """Does nothing, since no text is kept."""
 
     def _place(self, word: str) -> int:
         place = self._places.get(word)

@@ -1,4 +1,4 @@
-"""Everything that is visible of a corpus, as plain values that can be compared between stores and between runs."""
+"""The visible state of a corpus as plain values, to compare stores or runs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,15 @@ _EDGES = frozenset(
 
 
 def snapshot(stores: Stores, corpus: str) -> Mapping[str, list[object]]:
-    """Records by kind, edges by relationship with weights to 4 digits, vectors to 4 digits; never a moment or a version.
+    """The records by kind, the edges by relationship and the vectors of a corpus, without times and versions.
 
-    The version of a source is left out: it tells how often the text changed, not what it is now.
+    Weights and vectors are rounded to 4 decimals. The version of a source is replaced by 1, since it counts edits and says
+    nothing about the current state.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : name of the corpus
     """
     scope = Scope(corpus)
     records: dict[Kind, list[Record]] = {kind: list(stores.graph.find(kind, scope)) for kind in _KINDS}

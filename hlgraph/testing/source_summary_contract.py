@@ -1,4 +1,4 @@
-"""What every DerivedStore does with summaries of long sources; a part of the contract of DerivedStore."""
+"""The part of the contract suite of DerivedStore about summaries of long sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECOND = "The Aldane Bridge opened in 1931."
 
 
 def derived(stores: Stores) -> DerivedStore:
-    """What keeps the derived data of these stores."""
+    """The DerivedStore of these stores."""
     assert stores.derived is not None
     return stores.derived
 
@@ -32,7 +32,7 @@ def _delete(stores: Stores, uri: str) -> None:
 
 
 class SourceSummaryContract:
-    """Tests that any DerivedStore passes, given a fixture ``stores``."""
+    """Tests that every DerivedStore must pass, given a fixture ``stores``."""
 
     def test_summaries_of_sources_come_back_and_are_members(self, stores: Stores) -> None:
         fill(stores)
@@ -74,7 +74,7 @@ class SourceSummaryContract:
                 assert change is not None
                 assert change.removed_chunks
                 persist(replace(change, removed_chunks=()) if how == "longer" else change, stores)
-        assert derived(stores).summaries(CORPUS, "made").items == ()  # that of the community rested on it
+        assert derived(stores).summaries(CORPUS, "made").items == ()  # the community's summary depended on it
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
         fill(stores)
         run, made = _of_source(stores)
@@ -107,7 +107,7 @@ class SourceSummaryContract:
 
 
 def _of_source(stores: Stores, *, hashed: str = "") -> tuple[Run, Made]:
-    """A summary of the bridge's source, in a community with the chunk of the engineer and in the one above; one has a summary."""
+    """A summary of the bridge's source, in two nested communities with the engineer's chunk; the lower one has a summary."""
     run = Run(CORPUS, "made", stores.graph.stats(CORPUS, has_counts=False)[0].version, "by hand", 2)
     source = ids.source_id(CORPUS, "doc:bridge")
     chunks = {

@@ -1,4 +1,4 @@
-"""What every VectorStore must do. Subclass :class:`VectorStoreContract` and give it a fixture ``stores``."""
+"""Contract suite of VectorStore. Subclass :class:`VectorStoreContract` and define a fixture ``stores``."""
 
 from __future__ import annotations
 
@@ -36,25 +36,40 @@ _SOURCES = tuple(
 def block(
     kind: Kind, texts: tuple[str, ...], *, first: int = 0, source_ids: tuple[str, ...] | None = None
 ) -> VectorBlock:
-    """Rows with ids that count from ``first`` on, one source each."""
+    """Vector rows of texts, with consecutive numbers as ids.
+
+    Parameters
+    ----------
+    kind : kind of the records
+    texts : one per row
+    first : id of the first row, default 0
+    source_ids : source of each row, default a source of its own with the id of the row
+    """
     matrix = _EMBEDDER.embed(texts)
     names = tuple(f"{first + at:032x}" for at in range(len(texts)))
     return VectorBlock(kind, names, texts, source_ids or names, 16, matrix.tobytes())
 
 
 def fill(stores: Stores, *, change: str = "one", corpus: str = "c") -> None:
-    """All texts as statements, one source each."""
+    """Add all texts as statements, one source each.
+
+    Parameters
+    ----------
+    stores : the stores
+    change : id of the change, default ``one``
+    corpus : name of the corpus, default ``c``
+    """
     stores.vectors.upsert(VectorBatch(corpus, change, _SOURCES, (block(Kind.STATEMENT, _TEXTS),)))
 
 
 def ask(text: str) -> NDArray[np.float32]:
-    """A question as a vector."""
+    """The vector of a question."""
     vector: NDArray[np.float32] = _EMBEDDER.embed([text])[0]
     return vector
 
 
 class VectorStoreContract:
-    """Tests that any VectorStore passes."""
+    """Tests that every VectorStore must pass."""
 
     def test_an_empty_store_finds_nothing(self, stores: Stores) -> None:
         assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, ask("bridge"))) == []

@@ -123,7 +123,7 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
     base = ("eval", place / "small", "--baseline", run)
     code, out, err = call(*base, "--strategies", "chunk")
     assert (code, out) == (2, "")
-    assert "asked 2 questions and this one 3, 1 are in one of them only: q3" in err
+    assert "asked 2 questions and this one 3, 1 of them are in only one run: q3" in err
     assert "ask at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
     assert (
         "--against 'topic' is not among the strategies asked"

@@ -293,7 +293,7 @@ def test_a_model_that_cannot_be_sent_is_said_before_anything_is_begun(tmp_path: 
 
     settings = Settings(store=f"hlgraph://{tmp_path}/store")
     with hlgraph.connect(settings, embedder=Unsendable()) as graph:
-        with pytest.raises(InputError, match=r"Unsendable cannot be given to other processes \(it holds a connection"):
+        with pytest.raises(InputError, match=r"Unsendable cannot be sent to other processes \(it holds a connection"):
             ingest(graph, MARKDOWN)
         assert graph.stats() == ()
 
@@ -304,7 +304,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_begun(tmp_path: Path) ->
             ingest(graph, ["-"])
         with pytest.raises(InputError, match="workers is 0; choose at least 1"):
             ingest(graph, MARKDOWN, workers=0)
-        with pytest.raises(InputError, match="this process has a Ray cluster already"), local_cluster():
+        with pytest.raises(InputError, match="this process already uses a Ray cluster"), local_cluster():
             pass
         assert ingest(graph, []).sources_added == 0
 

@@ -125,7 +125,7 @@ def test_the_strategy_to_compare_with() -> None:
     made = report(a=3, b=5)
     assert default_against(made, None) == "b"
     assert default_against(made, "a") == "a"
-    with pytest.raises(InputError, match="'c' is not asked; compare with one of: a, b"):
+    with pytest.raises(InputError, match="'c' is not among the strategies asked; compare with one of: a, b"):
         default_against(made, "c")
 
 

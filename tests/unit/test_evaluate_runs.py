@@ -74,10 +74,10 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
     save(run(report()), path)
     tree = json.loads(path.read_text())
     for broken, says in (
-        ("{", "it is no saved run"),
-        (json.dumps({"dataset": "x"}), "it is no saved run: .*missing required field"),
-        (json.dumps({**tree, "format": 2}), "format 2, this hlgraph reads 1"),
-        (json.dumps({**tree, "questions": tree["questions"][:3]}), "the outcomes of good are not those"),
+        ("{", "it is not a saved run"),
+        (json.dumps({"dataset": "x"}), "it is not a saved run: .*missing required field"),
+        (json.dumps({**tree, "format": 2}), "format 2, but this version of hlgraph reads format 1"),
+        (json.dumps({**tree, "questions": tree["questions"][:3]}), "the outcomes of good do not match"),
         (json.dumps({**tree, "questions": [{**item, "gold": []} for item in tree["questions"]]}), "has no gold"),
     ):
         path.write_text(broken)
@@ -94,7 +94,7 @@ def test_other_questions_and_corpora_are_refused() -> None:
     with pytest.raises(InputError, match="another corpus"):
         check_comparable(made, run(report(), corpus="other"))
     fewer = report(QUESTIONS[:3], good=FOUND["good"][:3])
-    with pytest.raises(InputError, match="asked 3 questions and this one 4, 1 are in one of them only: q3"):
+    with pytest.raises(InputError, match="asked 3 questions and this one 4, 1 of them are in only one run: q3"):
         check_comparable(made, run(fewer))
     other = (replace(QUESTIONS[0], gold=frozenset({"p9"})), *QUESTIONS[1:])
     with pytest.raises(InputError, match="the same ids with other texts or gold"):
@@ -111,7 +111,7 @@ def test_runs_are_paired_by_question_not_by_place() -> None:
     found = run_differences(now, worse)
     assert [(item.a, item.measure) for item in found] == [("good", measure) for measure in MEASURES]
     assert found[0].difference.mean == 0.25
-    with pytest.raises(UnknownNameError, match="the earlier run asked other, this one good, bad"):
+    with pytest.raises(UnknownNameError, match="the earlier run asked other, this one asked good, bad"):
         run_differences(now, report(other=FOUND["good"]))
 
 

@@ -1,4 +1,4 @@
-"""hlgraph for people who work with Neo4j Graph Data Science: its own client on the graphs that hlgraph ranks (extra ``gds``).
+"""Opens the Python client of Neo4j Graph Data Science (GDS) on the graphs that hlgraph ranks (extra ``gds``).
 
 ::
 
@@ -9,14 +9,14 @@
         scores = gds.betweenness_centrality.stream(graph)
         scores["id"] = [node["id"] for node in gds.util.as_nodes(scores["nodeId"].tolist())]
 
-Any algorithm of GDS runs on the graph that the rankers of hlgraph walk on: nodes carry the id of their record, relationships
-a ``weight``. The rankers themselves do not need this client: they call GDS through the driver that the store has open.
+Any GDS algorithm can run on the graph that hlgraph's rankers use: nodes carry the id of their record, relationships a
+``weight``. The rankers themselves do not need this client; they call GDS through the driver of the store.
 """
 
 from hlgraph.errors import MissingExtraError
 
 try:
-    import graphdatascience  # noqa: F401 - asked for here, so that its absence is one clear error
+    import graphdatascience  # noqa: F401 - imported here, so that its absence gives one clear error
 except ImportError as error:
     raise MissingExtraError("gds", "hlgraph for Graph Data Science") from error
 

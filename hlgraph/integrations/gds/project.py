@@ -1,4 +1,4 @@
-"""From settings to a client of GDS and one projected graph."""
+"""Opens a GDS client with one projected graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from hlgraph.stores.open import open_projected
 
 
 class Projected(NamedTuple):
-    """The client, connected over Bolt, and the graph to hand to its algorithms."""
+    """A GDS client with a graph.
+
+    Attributes
+    ----------
+    client : connected over Bolt
+    graph : the projection to pass to the algorithms of the client
+    """
 
     client: foreign.GraphDataScience
     graph: Graph
@@ -25,26 +31,26 @@ class Projected(NamedTuple):
 
 @contextlib.contextmanager
 def open_projection(source: HLGraph | Settings, shape: ProjectionShape | str) -> Iterator[Projected]:
-    """A client of GDS and the projection of the corpus in one shape, made where it is not there yet.
+    """A GDS client and the projection of a corpus in one shape, for use in a ``with`` block.
 
-    The projection is that of the corpus's present version, the one that the rankers share. One that is made here is dropped
-    at the end; one that was there stays. The client is closed at the end.
+    The projection is that of the current version of the corpus, which the rankers share. It is created if it does not exist,
+    and then dropped at the end of the block; an existing one is kept. The client is closed at the end.
 
     Parameters
     ----------
-    source : its url, user, password, database and corpus are taken
+    source : gives the url, user, password, database and corpus
     shape : ``entity_passage``, ``statement_entity_chunk`` or ``entity_entity``; see :class:`ProjectionShape`
 
     Raises
     ------
     UnknownNameError
-        For another shape, or a corpus that is not there.
+        The shape or the corpus does not exist.
     InputError
-        For the embedded store, which has no GDS.
+        The store is the embedded one, which has no GDS.
     SettingsError
-        For ``neo4j.ca``: the client trusts the certificates of the system alone, or with ``+ssc`` every one.
+        ``neo4j.ca`` is set. The client trusts only the certificates of the system or, with ``+ssc``, every certificate.
     StoreError
-        When the server cannot be reached or has no GDS, or the projection would not fit into its memory.
+        The server cannot be reached, has no GDS, or lacks the memory for the projection.
     """
     settings = source.settings if isinstance(source, HLGraph) else source
     known = [item.value for item in ProjectionShape]
@@ -53,8 +59,8 @@ def open_projection(source: HLGraph | Settings, shape: ProjectionShape | str) ->
     server = settings.neo4j
     if server.ca:
         raise SettingsError(
-            f"neo4j.ca is {server.ca}; the client of GDS cannot be told of certificates: add it to those of the system and "
-            "leave neo4j.ca out"
+            f"neo4j.ca is {server.ca}, but the GDS client takes no certificates; add it to the certificates of the system, "
+            "and leave out neo4j.ca"
         )
     auth = (server.user, server.password) if server.password else None
     with open_projected(settings, ProjectionShape(shape)) as name:

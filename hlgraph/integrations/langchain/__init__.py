@@ -1,4 +1,4 @@
-"""hlgraph in LangChain: a retriever, a tool for agents, and documents in both directions.
+"""Integration with LangChain: a retriever, a tool for agents, and conversion of documents in both directions.
 
 ::
 
@@ -12,7 +12,7 @@
 from hlgraph.errors import MissingExtraError
 
 try:
-    import langchain_core  # noqa: F401 - asked for here, so that its absence is one clear error
+    import langchain_core  # noqa: F401 - imported here, so that its absence gives one clear error
 except ImportError as error:
     raise MissingExtraError("langchain", "hlgraph in LangChain") from error
 

@@ -1,4 +1,4 @@
-"""Documents of LangChain to ours, and evidence to documents of LangChain."""
+"""Converts LangChain documents to documents of hlgraph, and evidence to LangChain documents."""
 
 from __future__ import annotations
 
@@ -13,24 +13,20 @@ from hlgraph.read.content import clean
 from hlgraph.read.metadata import metadata_of
 from hlgraph.records import Document, Evidence
 
-_SOURCE = "source"  # where LangChain's loaders write what they read
-_PARTS = (
-    "page",
-    "row",
-    "seq_num",
-    "start_index",
-)  # and which part of it, for those that give several documents a source
+_SOURCE = "source"  # metadata key in which LangChain's loaders name what they read
+# metadata keys that tell the documents of one source apart
+_PARTS = ("page", "row", "seq_num", "start_index")
 _SHORT = 16
 
 
 def from_langchain(documents: Iterable[LangChainDocument]) -> list[Document]:
-    """Documents for :meth:`hlgraph.HLGraph.ingest`.
+    """Documents for :meth:`hlgraph.HLGraph.ingest`, made from LangChain documents.
 
-    The uri of a document, by which it is found again when it is ingested anew, is made from its ``id``; without one from its
-    ``source`` (and ``page``, ``row``, ``seq_num`` or ``start_index``) in the metadata; without these, or where several
-    documents would have the same, from a hash of its text, so that an edited text is another source: give ids. Metadata
-    keeps its types; nested mappings get dotted names; what is neither text, number, boolean, date nor a list of these is
-    left out. The title is ``title`` of the metadata.
+    A document is recognised in a later ingest by its URI. The URI is made from the document's ``id``; without an id, from
+    ``source`` in its metadata (with ``page``, ``row``, ``seq_num`` and ``start_index``); without a source, or if several
+    documents would get the same URI, with a hash of the text. An edited text without an id may therefore become a new
+    source, so give ids. Metadata keep their types; nested mappings get dotted names; values other than texts, numbers,
+    booleans, dates and lists of these are left out. The title is ``title`` in the metadata.
 
     Examples
     --------
@@ -72,10 +68,11 @@ def _document(item: LangChainDocument, uri: str) -> Document:
 
 
 def to_langchain(evidence: Evidence) -> LangChainDocument:
-    """One piece of evidence: its text, and in the metadata its provenance above the metadata of its source.
+    """A LangChain document with the text of a piece of evidence, and its provenance in the metadata.
 
-    ``source`` (the uri), ``title``, ``score``, ``start``, ``end``, ``page``, ``headings``, ``chunk_id``, ``statement_id``,
-    ``labels`` are ours; all other names are those of the source, which also stands whole under ``source_metadata``.
+    hlgraph sets ``source`` (the URI), ``title``, ``score``, ``start``, ``end``, ``page``, ``headings``, ``chunk_id``,
+    ``statement_id`` and ``labels``; they override equal names in the metadata of the source. The other metadata of the
+    source are kept under their names, and all of them under ``source_metadata``.
     """
     source = evidence.source
     metadata: Mapping[str, object] = {

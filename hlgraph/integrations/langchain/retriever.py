@@ -1,4 +1,4 @@
-"""A retriever of LangChain over a corpus."""
+"""A LangChain retriever over a corpus."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _PER_CALL = frozenset({"k", "strategy", "unit", "where", "mode"})
 
 
 class HLGraphRetriever(BaseRetriever):
-    """Evidence for a question as documents, best first; every field may also be given to ``invoke``.
+    """Retrieves evidence for a question as documents, best first; ``invoke`` accepts every field but ``graph`` as an option.
 
-    Asynchronous calls run in a thread, since both stores and local models compute or wait in one.
+    Asynchronous calls run in a thread, since stores and local models block.
 
     Parameters
     ----------
-    graph : an open corpus, closed by whoever opened it
+    graph : an open corpus; whoever opened it closes it
     strategy, k, unit, where, mode : as in :meth:`hlgraph.HLGraph.search`
 
     Examples
@@ -48,7 +48,7 @@ class HLGraphRetriever(BaseRetriever):
 
     @model_validator(mode="after")
     def _check_strategy(self) -> Self:
-        """A misspelt strategy is said when the retriever is made."""
+        """Raise for an unknown strategy when the retriever is created."""
         from hlgraph.retrieve.search import retriever_named
 
         retriever_named(self.strategy)
@@ -58,7 +58,7 @@ class HLGraphRetriever(BaseRetriever):
         self,
         query: str,
         *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - of the interface
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - required by the interface
         **options: object,
     ) -> list[Document]:
         unknown = sorted(set(options) - _PER_CALL)

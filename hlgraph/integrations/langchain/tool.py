@@ -1,4 +1,4 @@
-"""A tool with which an agent searches a corpus."""
+"""A LangChain tool with which an agent searches a corpus."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ def search_tool(
     name: str = "search_corpus",
     description: str = "",
 ) -> StructuredTool:
-    """A tool that gives numbered evidence with its sources as text, and the evidence itself as the artifact.
+    """A tool that returns numbered evidence with its sources as text, and the evidence objects as the artifact.
 
-    What an agent asks wrongly (an unknown field in a filter, an empty question) comes back to it as the text of the error,
-    so that it can mend it; errors of stores and models are raised.
+    An invalid request of the agent (an unknown field in a filter, an empty question) returns the error message as text, so
+    that the agent can correct it; errors of stores and models are raised.
 
     Parameters
     ----------
-    graph : an open corpus; the agent sees nothing of another
-    strategy : as in :meth:`hlgraph.HLGraph.search`
-    name, description : what the agent is told; by default the description names the corpus
+    graph : an open corpus, the only one that the agent can see
+    strategy : as in :meth:`hlgraph.HLGraph.search`, default ``statement``
+    name : name of the tool, default ``search_corpus``
+    description : description of the tool for the agent; by default it names the corpus
     """
 
     def search(question: str, k: int = 8, where: str | None = None) -> tuple[str, list[Evidence]]:
@@ -51,14 +52,14 @@ def search_tool(
             raise ToolException(str(error)) from error
         return _text(found.evidence), list(found.evidence)
 
-    told = description or (
+    text = description or (
         f"Finds evidence in the corpus {graph.corpus!r}: short statements with the source that each one is from. "
         "Cite them by their number."
     )
     return StructuredTool.from_function(
         func=search,
         name=name,
-        description=told,
+        description=text,
         args_schema=SearchArguments,
         response_format="content_and_artifact",
         handle_tool_error=True,

@@ -1,8 +1,8 @@
-"""hlgraph for analysts who work with py2neo: a ``py2neo.Graph`` on the same store, by the same settings (extra ``py2neo``).
+"""Opens a ``py2neo.Graph`` on the store of hlgraph, with the same settings (extra ``py2neo``).
 
-py2neo is at its end of life: its last release with changes is of 2021, made for Neo4j up to 4.4, and its makers send people
-to the official driver. It still speaks to Neo4j 5.26 and 2026.x, and may stop with any later one. New work should call
-:meth:`hlgraph.HLGraph.cypher`, or the driver itself.
+py2neo has reached its end of life: its last functional release dates from 2021 and supports Neo4j up to 4.4; its authors
+recommend the official driver. It still works with Neo4j 5.26 and 2026.x, but may fail with any later version. New code
+should call :meth:`hlgraph.HLGraph.cypher`, or use the driver.
 
 ::
 
@@ -13,14 +13,14 @@ to the official driver. It still speaks to Neo4j 5.26 and 2026.x, and may stop w
     graph.query("MATCH (e:Entity {corpus: 'default'}) RETURN e.name LIMIT 5").to_table()
     close(graph)
 
-``Graph.query`` reads only; the server refuses to write in it. ``Graph.run`` can write, and hlgraph does not see what it
-writes: nothing of it is in the journal, the counts or the vectors, and the next ingest may remove it.
+``Graph.query`` is read-only; the server refuses writes in it. ``Graph.run`` can write, but hlgraph does not know of such
+writes: they are missing from the journal, the counts and the vectors, and the next ingest may remove them.
 """
 
 from hlgraph.errors import MissingExtraError
 
 try:
-    import py2neo  # noqa: F401 - asked for here, so that its absence is one clear error
+    import py2neo  # noqa: F401 - imported here, so that its absence gives one clear error
 except ImportError as error:
     raise MissingExtraError("py2neo", "hlgraph for py2neo") from error
 

@@ -1,4 +1,4 @@
-"""One ledger, one file of kept replies, one quarantine and one purse for all processes of an ingest, behind one actor."""
+"""The accounts of an ingest on Ray: ledger, stored replies, quarantine and purse, shared by all processes through one actor."""
 
 from __future__ import annotations
 
@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from hlgraph.settings import Price, Settings
 
 _LOOK_SECONDS = 0.2
-_LOST = "the process that keeps the books of this ingest is gone; what was done is kept, run the same again to go on"
-_ELSEWHERE = Path("elsewhere")  # nothing is read or written there
+_LOST = "the process that keeps the accounts of this ingest died; what was done is kept, run the same ingest again to continue"
+_ELSEWHERE = Path("elsewhere")  # a placeholder: nothing is read or written there
 Book = Literal["ledger", "replies", "quarantine"]
 
 
 class Spending(NamedTuple):
-    """Calls so far, their tokens, and how many calls have not ended."""
+    """The chat calls so far.
+
+    Attributes
+    ----------
+    calls : number of calls that ended
+    input_tokens, output_tokens : their tokens
+    under_way : number of calls that have not ended
+    """
 
     calls: int
     input_tokens: int
@@ -36,9 +43,14 @@ class Spending(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What the calls of an ingest are held to: a budget, by the price of the model of this name.
+    """The limits of the chat calls of an ingest.
 
-    ``before``: what the process that called for the ingest has spent of the budget by itself, to infer a domain.
+    Attributes
+    ----------
+    budget : in tokens or money; None for no limit
+    price : price of the model, None if unknown
+    model : name of the model, for messages
+    before : what the calling process itself has already spent of the budget, to infer a domain
     """
 
     budget: Budget | None = None
@@ -48,10 +60,16 @@ class Limits(NamedTuple):
 
 
 class Books:
-    """What the actor does; it runs on the machine of the process that called for the ingest, so its files are the usual ones.
+    """The accounts of one ingest, run as an actor on the machine of the calling process, so that it uses the same files.
 
-    A worker that is made anew after it was killed joins again: nobody will say what the calls that it had under way have cost,
-    so they count as what was expected of them.
+    A worker restarted after it was killed joins again. The cost of the calls that it had under way is then unknown, so they
+    are counted at their estimated cost.
+
+    Parameters
+    ----------
+    settings : name the folder of the accounts
+    corpus : name of the corpus
+    limits : budget and price
     """
 
     def __init__(self, settings: Settings, corpus: str, *, limits: Limits) -> None:
@@ -68,16 +86,24 @@ class Books:
         self._admitted: dict[str, set[int]] = {}
 
     def write(self, book: Book, name: str, *, args: tuple[object, ...], named: Mapping[str, object]) -> object:
-        """What a method of a book gives."""
+        """The result of calling a method of a book.
+
+        Parameters
+        ----------
+        book : ``ledger``, ``replies`` or ``quarantine``
+        name : name of the method
+        args : positional arguments
+        named : keyword arguments
+        """
         return getattr(self._books[book], name)(*args, **named)
 
     def join(self, worker: str) -> None:
-        """Note that a worker has no call under way."""
+        """Record that a worker starts without calls under way; calls of its predecessor are given up."""
         for admission in self._admitted.pop(worker, set()):
             self._purse.abandon(admission)
 
     def attempt(self, worker: str, input_tokens: int) -> int | HLGraphError | None:
-        """See :meth:`hlgraph.models.accounts.budget.Purse.attempt`; an error is given, not raised."""
+        """See :meth:`hlgraph.models.accounts.budget.Purse.attempt`; an error is returned, not raised."""
         try:
             admission = self._purse.attempt(input_tokens)
         except HLGraphError as error:
@@ -87,32 +113,39 @@ class Books:
         return admission
 
     def settle(self, worker: str, admission: int, *, tokens: tuple[int, int] | None) -> None:
-        """Note what an admitted call has cost; None: nothing."""
+        """Record the cost of an admitted call.
+
+        Parameters
+        ----------
+        worker : the worker that made the call
+        admission : number that :meth:`attempt` returned
+        tokens : input and output tokens, None if the call cost nothing
+        """
         self._admitted[worker].discard(admission)
         sent, replied = tokens or (0, 0)
         self._purse.settle(admission, sent, output_tokens=replied, is_paid=tokens is not None)
 
     def end(self, error: HLGraphError) -> None:
-        """Let no other call through."""
+        """Admit no further calls."""
         self._purse.end(error)
 
     def ended(self) -> HLGraphError | None:
-        """What ended the calls, with all that has been spent by now."""
+        """The error that ended the calls, with all spending so far; None while calls are admitted."""
         return self._purse.ended()
 
     def spending(self) -> Spending:
-        """What was spent so far."""
+        """The spending so far."""
         purse = self._purse
         return Spending(purse.calls, purse.input_tokens, purse.output_tokens, purse.under_way)
 
 
 class FarBooks:
-    """The books as a process sees them that is not theirs.
+    """Access to :class:`Books` from another process.
 
     Parameters
     ----------
-    actor : the handle of the actor
-    worker : this process, by a name that it keeps when it is made anew
+    actor : handle of the actor
+    worker : name of this process, which it keeps when Ray restarts it
     """
 
     def __init__(self, actor: Any, worker: str = "") -> None:
@@ -120,7 +153,19 @@ class FarBooks:
         self.worker = worker
 
     def ask(self, name: str, *args: object, **named: object) -> Any:
-        """What a method of :class:`Books` gives. Raises ClusterError when they are gone."""
+        """The result of calling a method of :class:`Books`.
+
+        Parameters
+        ----------
+        name : name of the method
+        args : positional arguments
+        named : keyword arguments
+
+        Raises
+        ------
+        ClusterError
+            The actor died.
+        """
         import ray
 
         try:
@@ -129,31 +174,48 @@ class FarBooks:
             raise ClusterError(_LOST) from error
 
     def settled(self, error: BaseException, deadline: float) -> HLGraphError | None:
-        """Let no other call through, and wait for those under way, so many seconds at most; gives what ended them."""
+        """Admit no further calls, wait for those under way, and return the error that ended them.
+
+        Parameters
+        ----------
+        error : why the calls end
+        deadline : longest time to wait, seconds
+
+        Returns
+        -------
+        HLGraphError | None
+            None if the actor died, since ``error`` then says more.
+        """
         known = error if isinstance(error, HLGraphError) else None
         try:
-            self.ask("end", known or ModelUnavailableError("the run was interrupted; run the same again to go on"))
+            self.ask("end", known or ModelUnavailableError("the run was interrupted; run it again to continue"))
             last = time.monotonic() + deadline
             while self.ask("spending").under_way and time.monotonic() < last:
                 time.sleep(_LOOK_SECONDS)
             end: HLGraphError | None = self.ask("ended")
-        except ClusterError:  # the books are gone, and the first error says more
+        except ClusterError:  # the actor died, and the first error says more
             return None
         return end
 
     def close(self) -> None:
-        """End the actor; what was written is on disk."""
+        """End the actor; everything it wrote is on disk."""
         import ray
 
         ray.kill(self.actor)
 
     def writer(self, book: Book, name: str) -> Callable[..., Any]:
-        """A method of one of the books."""
+        """A function that calls a method of a book.
+
+        Parameters
+        ----------
+        book : ``ledger``, ``replies`` or ``quarantine``
+        name : name of the method
+        """
         return lambda *args, **named: self.ask("write", book, name, args=args, named=named)
 
 
 class FarLedger(Ledger):
-    """The ledger, written from another process; it is not read there."""
+    """The ledger, written from another process; it cannot be read there."""
 
     def __init__(self, books: FarBooks) -> None:
         super().__init__(_ELSEWHERE)
@@ -182,7 +244,7 @@ class FarLedger(Ledger):
 
 
 class FarReplies(Replies):
-    """The kept replies, asked for and added to from another process; nothing is dropped from there."""
+    """The stored replies, read and added to from another process; it cannot drop any."""
 
     def __init__(self, books: FarBooks) -> None:
         super().__init__(_ELSEWHERE)
@@ -199,7 +261,7 @@ class FarReplies(Replies):
 
 
 class FarQuarantine(Quarantine):
-    """The quarantine, written from another process."""
+    """The quarantine, used from another process."""
 
     def __init__(self, books: FarBooks) -> None:
         super().__init__(_ELSEWHERE, store="", corpus="")
@@ -229,7 +291,7 @@ class FarQuarantine(Quarantine):
 
 
 class FarPurse(Purse):
-    """The purse that the calls of all processes share; this one notes what ended it as soon as it is told."""
+    """The purse shared by the calls of all processes; remembers locally the error that ended it."""
 
     def __init__(self, books: FarBooks) -> None:
         super().__init__()
@@ -253,7 +315,7 @@ class FarPurse(Purse):
         self._far.ask("settle", self._far.worker, admission, tokens=tokens)
 
     def end(self, error: HLGraphError) -> None:
-        """See :meth:`Purse.end`: for this process, and unless it is their own end for all others."""
+        """See :meth:`Purse.end`; passed on to all processes, unless the shared purse or the cluster itself ended."""
         super().end(error)
         if not isinstance(error, BudgetError | ClusterError):
             self._far.ask("end", error)

@@ -1,4 +1,4 @@
-"""The cluster that an ingest runs on: one of this machine alone, made for it, or one that is there."""
+"""The Ray cluster of an ingest: an existing one, or a local one started for it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,22 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_LOG_LEVEL": "ERROR"}
 _ALONE = {
     **_QUIET,
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    # The processes do what this one would do, so they do it with the priority that it has.
+    # Workers get the priority of this process, since they do its work.
     "RAY_worker_niceness": "0",
-    # Ray reads this when it is imported: off, its servers listen on the loopback interface alone, on Linux too.
+    # Read by Ray at import. With 0 its servers listen only on the loopback interface, on Linux too.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
 _LOOPBACK = "127."
 
 
 def loaded() -> ModuleType:
-    """The package ``ray`` with its data pipelines. Raises MissingExtraError where it is not installed."""
+    """The package ``ray`` with ``ray.data`` imported.
+
+    Raises
+    ------
+    MissingExtraError
+        Ray is not installed.
+    """
     try:
         import ray
         import ray.data
@@ -40,31 +46,34 @@ def loaded() -> ModuleType:
 
 @contextmanager
 def local_cluster(workers: int = 2, *, store_bytes: int = _STORE_BYTES) -> Iterator[None]:
-    """A cluster of processes on this machine, reached by this machine alone, ended with the block; for several ingests.
+    """A Ray cluster on this machine for the time of a ``with`` block, reachable only from this machine; for several ingests.
 
-    It has no dashboard and tells nobody that it is used. What is in flight between its processes is held in ``store_bytes``
-    of shared memory, and beyond it on disk.
+    It has no dashboard and sends no usage statistics.
 
     Parameters
     ----------
-    workers : processes that extract, in one ingest
+    workers : number of extracting processes per ingest, default 2
+    store_bytes : shared memory for data in flight between processes, default 256 MiB; more is spilled to disk
 
     Raises
     ------
-    MissingExtraError : Ray is not installed
-    InputError : a cluster is in use by this process already, or Ray was imported before and would listen on the network
-    ClusterError : it does not start
+    MissingExtraError
+        Ray is not installed.
+    InputError
+        This process already uses a cluster, or Ray was imported earlier and would listen on the network.
+    ClusterError
+        The cluster does not start.
     """
     with variables(_ALONE):
         ray = loaded()
         if ray.is_initialized():
-            raise InputError("this process has a Ray cluster already; ingest on it, without local_cluster()")
+            raise InputError("this process already uses a Ray cluster; ingest on it, without local_cluster()")
         _start(ray, workers, store_bytes=store_bytes)
         try:
             if not ray.util.get_node_ip_address().startswith(_LOOPBACK):
                 raise InputError(
-                    "Ray was imported before hlgraph could tell it to stay on this machine; import ray after "
-                    "local_cluster(), or start a cluster by ray.init() yourself"
+                    "Ray was imported before hlgraph could restrict it to this machine; import ray after calling "
+                    "local_cluster(), or start a cluster yourself with ray.init()"
                 )
             yield
         finally:
@@ -72,7 +81,7 @@ def local_cluster(workers: int = 2, *, store_bytes: int = _STORE_BYTES) -> Itera
 
 
 def _start(ray: ModuleType, workers: int, *, store_bytes: int) -> None:
-    """Ray gives a node half a minute to start, which a busy machine may not do at the first try."""
+    """Start the cluster, with retries: Ray gives a node 30 s to start, which a busy machine may exceed."""
     for tries_left in reversed(range(_TRIES)):
         try:
             ray.init(
@@ -83,20 +92,34 @@ def _start(ray: ModuleType, workers: int, *, store_bytes: int) -> None:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-        except Exception as error:  # Ray raises this very class for a node that is late
+        except Exception as error:  # Ray raises a bare Exception for a node that is late
             ray.shutdown()
             if not isinstance(error, ValueError) and tries_left:
-                _log.info("a local cluster of Ray did not start, and is tried again: %s", error)
+                _log.info("a local Ray cluster did not start; trying again: %s", error)
                 continue
-            raise ClusterError(f"a local cluster of Ray does not start ({error}); try again") from error
+            raise ClusterError(f"a local Ray cluster does not start ({error}); try again") from error
         return
 
 
 @contextmanager
 def joined(address: str | None, workers: int) -> Iterator[ModuleType]:
-    """The package ``ray`` in a cluster: that of this process, or of an address, or a local one for the block.
+    """The package ``ray``, connected to a cluster for the time of a ``with`` block.
 
-    Raises what :func:`local_cluster` raises; ClusterError where there is none at the address.
+    The cluster is the one that this process already uses, else the one at ``address``, else a new local one.
+
+    Parameters
+    ----------
+    address : address of a cluster, or None
+    workers : number of extracting processes of a local cluster
+
+    Raises
+    ------
+    MissingExtraError
+        Ray is not installed.
+    InputError
+        Ray was imported earlier, and a local cluster would listen on the network.
+    ClusterError
+        There is no cluster at the address, or a local one does not start.
     """
     with variables(_ALONE if address is None else _QUIET):
         ray = loaded()
@@ -111,7 +134,7 @@ def joined(address: str | None, workers: int) -> Iterator[ModuleType]:
         with variables(_QUIET):
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, TimeoutError, ValueError) as error:
-        raise ClusterError(f"no cluster of Ray can be joined at {address!r} ({error}); check the address") from error
+        raise ClusterError(f"no Ray cluster can be joined at {address!r} ({error}); check the address") from error
     try:
         yield ray
     finally:

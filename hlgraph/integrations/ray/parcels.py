@@ -1,4 +1,4 @@
-"""What goes from stage to stage: a batch of sources with all that was found out about it, packed as one row of a table."""
+"""The data passed between stages: a batch of sources with the results so far, pickled into one row of a table."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ _Item = TypeVar("_Item")
 
 
 class Part(NamedTuple):
-    """Sources that one task reads: paths, or documents.
+    """The sources that one task reads: paths or documents.
 
     Attributes
     ----------
-    characters : of the documents of one parcel, about
-    taken : uris that are read elsewhere in this ingest
+    characters : approximate number of characters per parcel
+    paths : files and S3 objects
+    documents : documents given by the caller
+    taken : URIs that are read elsewhere in this ingest
     """
 
     characters: int
@@ -35,14 +37,18 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Parcel:
-    """A batch of sources on its way; each stage takes what it needs out and puts what it made in.
+    """A batch of sources on its way through the stages; each stage takes out its input and puts in its output.
 
     Attributes
     ----------
-    report : what is to be added to that of the ingest
-    uris : of all documents that were read
+    report : to be added to the report of the ingest
+    uris : URIs of all documents that were read
+    documents : output of reading
+    changed, stored : output of comparing: changed documents, and their stored chunks
+    extracted : output of chunking, completed by extracting
+    ready : output of embedding, None before
     kept, left_out : see :class:`hlgraph.models.accounts.usage.Usage`
-    error : what ended the ingest here; the stages that follow leave the parcel alone
+    error : the error that ends the ingest here; later stages skip the parcel
     """
 
     report: Report
@@ -58,15 +64,26 @@ class Parcel:
 
 
 def packed(item: object) -> pa.Table:
-    """A table of one row, shape ``(1, 1)``."""
+    """A table of shape ``(1, 1)`` that holds the pickled item."""
     import pyarrow as pa
 
     return pa.table({_COLUMN: pa.array([pickle.dumps(item)], pa.large_binary())})
 
 
 def unpacked(table: pa.Table, kind: type[_Item]) -> list[_Item]:
-    """The items of the rows of a table."""
+    """The items in the rows of a table.
+
+    Parameters
+    ----------
+    table : made by :func:`packed`, or several such concatenated
+    kind : type of the items
+
+    Raises
+    ------
+    TypeError
+        An item has another type.
+    """
     found = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
     if not all(isinstance(item, kind) for item in found):
-        raise TypeError(f"a stage was given {', '.join({type(item).__name__ for item in found})}, not {kind.__name__}")
+        raise TypeError(f"a stage got {', '.join({type(item).__name__ for item in found})}, not {kind.__name__}")
     return cast("list[_Item]", found)

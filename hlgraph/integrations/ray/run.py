@@ -1,4 +1,4 @@
-"""An ingest on a cluster: the sources in parts, the pipeline of the stages, and this process as the one writer."""
+"""Runs an ingest on a Ray cluster: splits the sources, builds the pipeline of stages, and writes its results."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 _SHARE, _TASK_SHARE = 0.1, 0.5
-"""Of a processor, as Ray counts them: for a process that mostly waits, and for a task that reads or cuts."""
+"""CPUs that Ray reserves for a process that mostly waits, and for a task that reads or chunks."""
 _QUEUED = 2
-"""Parcels that an actor is given at once: one to work on, one to go on with."""
+"""Parcels assigned to an actor at once: one in work, one waiting."""
 _AT_ONCE = 2
-"""Parcels that a process works on, where it mostly waits for a chat model."""
+"""Parcels that a process works on at once while it waits for a chat model."""
 
 
 def ingest(
@@ -50,24 +50,30 @@ def ingest(
     address: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Report:
-    """What :meth:`hlgraph.sdk.client.HLGraph.ingest` does, on a cluster of Ray.
+    """Ingest sources on a Ray cluster, and return the report; see :meth:`hlgraph.sdk.client.HLGraph.ingest`.
 
-    The report, the errors and the graph are the same; ``seconds`` of steps are those of all processes together, and can be
-    more than have passed. Paths are read on the machine of the caller. A chat model is asked by ``models.concurrency`` calls
-    at once in each of the workers; its key is read from the environment of their machines.
+    Graph, report and errors are the same as without Ray, except that ``seconds`` of a step sums over all processes and can
+    exceed the elapsed time. Paths are read on the machine of the caller. Each worker makes up to ``models.concurrency`` chat
+    calls at once; the API key is read from the environment of its machine.
 
     Parameters
     ----------
-    graph : open, or its settings; models that were given as objects must be such that can be pickled
-    workers : processes that extract; up to so many embed, too
-    address : of a cluster that is there (``auto``, ``host:port``); None: the one that this process has joined, else a local
-        one for this ingest
+    graph : an open graph, or its settings; models given as objects must be picklable
+    sources : as in :meth:`hlgraph.sdk.client.HLGraph.ingest`, without standard input
+    options : how to ingest, default ``IngestOptions()``
+    workers : number of extracting processes, default 2; at most as many processes embed
+    address : address of an existing cluster (``auto``, ``host:port``); default None: the cluster that this process has
+        joined, else a local one for this ingest
+    on_progress : called with the progress after each batch, default none
 
     Raises
     ------
-    MissingExtraError : Ray is not installed
-    InputError : standard input is among the sources, which other processes cannot read; ``workers`` is below 1
-    ClusterError : the cluster does not start, or lost a process that cannot be made anew; the same call goes on
+    MissingExtraError
+        Ray is not installed.
+    InputError
+        Standard input is among the sources, which other processes cannot read, or ``workers`` is below 1.
+    ClusterError
+        The cluster does not start, or lost a process that cannot be restarted; the same call continues the ingest.
     """
     if workers < 1:
         raise InputError(f"workers is {workers}; choose at least 1")
@@ -75,7 +81,7 @@ def ingest(
 
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     if STDIN in given:
-        raise InputError("other processes cannot read standard input; write it to a file, and name that")
+        raise InputError("other processes cannot read standard input; write it to a file, and give that file")
     if not isinstance(graph, HLGraph):
         with HLGraph(graph) as opened:
             return ingest(opened, given, options=options, workers=workers, address=address, on_progress=on_progress)
@@ -93,7 +99,7 @@ class RayRun:
 
     Attributes
     ----------
-    end : the end of the budget, where it came so late that all sources were looked at
+    end : the BudgetError if the budget ran out only after all sources had been examined, else None
     """
 
     def __init__(self, ray: ModuleType, ingestion: Ingestion, *, workers: int) -> None:
@@ -112,15 +118,15 @@ class RayRun:
         prepared = self._prepared(job, work, books=books, report=report, usage=usage)
         try:
             pipeline.write(prepared, job.corpus, report=report, stores=job.stores, steps=job.steps)
-        except self._ray.exceptions.RayTaskError:  # what no step may raise, as it was raised
+        except self._ray.exceptions.RayTaskError:  # an unexpected error in a step, passed on unchanged
             raise
         except self._ray.exceptions.RayError as error:
             reason = str(error).partition("\n")[0]
             raise ClusterError(
-                f"the cluster lost the ingest ({reason}); what was done is kept, run it again"
+                f"the cluster lost the ingest ({reason}); what was done is kept, run it again to continue"
             ) from error
         except BaseException as error:
-            # The stages are still there: calls under way come to their end, since they are paid.
+            # The stages still run: wait for calls under way, since they are paid for.
             end = books.settled(error, self._deadline) if books is not None else None
             if isinstance(error, BudgetError) and end is not None:
                 raise end from error
@@ -175,13 +181,13 @@ class RayRun:
 
     @property
     def _here(self) -> dict[str, str]:
-        """Selects the machine of this process: its paths mean there what they mean here."""
+        """The label selector for the machine of this process, where its paths are valid."""
         return {"ray.io/node-id": self._ray.get_runtime_context().get_node_id()}
 
     def _prepared(
         self, job: Job, work: Work, *, books: FarBooks | None, report: Report, usage: Usage
     ) -> Generator[Ready, None, None]:
-        """What comes out of the stages, in the order of the sources."""
+        """The results of the stages, in the order of the sources."""
         most = min(job.steps.batch_characters, PAID_CHARACTERS)
         given = [packed(part) for part in parts(job, report, workers=self._workers, most=most)]
         if not given:
@@ -200,14 +206,16 @@ class RayRun:
                     yield parcel.ready
 
     def _stages(self, given: list[Any], work: Work, books: FarBooks | None) -> Any:
-        """The pipeline. Reading and comparing stay on this machine, whose paths and stores they are; the rest goes anywhere."""
+        """The pipeline. Reading and comparing run on this machine, which has the paths and stores; other stages run anywhere."""
         data = self._ray.data
         context = data.DataContext.get_current().copy()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
         context.print_on_execution_start = False
         context.enable_auto_log_stats = False
-        context.target_max_block_size = 1  # bytes: each parcel is a block, since it is as large as a block should be
+        context.target_max_block_size = (
+            1  # bytes: makes each parcel a block of its own, since parcels have the right size
+        )
         here, bare = self._here, work.without_stores()
         each = {"batch_size": 1, "batch_format": "pyarrow"}
         one = data.ActorPoolStrategy(size=1, max_tasks_in_flight_per_actor=_QUEUED)
@@ -238,23 +246,23 @@ class RayRun:
 
 
 def _spent(job: Job) -> Usage:
-    """What this process itself has spent on the ingest, before its stages begin: the call for a domain, if there was one."""
+    """What this process itself has spent on the ingest before its stages begin: the call that infers a domain, if any."""
     extractor = job.steps.extractor
     return extractor.usage if isinstance(extractor, Metered) else Usage()
 
 
 def _check_sendable(ray: ModuleType, model: object) -> None:
-    """Raise InputError for an object that other processes cannot be given."""
+    """Raise InputError for an object that cannot be sent to other processes."""
     try:
         ray.cloudpickle.dumps(model)
     except (AttributeError, TypeError, ValueError, pickle.PicklingError) as error:
         raise InputError(
-            f"{type(model).__name__} cannot be given to other processes ({error}); name the model, as provider:model"
+            f"{type(model).__name__} cannot be sent to other processes ({error}); give its name instead, as provider:model"
         ) from error
 
 
 def _absolute(settings: Settings) -> Settings:
-    """The same with paths that mean the same in any folder."""
+    """The settings with absolute paths."""
     models = settings.models
     store = f"hlgraph://{place_of(settings)}" if settings.store.startswith("hlgraph://") else settings.store
     placed = replace(

@@ -1,4 +1,4 @@
-"""Sources in parts, one a task: what is read is found out here, and read there."""
+"""Splits the sources of an ingest into parts: paths are discovered in this process, and each part is read by a task."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from hlgraph.read import ReadFailure
 from hlgraph.read.stream import Found, discover
 
 _MOST_PARTS = 2_000
-_PARTS_EACH = 4  # so that no worker waits long for the last part of another
+_PARTS_EACH = 4  # per worker, so that none waits long for the last part of another
 _LEAST = 10_000
-_UNKNOWN_SIZE = 50_000
+_UNKNOWN_SIZE = 50_000  # assumed for S3 objects, bytes
 
 
 def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
-    """The sources of a job, in order, in parts for so many workers; failures go to the report.
+    """The sources of a job in order, split into parts.
 
     Parameters
     ----------
-    most : characters of documents in one parcel
+    job : the ingest; the URIs of its documents are added to ``job.seen``
+    report : receives the failures
+    workers : number of extracting processes
+    most : maximum number of characters of documents in one parcel
     """
     given = {document.uri for document in job.documents}
     job.seen.update(given)
-    # Documents of the caller may have uris of files, or of rows of files.
+    # Documents of the caller may have the URIs of files, or of rows of files.
     taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
     found = list(_found(discover(job.paths, job.options.format), report, taken=taken))
     total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
@@ -59,12 +62,12 @@ def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: froze
 def _size(item: Found) -> int:
     try:
         return item.path.stat().st_size if item.path is not None else 0
-    except OSError:  # it is gone since; the task that reads it says so
+    except OSError:  # it was removed meanwhile; the task that reads it reports that
         return 0
 
 
 def _joined(found: Iterable[tuple[str, int]], size: int) -> Iterator[tuple[str, ...]]:
-    """Paths in groups of so many bytes, in order."""
+    """Paths in groups of at least ``size`` bytes each but the last, in order."""
     names: list[str] = []
     total = 0
     for name, length in found:

@@ -1,4 +1,4 @@
-"""The stages: what a process of the cluster does with a parcel, by the steps of the pipeline."""
+"""The stages of an ingest on Ray; each applies one step of the pipeline to a parcel."""
 
 from __future__ import annotations
 
@@ -41,15 +41,17 @@ _MOST_SOURCES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the processes of one ingest have to know.
+    """The description of an ingest that its processes need.
 
     Attributes
     ----------
-    settings : with absolute paths; the passwords of the stores reach the stage that reads them, and no other
-    chat, embedder : by name, or as objects that can be pickled
-    chat_name : fingerprint of the chat model; empty: none extracts
-    run : tells this ingest from others
-    domain : of the corpus, which the prompts of the chat model name
+    settings : with absolute paths; passwords of the stores reach only the stage that reads the stores
+    corpus : name of the corpus
+    options : how to ingest
+    chat, embedder : names of models, or picklable objects
+    chat_name : fingerprint of the chat model, empty if none extracts
+    run : unique id of this ingest
+    domain : domain of the corpus, which the prompts of the chat model name
     """
 
     settings: Settings
@@ -62,17 +64,17 @@ class Work:
     domain: Domain | None = None
 
     def without_stores(self) -> Work:
-        """The same for a stage that opens no store."""
+        """The same without the settings of the stores, for a stage that opens none."""
         bare = replace(self.settings, neo4j=Neo4jSettings(), opensearch=OpenSearchSettings())
         return replace(self, settings=bare)
 
     def __repr__(self) -> str:
-        """Nothing of the settings: what a process is made with may be logged."""
+        """Without the settings, since Ray may log the arguments of a process."""
         return f"Work({self.corpus!r})"
 
 
-class _Look:
-    """The parts of the pipeline that find out what there is to do; the extractor gives its fingerprints, and asks nobody."""
+class _PlanSteps:
+    """The steps of the pipeline that only plan; their extractor gives fingerprints and calls no model."""
 
     def __init__(self, work: Work, batch_characters: int = BATCH_CHARACTERS) -> None:
         self._work = work
@@ -81,17 +83,17 @@ class _Look:
 
     @functools.cached_property
     def chunker(self) -> Chunker:
-        """What cuts documents."""
+        """Splits documents into chunks."""
         return chunker_of(self._work.options, self._work.settings)
 
     @functools.cached_property
     def extractor(self) -> Extractor:
-        """For its fingerprints."""
+        """Gives fingerprints."""
         return _named_extractor(self._work)
 
 
 def _named_extractor(work: Work) -> Extractor:
-    """The extractor for its fingerprints."""
+    """The extractor of the ingest; for a chat model, one that gives fingerprints only."""
     if not work.chat_name:
         return extractor_of(work.options, work.settings, calls=lambda: None, corpus=work.corpus)
     from hlgraph.extract.chat import ChatExtractor
@@ -102,12 +104,14 @@ def _named_extractor(work: Work) -> Extractor:
 
 
 class Stage(ABC):
-    """One parcel in, one parcel out; an error of hlgraph goes along in the parcel, and ends the ingest in its turn.
+    """A stage that turns each parcel into one parcel.
+
+    An error of hlgraph is stored in the parcel; it ends the ingest when the writer reaches it.
 
     Parameters
     ----------
-    work : what the ingest is about
-    books : the handle of their actor, where a chat model is asked
+    work : the ingest
+    books : handle of the actor of :class:`Books`, None without a chat model
     """
 
     def __init__(self, work: Work, books: object = None) -> None:
@@ -117,7 +121,7 @@ class Stage(ABC):
         self._lock = threading.Lock()
 
     def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Do it with each parcel of a table."""
+        """Process each parcel of a table."""
         for parcel in unpacked(table, Parcel):
             if parcel.error is None:
                 try:
@@ -133,15 +137,15 @@ class Stage(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Make what the stage works with, at its first parcel."""
+        """Create the tools of the stage, before its first parcel."""
 
     @abstractmethod
     def do(self, parcel: Parcel) -> None:
-        """Put into the parcel what this stage makes."""
+        """Process a parcel in place."""
 
 
 class Read:
-    """Parts in, parcels with documents out: at least one a part, with what could not be read."""
+    """Turns parts into parcels with documents, at least one per part; its report holds what could not be read."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -155,14 +159,15 @@ class Read:
     def _parcels(self, part: Part) -> Iterator[Parcel]:
         options, report, uris = self._work.options, Report(), set[str]()
         items = noted(read_sources(list(part.paths), list(part.documents), options=options), uris)
-        for batch in pipeline.batches(items, report, seen=set(part.taken), steps=_Look(self._work, part.characters)):
+        steps = _PlanSteps(self._work, part.characters)
+        for batch in pipeline.batches(items, report, seen=set(part.taken), steps=steps):
             yield Parcel(_taken(report), tuple(uris), batch)
             uris.clear()
         yield Parcel(_taken(report), tuple(uris))
 
 
 def _taken(report: Report) -> Report:
-    """What a report of reading says so far, taken out of it."""
+    """The failures and times of a report so far, removed from it."""
     found = Report(failed=list(report.failed), seconds=dict(report.seconds))
     report.failed.clear()
     report.seconds.clear()
@@ -170,17 +175,17 @@ def _taken(report: Report) -> Report:
 
 
 class Compare(Stage):
-    """Documents in, the changed ones out, with the chunks that the store holds of them; it reads the graph store."""
+    """Keeps the documents that changed, with their stored chunks; reads the graph store."""
 
     def begin(self) -> None:
         """Open the stores."""
         from hlgraph.stores.open import open_stores
 
         self._stores = open_stores(self.work.settings).stores
-        self._steps = _Look(self.work)
+        self._steps = _PlanSteps(self.work)
 
     def do(self, parcel: Parcel) -> None:
-        """Compare."""
+        """Compare the documents with the store."""
         corpus, stores, report = self.work.corpus, self._stores, parcel.report
         parcel.changed = pipeline.compared(parcel.documents, corpus, report=report, stores=stores, steps=self._steps)
         parcel.stored = pipeline.stored_chunks(parcel.changed, corpus, report=report, stores=stores)
@@ -188,28 +193,29 @@ class Compare(Stage):
 
 
 class Cut(Stage):
-    """Changed documents in, their chunks out, with those that are to be extracted; it needs no store."""
+    """Splits changed documents into chunks and selects those to extract; needs no store."""
 
     def begin(self) -> None:
-        """Make the chunker."""
-        self._steps = _Look(self.work)
+        """Create the chunker."""
+        self._steps = _PlanSteps(self.work)
 
     def do(self, parcel: Parcel) -> None:
-        """Cut."""
+        """Chunk the changed documents."""
         parcel.extracted = pipeline.planned(parcel.changed, parcel.stored, report=parcel.report, steps=self._steps)
         parcel.changed, parcel.stored = [], {}
 
 
 class Extract(Stage):
-    """Chunks in, extractions out; where a chat model makes them, by the books that all processes share.
+    """Extracts chunks; with a chat model, through the accounts that all processes share.
 
-    Two parcels at once keep the calls of a worker at their bound while the last chunks of a parcel are waited for.
+    A worker handles two parcels at once, so that it uses its full number of concurrent calls while it waits for the last
+    chunks of a parcel.
     """
 
-    _told = 0, 0
+    _reported = 0, 0
 
     def begin(self) -> None:
-        """Make the extractor."""
+        """Create the extractor."""
         if self.work.chat_name:
             import ray
 
@@ -220,14 +226,14 @@ class Extract(Stage):
             self._extractor = _named_extractor(self.work)
 
     def do(self, parcel: Parcel) -> None:
-        """Extract."""
+        """Extract the chunks."""
         parcel.extracted = pipeline.extract(parcel.extracted, parcel.report, extractor=self._extractor)
         if isinstance(self._extractor, Metered):
             usage = self._extractor.usage
             with self._lock:
-                kept, left_out = self._told
-                self._told = usage.kept, usage.left_out
-                parcel.kept, parcel.left_out = self._told[0] - kept, self._told[1] - left_out
+                kept, left_out = self._reported
+                self._reported = usage.kept, usage.left_out
+                parcel.kept, parcel.left_out = self._reported[0] - kept, self._reported[1] - left_out
 
 
 def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
@@ -235,7 +241,7 @@ def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
     from hlgraph.models.accounts.open import executor_of
 
     if work.chat is None:
-        raise TypeError("an ingest by a chat model was begun without one")
+        raise TypeError("an ingest with a chat model was started without one")
     executor = executor_of(chosen_chat(work.chat, work.settings.models), work.settings, corpus=work.corpus)
     return ChatExtractor(
         _with_far_books(executor, far),
@@ -254,14 +260,14 @@ def _with_far_books(executor: Executor, far: FarBooks) -> Executor:
 
 
 class Embed(Stage):
-    """Extractions in, the change that they are out, with the vectors of its texts."""
+    """Turns extractions into a change, with the vectors of its texts."""
 
     def begin(self) -> None:
-        """Make the embedder."""
+        """Create the embedder."""
         self._embedder: Embedder = chosen_embedder(self.work.embedder, self.work.settings.models)[0]
 
     def do(self, parcel: Parcel) -> None:
-        """Embed."""
+        """Assemble the change and embed its texts."""
         if not parcel.extracted:
             return
         ready = pipeline.ready(self.work.corpus, parcel.extracted, report=parcel.report)
@@ -276,17 +282,29 @@ _made: dict[str, Read | Cut] = {}
 
 
 def read(table: pa.Table, work: Work) -> Iterator[pa.Table]:
-    """:class:`Read` as a function for tasks."""
+    """Parcels of the parts in a table: :class:`Read` as a function for Ray tasks.
+
+    Parameters
+    ----------
+    table : parts, one per row
+    work : the ingest
+    """
     return _kept(Read, work)(table)
 
 
 def cut(table: pa.Table, work: Work) -> Iterator[pa.Table]:
-    """:class:`Cut` as a function for tasks."""
+    """Parcels with chunks: :class:`Cut` as a function for Ray tasks.
+
+    Parameters
+    ----------
+    table : parcels, one per row
+    work : the ingest
+    """
     return _kept(Cut, work)(table)
 
 
 def _kept(kind: type[Read | Cut], work: Work) -> Read | Cut:
-    """The stage of this process: made at its first parcel, and kept for this ingest."""
+    """The stage of this process for this ingest, created at its first parcel; stages of other ingests are dropped."""
     name = f"{kind.__name__} {work.run}"
     if name not in _made:
         for other in [key for key in _made if not key.endswith(work.run)]:
