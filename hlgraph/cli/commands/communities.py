@@ -68,8 +68,8 @@ def build(
     if built.is_unchanged:
         say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
     else:
-        counts = f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept"
-        say(f"{counts}; computed by {built.run.by}")
+        saved = f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept"
+        say(f"{saved}; computed by {built.run.by}")
 
 
 @app.command("list")
