@@ -1,4 +1,4 @@
-"""Names that help texts list, read from the folders of their files: nothing is imported for a help text."""
+"""Names that help texts list, taken from file names, so that printing a help text imports nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import hlgraph
 
 
 def _names(folder: str) -> tuple[str, ...]:
-    """The names of the public files of a folder of the package."""
+    """The names of the public modules in a folder of the package."""
     files = (Path(hlgraph.__file__).parent / folder).glob("[a-z]*.py")
     return tuple(sorted(file.stem.rstrip("_") for file in files))
 
@@ -19,6 +19,11 @@ FORMATS = _names("read/formats")
 
 def listed(names: tuple[str, ...], joined_by: str = "or") -> str:
     """The names as a phrase.
+
+    Parameters
+    ----------
+    names : at least two names
+    joined_by : word before the last name, default ``or``
 
     Examples
     --------

@@ -27,8 +27,8 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
     Parameters
     ----------
     names : strategy names separated by commas, or ``all``: every strategy that runs without a chat model, that is, whose
-        ``needs`` do not name ``chat``
-    preset : name of the parameters; see :data:`hlgraph.retrieve.retriever.PRESETS`
+        retriever does not list ``"chat"`` in ``needs``
+    preset : name of the parameters; see :mod:`hlgraph.retrieve.strategies`
 
     Returns
     -------
@@ -52,7 +52,7 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
 def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
     """Build the hierarchy if a retriever needs it and it is missing or stale.
 
-    A retriever needs it if its ``needs`` name ``hierarchy``. Summaries are extractive, unless a chat model made the stored
+    A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless a chat model made the stored
     ones.
 
     Parameters

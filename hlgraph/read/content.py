@@ -1,4 +1,4 @@
-"""The content of one source, from raw bytes to clean text: format by suffix, decompression, size limit, decoding, cleaning.
+"""The content of one source, from raw bytes to clean text: decompression, size limit, decoding, cleaning, lines of rows.
 
 Also holds the check that a document can be stored (:func:`inadmissible`).
 """
@@ -251,9 +251,26 @@ def clean_title(title: str) -> str:
 def row_lines(
     origin: Origin, stream: ByteStream, *, limit: int, encoding: str | None
 ) -> tuple[Iterator[bytes | None], str]:
-    """The lines of a file as bytes, and their encoding.
+    """The lines of a file of rows as bytes, and their encoding.
 
-    Where a line break is not the byte 10 (UTF-16), the file is held whole and becomes UTF-8.
+    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is held whole and converted to UTF-8.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    limit : longest line, bytes; for a converted file also the largest file
+    encoding : name of the encoding; None takes it from the byte order mark, else UTF-8
+
+    Returns
+    -------
+    tuple[Iterator[bytes | None], str]
+        The lines, with None in place of one that is too long, and the encoding of the bytes.
+
+    Raises
+    ------
+    ReadError
+        The file is binary, or a file that is converted is too large or not text.
     """
     head = stream.peek(4096)
     encoding = encoding or marked_encoding(head) or "utf-8"
@@ -263,23 +280,35 @@ def row_lines(
         text = decode(origin, read_bounded(origin, stream, limit=limit), encoding=encoding)
         return bounded_lines(io.BytesIO(text.encode()), limit), "utf-8"
     if b"\0" in head:
-        raise ReadError(origin.uri, "is binary, not text", "name its --encoding, for example utf-16-le")
+        raise ReadError(origin.uri, "is binary, not text", "give its --encoding, for example utf-16-le")
     if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
     return bounded_lines(stream, limit), encoding
 
 
 def too_long(limit: int, hint: str = "") -> tuple[str, str]:
-    """The reason and the mend for a row beyond the limit."""
+    """The reason and the remedy for a row beyond the limit.
+
+    Parameters
+    ----------
+    limit : the largest row, bytes
+    hint : a likely cause, appended to the reason; default none
+    """
     return f"is longer than {limit:,} bytes{hint}", "split it, or raise --max-bytes"
 
 
 def not_text(line: bytes, encoding: str) -> tuple[str, str]:
-    """The reason and the mend for a line that does not decode."""
+    """The reason and the remedy for a line that cannot be decoded.
+
+    Parameters
+    ----------
+    line : the bytes of the line
+    encoding : name of the encoding
+    """
     try:
         line.decode(encoding)
     except UnicodeDecodeError as error:
         return f"is not {encoding} text (byte {error.start} of the line)", NAME_ENCODING
-    except UnicodeError:  # what some encodings raise says no place
+    except UnicodeError:  # some codecs raise an error without a position
         pass
     return f"is not {encoding} text", NAME_ENCODING

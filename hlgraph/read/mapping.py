@@ -236,7 +236,13 @@ def documents_of(
 
 
 def object_row(number: int, value: object) -> Row | Flaw:
-    """The row that a JSON object is; a flaw for any other value."""
+    """The row of a JSON object, or a flaw for any other value.
+
+    Parameters
+    ----------
+    number : its line number or position in the file, from 1
+    value : the parsed JSON value
+    """
     return (
         Row(number, value) if isinstance(value, dict) else Flaw(number, f"is not an object but {type(value).__name__}")
     )

@@ -1,6 +1,6 @@
-"""The commands, one file each: to add a command is to add a file here.
+"""The commands, one module each: to add a command, add a module here.
 
-Every file has ``PLACE``, its place in the list of commands, and ``register(app)``, which adds its command or group.
+Every module defines ``PLACE``, its position in the list of commands, and ``register(app)``, which adds its command or group.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from types import ModuleType
 
 
 def commands() -> list[ModuleType]:
-    """The modules of the commands, in the order of their places."""
+    """The modules of the commands, ordered by ``PLACE``."""
     found = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
     return sorted(found, key=lambda module: (module.PLACE, module.__name__))

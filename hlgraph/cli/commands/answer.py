@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
     from hlgraph.records import Answer
 
-PLACE = 30  # in the list of commands
+PLACE = 30  # position in the list of commands
 
 _K = Annotated[
     int | None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.figures import Table
     from hlgraph.settings import Settings
 
-PLACE = 180  # in the list of commands
+PLACE = 180  # position in the list of commands
 
 Statements = Annotated[
     str, typer.Option(metavar="N,...", help="Corpus sizes in statements, separated by commas; multiples of 10.")

@@ -12,7 +12,7 @@ from hlgraph.cli.state import Corpus, Json, State, show_help
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
 
-PLACE = 40  # in the list of commands
+PLACE = 40  # position in the list of commands
 
 app = typer.Typer(
     help="Build and list the communities of a corpus.", invoke_without_command=True, rich_markup_mode=None
@@ -68,8 +68,8 @@ def build(
     if built.is_unchanged:
         say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
     else:
-        changes = f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept"
-        say(f"{changes}; computed by {built.run.by}")
+        saved = f"{built.saved.added} added, {built.saved.removed} removed, {built.saved.kept} kept"
+        say(f"{saved}; computed by {built.run.by}")
 
 
 @app.command("list")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.cypher import Plain, Table
     from hlgraph.stores.queries import Query
 
-PLACE = 190  # in the list of commands
+PLACE = 190  # position in the list of commands
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the query.", show_default=False)]
 Folder = Annotated[

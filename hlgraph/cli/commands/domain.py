@@ -16,7 +16,7 @@ from hlgraph.errors import InputError
 if TYPE_CHECKING:
     from hlgraph.records import Domain
 
-PLACE = 120  # in the list of commands
+PLACE = 120  # position in the list of commands
 
 app = typer.Typer(
     help="Show and change the domain of a corpus: the entity kinds and topics that prompts name.",

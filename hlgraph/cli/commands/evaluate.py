@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
-PLACE = 170  # in the list of commands
+PLACE = 170  # position in the list of commands
 
 _K = 20
 _PROGRESS_STEPS = 10  # progress lines per strategy

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hlgraph.models.bedrock_jobs import BatchJob
     from hlgraph.sdk.client import HLGraph
 
-PLACE = 110  # in the list of commands
+PLACE = 110  # position in the list of commands
 
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The batch file to write.", show_default=False)]
 Results = Annotated[

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.sdk.failures import Mending
 
-PLACE = 130  # in the list of commands
+PLACE = 130  # position in the list of commands
 
 app = typer.Typer(
     help="List, retry and repair chunks whose extraction by a chat model failed.",

@@ -12,7 +12,7 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of,
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
 
-PLACE = 50  # in the list of commands
+PLACE = 50  # position in the list of commands
 
 app = typer.Typer(
     help="Build and list the summaries above the chunks of a corpus.",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.pipeline import Progress, Report
     from hlgraph.sdk.client import HLGraph
 
-PLACE = 10  # in the list of commands
+PLACE = 10  # position in the list of commands
 
 _EXTRACTORS = ("local", "precomputed", "chat")
 Paths = Annotated[

@@ -14,7 +14,7 @@ from hlgraph.errors import UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.change import Pending
 
-PLACE = 90  # in the list of commands
+PLACE = 90  # position in the list of commands
 
 
 def journal(

@@ -13,7 +13,7 @@ from hlgraph.cli.state import Corpus, Json, State
 if TYPE_CHECKING:
     from hlgraph.models.accounts.ledger import Spent
 
-PLACE = 150  # in the list of commands
+PLACE = 150  # position in the list of commands
 
 By = Annotated[
     Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="How calls are grouped.")

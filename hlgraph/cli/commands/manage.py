@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import CorpusStats
 
-PLACE = 70  # in the list of commands
+PLACE = 70  # position in the list of commands
 
 
 def init(

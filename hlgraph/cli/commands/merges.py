@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery
     from hlgraph.stores.merges import Decision
 
-PLACE = 60  # in the list of commands
+PLACE = 60  # position in the list of commands
 
 app = typer.Typer(
     help="Merge entities that are the same, and undo merges.", invoke_without_command=True, rich_markup_mode=None

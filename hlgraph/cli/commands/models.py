@@ -11,7 +11,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Json, State, show_help
 
-PLACE = 160  # in the list of commands
+PLACE = 160  # position in the list of commands
 
 app = typer.Typer(help="Install and list local models.", invoke_without_command=True, rich_markup_mode=None)
 

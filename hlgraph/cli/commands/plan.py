@@ -15,7 +15,7 @@ from hlgraph.cli.state import Corpus, Json, State
 if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
 
-PLACE = 100  # in the list of commands
+PLACE = 100  # position in the list of commands
 
 ChatName = Annotated[
     str | None,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hlgraph.quality.coverage import SourceCoverage
     from hlgraph.sdk.quality import Coverage, Faithfulness, Offender
 
-PLACE = 140  # in the list of commands
+PLACE = 140  # position in the list of commands
 
 app = typer.Typer(
     help="Measure how well the statements represent the text.",

@@ -13,7 +13,7 @@ from hlgraph.errors import ModelMismatchError
 if TYPE_CHECKING:
     from hlgraph.sdk.reconcile import Drift
 
-PLACE = 80  # in the list of commands
+PLACE = 80  # position in the list of commands
 
 
 def reconcile(

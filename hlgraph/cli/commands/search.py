@@ -13,7 +13,7 @@ from hlgraph.cli.output import note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
 
-PLACE = 20  # in the list of commands
+PLACE = 20  # position in the list of commands
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
 StrategyName = Annotated[
@@ -39,7 +39,7 @@ Diversity = Annotated[
     typer.Option(
         metavar="TAU",
         help="Drop evidence that repeats better evidence (word cosine above 1 - TAU); 0 keeps all "
-        "(default: the strategy's own).",
+        "(default: that of the strategy).",
         show_default=False,
     ),
 ]

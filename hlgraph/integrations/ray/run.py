@@ -213,9 +213,7 @@ class RayRun:
         context.enable_progress_bars = False
         context.print_on_execution_start = False
         context.enable_auto_log_stats = False
-        context.target_max_block_size = (
-            1  # bytes: makes each parcel a block of its own, since parcels have the right size
-        )
+        context.target_max_block_size = 1  # bytes: each parcel becomes a block, since it has the right size already
         here, bare = self._here, work.without_stores()
         each = {"batch_size": 1, "batch_format": "pyarrow"}
         one = data.ActorPoolStrategy(size=1, max_tasks_in_flight_per_actor=_QUEUED)

@@ -1,6 +1,6 @@
-"""The file formats, one file each: to add a reader is to add a file here.
+"""The file formats, one module each: to add a reader, add a module here.
 
-Every file without an underscore is named after its format and holds one ``FORMAT``.
+Every module without a leading underscore is named after its format and defines one ``FORMAT``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["FORMATS", "SUFFIXES", "FileFormat", "Format", "RowsFormat"]
 
 
 def _formats() -> dict[str, Format]:
-    """The format of every file of this folder, by its name."""
+    """The formats of all modules in this package, by name."""
     names = sorted(file.name for file in iter_modules(__path__) if not file.name.startswith("_"))
     found: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in names}
     if wrong := [name for name, item in found.items() if item.name != name]:

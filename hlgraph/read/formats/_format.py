@@ -1,4 +1,4 @@
-"""What a file format is: a name, the suffixes of its files, and a reader of one document or of many rows."""
+"""Types of file formats: a name, the suffixes of its files, and a reader of one document or of many rows."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from hlgraph.records import Document
 
 
 class FileReader(Protocol):
-    """Makes one document of the bytes of a file, or raises ReadError or MissingExtraError."""
+    """Turns the bytes of a file into one document, or raises ReadError or MissingExtraError."""
 
     def __call__(self, origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-        """The document."""
+        """The document of a file."""
 
 
 class RowsReader(Protocol):
-    """Makes a document or a failure of each row of a stream; a ReadError ends it."""
+    """Turns each row of a stream into a document or a failure; a ReadError ends the file."""
 
     def __call__(self, origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-        """The documents and failures."""
+        """The documents and failures of a stream, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format whose files are one document each.
+    """A format whose files hold one document each.
 
     Attributes
     ----------
-    name : what ``--format`` calls it; the name of the file that holds the reader
-    suffixes : of its files, in lower case, with the dot
-    read : makes the document
+    name : its name for ``--format``, and the name of the module that defines it
+    suffixes : suffixes of its files, in lower case, with the dot
+    read : reads the document
     """
 
     name: str
@@ -44,7 +44,7 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class RowsFormat:
-    """A format whose files hold rows, each a document; the attributes are those of :class:`FileFormat`."""
+    """A format whose files hold rows, each of them a document; the attributes are those of :class:`FileFormat`."""
 
     name: str
     suffixes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""CSV: each row a document. A file of any length is read in the memory of its largest row."""
+"""Reader of CSV files: one document per row. Rows are streamed, so a file of any length needs the memory of its largest row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"
-_LARGEST_FIELD = 2**31 - 1  # a C long of Windows
+_LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
 
 def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
@@ -26,7 +26,7 @@ def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Ite
 
     Parameters
     ----------
-    origin : the file, named in uris and errors
+    origin : the file, named in URIs and errors
     stream : its decompressed bytes
     options : the column mapping, the encoding and the size limit of a row
 
@@ -45,7 +45,7 @@ def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Ite
 
 
 class _RowError(ValueError):
-    """A line that ends its row: too long, or not text."""
+    """A line that makes its row unreadable: too long, or not text."""
 
     def __init__(self, reason: str, mend: str = "") -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ class _RowError(ValueError):
 
 
 class _CsvLines:
-    """The decoded lines that csv.reader asks for; counts them, and stops a row that grows beyond the limit."""
+    """Feeds csv.reader with decoded lines; counts them, and stops a row that exceeds the limit."""
 
     def __init__(self, lines: Iterator[bytes | None], *, encoding: str, limit: int) -> None:
         self._lines = lines
@@ -63,7 +63,7 @@ class _CsvLines:
         self.number = 0
 
     def start_row(self) -> int:
-        """Count from nothing again; the number of the line that comes next."""
+        """Restart the byte count of the row; returns the number of the next line."""
         self._row_bytes = 0
         return self.number + 1
 
@@ -75,7 +75,7 @@ class _CsvLines:
         self.number += 1
         self._row_bytes += len(line or b"")
         if line is None or self._row_bytes > self._limit + 1:
-            raise _RowError(*too_long(self._limit, hint=" (a quote that is not closed?)"))
+            raise _RowError(*too_long(self._limit, hint=" (an unclosed quote?)"))
         try:
             return line.decode(self._encoding)
         except UnicodeError as error:
@@ -83,7 +83,7 @@ class _CsvLines:
 
 
 def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping: RowMapping) -> Iterator[Row | Flaw]:
-    # the limit of the module is one for the process and 128 KiB: texts are longer. It is only ever raised.
+    # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(options.max_bytes, _LARGEST_FIELD)))
     raw_lines, encoding = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
     lines = _CsvLines(raw_lines, encoding=encoding, limit=options.max_bytes)
@@ -115,7 +115,8 @@ def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping:
             if len(cells) == len(header) and any(cells):
                 yield Row(number, dict(zip(header, cells, strict=True)))
             elif any(cells):
-                yield Flaw(number, f"has {len(cells)} cells, the header {len(header)}", "quote cells with delimiters")
+                reason = f"has {len(cells)} cells, the header has {len(header)}"
+                yield Flaw(number, reason, "quote the cells that hold a delimiter")
 
 
 FORMAT = RowsFormat("csv", suffixes=(".csv", ".tsv"), read=read_csv)

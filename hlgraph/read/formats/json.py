@@ -1,4 +1,4 @@
-"""JSON: an array of objects, each a document. The file is held in memory whole."""
+"""Reader of JSON files: one document per object of an array. The file is held in memory whole."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> It
 
     Parameters
     ----------
-    origin : the file, named in uris and errors
+    origin : the file, named in URIs and errors
     stream : its decompressed bytes
     options : the column mapping, the encoding and the size limit of the file
 
@@ -41,7 +41,8 @@ def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> It
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ReadError(origin.uri, f"is not JSON ({error})", "for one object a line, --format jsonl") from error
+        mend = "if it holds one object per line, use --format jsonl"
+        raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
     mapping = RowMapping(options.mapping)
     rows = (object_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
     return documents_of(origin, rows, mapping=mapping, unit="row")

@@ -1,4 +1,4 @@
-"""JSON lines: each line an object, each object a document. A file of any length is read in the memory of its largest row."""
+"""Reader of JSON lines: one document per line. Lines are streamed, so a file of any length needs the memory of its longest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions)
 
     Parameters
     ----------
-    origin : the file, named in uris and errors
+    origin : the file, named in URIs and errors
     stream : its decompressed bytes
     options : the column mapping, the encoding and the size limit of a line
 
