@@ -44,7 +44,7 @@ StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
 
 
 class Looking(Protocol):
-    """The parts of an ingest that find out what there is to do; :class:`Steps` has them."""
+    """The parts of an ingest that find out what has to be done; :class:`Steps` has them."""
 
     @property
     def chunker(self) -> Chunker:

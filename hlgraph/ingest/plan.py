@@ -67,7 +67,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The steps of an ingest that find out what there is to do."""
+    """The steps of an ingest that find out what has to be done."""
 
     chunker: Chunker
     extractor: Extractor

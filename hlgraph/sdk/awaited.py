@@ -65,7 +65,7 @@ def streamed(
             while (item := await self._run(steps.next)) is not _END:
                 yield item  # type: ignore[misc]
         except asyncio.CancelledError:
-            self._threads.submit(steps.close)  # after the current step, which nobody waits for
+            self._threads.submit(steps.close)  # after the current step; that step is abandoned
             raise
         except GeneratorExit:
             await self._run(steps.close)

@@ -332,8 +332,8 @@ class HLGraph:
         context_tokens : of the evidence that one call of the chat model reads (at least 200)
         unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
         verify : who decides that: ``lexical`` compares words, ``chat`` asks the chat model, one call more
-        least_support : evidence that covers less of the question, from 0 to 1, is none; None: 0.5 without a chat model where
-            cosines are known, else 0
+        least_support : evidence that covers less of the question than this, from 0 to 1, does not count; None: 0.5 without a
+            chat model where cosines are known, else 0
         choices : texts of which one is chosen; see ``Answer.choice``
         budget : for the calls of the search and of the answer together
 
@@ -605,7 +605,7 @@ def connect(
     Raises
     ------
     SettingsError : a file or variable that cannot be used
-    UnknownNameError : a url whose scheme is none of ours
+    UnknownNameError : a url with an unknown scheme
     """
     if isinstance(target, Settings):
         settings = target

@@ -186,7 +186,7 @@ def _row(matrix: Csr, row: int) -> NDArray[np.int32]:
 Words = Literal["none", "statements", "all"]
 _SHAPE = ProjectionShape.ENTITY_PASSAGE
 _CANDIDATES = 100
-_SEED_PASSAGES = 4  # times those of the subgraph: so many weigh in stage 1
+_SEED_PASSAGES = 4  # times the passages of the subgraph: this number of passages weighs in stage 1
 _WIDE = 1_000
 _SHOWN = 5
 
