@@ -1,0 +1,306 @@
+"""Lists that are generated when the pages are built, so that none is typed by hand.
+
+A page holds ``<!-- generated: NAME -->`` where a list belongs; :data:`LISTS` names the functions that give their Markdown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import inspect
+import io
+import json
+import os
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import hlgraph
+from hlgraph import errors, settings
+from hlgraph.stores import migrate, queries
+
+_MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
+_SAFE = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "$": "\\$"})
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    return f"```{language}\n{text.strip()}\n```\n"
+
+
+# The command line
+
+
+def _help(*path: str) -> str:
+    from hlgraph.cli import main
+
+    out = io.StringIO()
+    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    with mock.patch.dict(os.environ, plain), contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        main([*path, "--help"])
+    return out.getvalue()
+
+
+def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, each in getattr(command, "commands", {}).items():
+        yield (*path, name), each
+        yield from _commands(each, (*path, name))
+
+
+def _all_commands() -> list[tuple[tuple[str, ...], Any]]:
+    import typer
+
+    from hlgraph.cli.app import app
+
+    return list(_commands(typer.main.get_command(app)))
+
+
+def cli() -> str:
+    """The commands with their first line of help, then the whole help of each."""
+    found = _all_commands()
+    rows = [
+        (f"[`{' '.join(path)}`](#hlgraph-{'-'.join(path)})", (each.help or "").split("\n")[0].translate(_SAFE))
+        for path, each in found
+    ]
+    parts = [_table(("command", "what it does"), rows), "## hlgraph\n", _fenced(_help())]
+    for path, _ in found:
+        parts += [f"(hlgraph-{'-'.join(path)})=", f"## hlgraph {' '.join(path)}\n", _fenced(_help(*path))]
+    return "\n".join(parts)
+
+
+def exit_codes() -> str:
+    """The exit codes, as the help of the command says them."""
+    text = _help().split("Exit codes:\n")[1].split("\n\n")[0]
+    rows = [re.sub(r"\s+", " ", row).strip() for row in re.split(r"\n(?=\s+\d+\s)", f"\n{text}") if row.strip()]
+    return _table(("code", "meaning"), [(f"`{row.split(' ')[0]}`", row.partition(" ")[2]) for row in rows])
+
+
+# Errors
+
+
+def _kinds(kind: type[errors.HLGraphError]) -> Iterator[type[errors.HLGraphError]]:
+    yield kind
+    for each in kind.__subclasses__():
+        if each.__module__ == errors.__name__:
+            yield from _kinds(each)
+
+
+def error_tree() -> str:
+    """The tree of errors, as the module draws it."""
+    return _fenced(inspect.cleandoc((errors.__doc__ or "").split("::\n")[1].split("\n\nEach")[0]))
+
+
+def error_kinds() -> str:
+    """Every error with what it means, whether trying again may help, and the exit code of a command that ends with it."""
+    from hlgraph.cli.app import exit_code
+
+    rows = [
+        (
+            f"`{kind.__name__}`",
+            (inspect.getdoc(kind) or "").split("\n")[0].replace("``", "`"),
+            "yes" if kind.retryable else "no",
+            str(exit_code(kind.__new__(kind))),
+        )
+        for kind in _kinds(errors.HLGraphError)
+    ]
+    return _table(("error", "meaning", "`retryable`", "exit code"), rows)
+
+
+# Settings
+
+
+def _variables() -> dict[str, str]:
+    """The environment variables by the key that each one sets: each is tried."""
+    names = set(re.findall(r"HLGRAPH_[A-Z0-9]+(?:_[A-Z0-9]+)*", inspect.getsource(settings)))
+    parts = ("NEO4J", "OPENSEARCH")
+    names |= {f"HLGRAPH_{part}_{key.upper()}" for part in parts for key in _flat(settings.Settings())}
+    found = {}
+    for name in sorted(names):
+        given = {name: "openvino" if name.endswith("RUNTIME") else "es", "HLGRAPH_OPENSEARCH_REGION": "r"}
+        if name == "HLGRAPH_CONFIG":
+            continue
+        before = _flat(settings.load(environment={"HLGRAPH_OPENSEARCH_REGION": "r"}), "")
+        after = _flat(settings.load(environment=given | ({name: "s"} if name.endswith("REGION") else {})), "")
+        found.update({key: name for key, value in after.items() if value != before[key]})
+    return found
+
+
+def _flat(values: object, prefix: str | None = None) -> dict[str, object]:
+    """The values of all keys, as ``models.chat``; without a prefix only the last part of each key."""
+    found: dict[str, object] = {}
+    for item in dataclasses.fields(values):  # type: ignore[arg-type]
+        value = getattr(values, item.name)
+        if dataclasses.is_dataclass(value):
+            found |= _flat(value, None if prefix is None else f"{prefix}{item.name}.")
+        else:
+            found[item.name if prefix is None else f"{prefix}{item.name}"] = value
+    return found
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else f"`{json.dumps(value)}`"
+
+
+def setting_tables() -> str:
+    """Every part of the settings: what its docstring says, and a table of its keys."""
+    variables, parts = _variables(), []
+    whole = settings.Settings()
+    for name, made in (("", whole), *((item.name, getattr(whole, item.name)) for item in dataclasses.fields(whole))):
+        if not dataclasses.is_dataclass(made):
+            continue
+        rows = []
+        for item in dataclasses.fields(made):
+            key = f"{name}.{item.name}" if name else item.name
+            value = getattr(made, item.name)
+            if not dataclasses.is_dataclass(value):
+                variable = f"`{variables[key]}`" if key in variables else ""
+                rows.append((f"`{key}`", f"`{item.type}`".replace("|", "\\|"), _shown(value), variable))
+        about, _, attributes = (inspect.getdoc(made) or "").partition("\n\nAttributes\n----------\n")
+        meanings = re.sub(r"\n {4,}", " ", attributes)
+        listed = re.sub(r"^(\w+) : ", r"- `\1`: ", meanings, flags=re.MULTILINE)
+        title = f"## `{name}`" if name else "## Top level"
+        parts += [title, about.replace("``", "`"), _table(("key", "type", "default", "variable"), rows)]
+        parts.append(listed.replace("``", "`"))
+    return "\n\n".join(part for part in parts if part)
+
+
+# Stores
+
+
+def migrations() -> str:
+    """The migrations of every store, with what the file says about itself."""
+    rows = []
+    for kind in migrate.EXTENSIONS:
+        for item in migrate.discover(kind):
+            first = item.text.lstrip()
+            about = str(json.loads(first)["about"]) if first.startswith("{") else first.split("\n")[0].lstrip("-/ ")
+            rows.append((kind, f"`{item.label}`", about.translate(_SAFE)))
+    return _table(("store", "migration", "about"), rows)
+
+
+def opensearch_fields() -> str:
+    """The fields of the two kinds of index, from the migration that makes them."""
+    tree = json.loads(migrate.discover("opensearch")[-1].text)
+    rows = []
+    for index in ("rows", "sources"):
+        for field, body in tree[index]["mappings"]["properties"].items():
+            more = [f"{key}: {value}" for key, value in body.items() if isinstance(value, str) and key != "type"]
+            rows.append((index, f"`{field}`", f"`{body.get('type', 'object')}`", ", ".join(more).translate(_SAFE)))
+    return _table(("index", "field", "type", "more"), rows)
+
+
+def cypher_library() -> str:
+    """Every query of the library by stage: what it does, its parameters, its columns."""
+    parts = []
+    for stage in queries.STAGES:
+        parts.append(f"## {stage}\n")
+        for name, query in queries.load_all().items():
+            if not name.startswith(f"{stage}/"):
+                continue
+            facts = [
+                ("parameters", ", ".join(f"`{each}`" for each in sorted(query.params))),
+                ("columns", ", ".join(f"`{each}`" for each in query.columns)),
+            ]
+            lines = [f"- {label}: {value or 'none'}" for label, value in facts]
+            if query.parameters:
+                lines[0] = "- parameters:"
+                described = (f"  - `{each.name}` ({each.shape}): {each.meaning}" for each in query.parameters)
+                lines[1:1] = [line.translate(_SAFE) for line in described]
+            if query.example:
+                lines.append(f"- example: `{query.example}`")
+            parts += [f"### {name}\n", f"{query.summary.translate(_SAFE)}\n", *lines, ""]
+    return "\n".join(parts)
+
+
+# The SDK
+
+
+def _autodoc(directive: str, name: str, *options: str) -> str:
+    body = "\n".join([f".. {directive}:: {name}", *(f"   :{option}:" for option in options)])
+    return f"```{{eval-rst}}\n{body}\n```\n"
+
+
+def sdk_names() -> str:
+    """What ``import hlgraph`` offers, each name with its documentation."""
+    parts = []
+    for name in hlgraph.__all__:
+        value = getattr(hlgraph, name)
+        if inspect.isclass(value) and name not in ("HLGraph", "HLGraphError"):
+            parts += [f"### {name}\n", _autodoc("autoclass", f"{value.__module__}.{value.__qualname__}", "members")]
+        elif inspect.isfunction(value) and name != "connect":
+            parts += [f"### {name}\n", _autodoc("autofunction", f"{value.__module__}.{value.__name__}")]
+    return "\n".join(parts)
+
+
+def sdk_parts() -> str:
+    """The parts of HLGraph: every class of ``hlgraph.sdk`` that one of its properties gives, with what it returns."""
+    from hlgraph.sdk.client import HLGraph
+
+    parts = []
+    for name, found in inspect.getmembers(HLGraph, lambda member: isinstance(member, property)):
+        kind = str(found.fget.__annotations__["return"])
+        for module in pkgutil.iter_modules(importlib.import_module("hlgraph.sdk").__path__):
+            home = importlib.import_module(f"hlgraph.sdk.{module.name}")
+            if getattr(getattr(home, kind, None), "__module__", "") == home.__name__:
+                parts += [f"### graph.{name}\n", f"{(inspect.getdoc(found) or '').replace('``', '`')}\n"]
+                parts.append(_autodoc("autoclass", f"{home.__name__}.{kind}", "members"))
+                given = [
+                    each
+                    for each, value in vars(home).items()
+                    if inspect.isclass(value) and value.__module__ == home.__name__ and each not in (kind,)
+                ]
+                parts += [
+                    _autodoc("autoclass", f"{home.__name__}.{each}", "members")
+                    for each in given
+                    if not each.startswith("_")
+                ]
+    return "\n".join(parts)
+
+
+def strategies() -> str:
+    """Every strategy by name, with the first line of its documentation."""
+    from hlgraph.retrieve import STRATEGIES
+
+    rows = [
+        (f"`{name}`", (inspect.getdoc(made) or "").split("\n")[0].replace("``", "`").translate(_SAFE))
+        for name, made in STRATEGIES.items()
+    ]
+    return _table(("`--strategy`", "what it is"), rows)
+
+
+LISTS: dict[str, Callable[[], str]] = {
+    "cli": cli,
+    "exit-codes": exit_codes,
+    "error-tree": error_tree,
+    "error-kinds": error_kinds,
+    "settings": setting_tables,
+    "migrations": migrations,
+    "opensearch-fields": opensearch_fields,
+    "cypher-library": cypher_library,
+    "sdk-names": sdk_names,
+    "sdk-parts": sdk_parts,
+    "strategies": strategies,
+}
+"""The lists by the name that a page gives."""
+
+
+def filled(text: str) -> str:
+    """The text of a page with its lists."""
+    return _MARK.sub(lambda mark: LISTS[mark[1]](), text)
+
+
+def _fill(_app: object, _name: str, source: list[str]) -> None:
+    source[0] = filled(source[0])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("source-read", _fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

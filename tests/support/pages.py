@@ -1,0 +1,165 @@
+"""The blocks of README.md and docs/, and a reader who runs them in order.
+
+===========  ==================================================================================================
+block        what the reader does with it
+===========  ==================================================================================================
+``sh``       runs each line; a line that is one ``hlgraph`` command runs in this process, without a new interpreter
+``python``   runs it in this process; the blocks of one page share their names
+``output``   compares it with what the block above printed: these lines, in this order; ``...`` stands for anything
+``yaml``     reads it as a settings file
+``text``     nothing
+===========  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from hlgraph.cli import main
+from hlgraph.settings import Settings, load
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")))
+LANGUAGES = {"sh", "python", "output", "yaml", "cypher", "text", "mermaid"}
+_BLOCK = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"|\s#.*")
+_SHELL = re.compile(r"[|<>;&`*$]")  # outside of quotes: a line for a shell
+# What a reader does once, and the tests have done: tests of their own look at these lines.
+_DONE = ("pip install", "make ", "git clone", "cd ", ". .venv")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of one page; ``place`` is the page and the line of its first line."""
+
+    place: str
+    language: str
+    text: str
+
+
+def name_of(page: Path) -> str:
+    """The page as people name it."""
+    return page.relative_to(REPOSITORY).as_posix()
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """The blocks of a page, of these languages or of all; directives of Sphinx are none."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in _BLOCK.finditer(text):
+        language = match[2].strip()
+        if not language.startswith("{") and (not languages or language in languages):
+            line = text.count("\n", 0, match.start()) + 2
+            body = re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE)
+            found.append(Block(f"{name_of(page)}:{line}", language, body))
+    return found
+
+
+def shell_lines(text: str) -> list[str]:
+    """The commands of a block, each on one line."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+@dataclass
+class Reader:
+    """Somebody who runs the blocks of pages in one folder.
+
+    ``variables`` are the environment variables beside those of the tests; ``said`` is what the last block printed.
+    """
+
+    folder: Path
+    variables: dict[str, str] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    said: str = ""
+
+    def read(self, page: Path) -> None:
+        """Run all blocks of a page."""
+        self.names = {"__name__": "__page__"}
+        with self._at_home():
+            for block in blocks(page):
+                try:
+                    self._run(block)
+                except Exception as error:
+                    raise AssertionError(f"{block.place}: {error}") from error
+
+    def _run(self, block: Block) -> None:
+        if block.language == "sh":
+            self.said = "".join(self._line(line) for line in shell_lines(block.text))
+        elif block.language == "python":
+            with _captured() as said:
+                exec(compile(block.text, block.place, "exec"), self.names)  # noqa: S102 - the pages are ours
+            self.said = said.getvalue()
+        elif block.language == "output":
+            missing = missing_line(block.text, self.said)
+            assert missing is None, f"not printed: {missing!r}, in:\n{self.said[-3000:]}"
+        elif block.language == "yaml":
+            path = self.folder / "block.yaml"
+            path.write_text(block.text, encoding="utf-8")
+            assert load(path, environment={"CHAT_URL": ""}) != Settings()
+
+    def _line(self, line: str) -> str:
+        if line.startswith(_DONE):
+            return ""
+        if not _SHELL.search(_QUOTED.sub("", line)):
+            words = shlex.split(line, comments=True)
+            if words[0] == "export":
+                for each in words[1:]:
+                    key, _, os.environ[key] = each.partition("=")
+                    self.variables[key] = os.environ[key]
+                return ""
+            if words[0] == "unset":
+                for each in words[1:]:
+                    os.environ.pop(each, None)
+                    self.variables.pop(each, None)
+                return ""
+            if words[0] == "hlgraph":
+                return self._command(words[1:])
+        run = subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, check=False)
+        assert run.returncode == 0, f"{line}: {run.stdout[-1000:]}{run.stderr[-3000:]}"
+        return run.stdout
+
+    def _command(self, words: list[str]) -> str:
+        with _captured() as said, contextlib.redirect_stderr(io.StringIO()) as complained:
+            try:
+                main(words)
+            except SystemExit as end:
+                code = end.code
+        assert code == 0, f"hlgraph {shlex.join(words)}: exit code {code}: {complained.getvalue()[-3000:]}"
+        return said.getvalue()
+
+    @contextlib.contextmanager
+    def _at_home(self) -> Iterator[None]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        with mock.patch.dict(os.environ, {**self.variables, "PATH": path}), contextlib.chdir(self.folder):
+            yield
+
+
+@contextlib.contextmanager
+def _captured() -> Iterator[io.StringIO]:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        yield out
+
+
+def missing_line(wanted: str, said: str) -> str | None:
+    """The first line that was not printed, in order; None if all were. Runs of white space count as one blank."""
+    lines = iter([" ".join(line.split()) for line in said.splitlines()])
+    for line in wanted.splitlines():
+        words = " ".join(line.split())
+        if words and words != "...":
+            pattern = ".*".join(re.escape(part) for part in words.split("..."))
+            if not any(re.fullmatch(pattern, each) for each in lines):
+                return words
+    return None
