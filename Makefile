@@ -14,14 +14,17 @@ COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
 DEMO_STORE := hlgraph://./.hlgraph/demo
 
-.PHONY: help setup browser demo check test test-compat faults bench servers servers-stop clean
+RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build
+
+.PHONY: help setup browser demo check docs test test-compat faults bench servers servers-stop clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with everything for development, and the local models"
 	@echo "make browser  a Chromium for the tests of pages, where apt can install one"
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
-	@echo "make check   format, lint, types, architecture"
+	@echo "make check   format, lint, types, architecture, docs"
+	@echo "make docs    the documentation as HTML in docs/_build, without a network"
 	@echo "make test    all tests"
 	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
@@ -57,6 +60,10 @@ check: setup
 	$(RUN)/ruff check
 	$(RUN)/mypy
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
+	$(RUN_DOCS)
+
+docs: setup
+	$(RUN_DOCS)
 
 # In two processes: one has the servers, the other does the rest meanwhile, with servers of its own for what kills them.
 test: setup browser
@@ -85,6 +92,6 @@ bench: setup
 	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 clean:
-	rm -rf build dist .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf build dist docs/_build docs/notebooks .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info
 	rm -f $(DEMO_STAMP) $(DEV_STAMP)
 	find hlgraph tests docker -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import CorpusStats, Stores
     from hlgraph.where import Where, field
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Answer",
     "AnswerEvent",

@@ -100,7 +100,8 @@ for module in commands():
     module.register(app)
 
 
-def _exit_code(error: errors.HLGraphError) -> int:
+def exit_code(error: errors.HLGraphError) -> int:
+    """The exit code of a command that ends with this error."""
     if isinstance(error, errors.InputError):
         return 2
     if isinstance(error, errors.BudgetError):
@@ -129,7 +130,7 @@ def _run(arguments: list[str], *, is_json: bool) -> int:
         return 2
     except errors.HLGraphError as error:
         complain(type(error).__name__, str(error), is_json=is_json, is_retryable=error.retryable)
-        return _exit_code(error)
+        return exit_code(error)
     except (Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     if code == _INTERRUPTED:

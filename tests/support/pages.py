@@ -30,7 +30,13 @@ from hlgraph.cli import main
 from hlgraph.settings import Settings, load
 
 REPOSITORY = Path(__file__).parents[2]
-PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")))
+README = REPOSITORY / "README.md"
+DOCS = REPOSITORY / "docs"
+BUILT = ("_build", "notebooks")
+PAGES = (
+    README,
+    *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in BUILT),
+)
 LANGUAGES = {"sh", "python", "output", "yaml", "cypher", "text", "mermaid"}
 _BLOCK = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"|\s#.*")
@@ -41,11 +47,19 @@ _DONE = ("pip install", "make ", "git clone", "cd ", ". .venv")
 
 @dataclass(frozen=True)
 class Block:
-    """One block of one page; ``place`` is the page and the line of its first line."""
+    """One block of one page; ``place`` is the page and the line of its first line, ``heading`` what it stands under."""
 
     place: str
+    heading: str
     language: str
     text: str
+
+    @property
+    def needs_servers(self) -> bool:
+        """Whether Neo4j and OpenSearch have to run for it: by its page, or in README by its heading."""
+        return self.place.startswith(("docs/how-to/servers.md", "docs/how-to/analysts.md")) or (
+            self.place.startswith("README.md") and self.heading.startswith("Servers")
+        )
 
 
 def name_of(page: Path) -> str:
@@ -62,7 +76,8 @@ def blocks(page: Path, *languages: str) -> list[Block]:
         if not language.startswith("{") and (not languages or language in languages):
             line = text.count("\n", 0, match.start()) + 2
             body = re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE)
-            found.append(Block(f"{name_of(page)}:{line}", language, body))
+            headings = re.findall(r"^#+ (.*)$", text[: match.start()], flags=re.MULTILINE)
+            found.append(Block(f"{name_of(page)}:{line}", headings[-1] if headings else "", language, body))
     return found
 
 
@@ -84,15 +99,23 @@ class Reader:
     names: dict[str, Any] = field(default_factory=dict)
     said: str = ""
 
-    def read(self, page: Path) -> None:
-        """Run all blocks of a page."""
+    def read(self, page: Path, *, has_servers: bool = False) -> None:
+        """Run the blocks of a page: those that need servers, or the others."""
         self.names = {"__name__": "__page__"}
         with self._at_home():
             for block in blocks(page):
+                if block.needs_servers != has_servers:
+                    continue
                 try:
                     self._run(block)
                 except Exception as error:
                     raise AssertionError(f"{block.place}: {error}") from error
+
+    def run(self, *lines: str) -> None:
+        """Run some commands."""
+        with self._at_home():
+            for line in lines:
+                self._line(line)
 
     def _run(self, block: Block) -> None:
         if block.language == "sh":

@@ -77,7 +77,7 @@ def entered(call: Callable[[], object]) -> list[str]:
 def trips() -> dict[str, list[str]]:
     """The files of each trip."""
     with tempfile.TemporaryDirectory() as folder:
-        _calls(Path(folder, "warm"), lambda call: [] if call() else [])
+        _calls(Path(folder, "warm"), entered)
         return _calls(Path(folder, "measured"), entered)
 
 
@@ -108,7 +108,5 @@ def _about(name: str) -> str:
 
 if __name__ == "__main__":
     taken = trips()
-    if "--json" in sys.argv:
-        print(json.dumps(taken))
-    else:
-        print("\n\n".join(f"{name}: {len(files)} files\n\n{table(files)}" for name, files in taken.items()))
+    tables = (f"{name}: {len(files)} files\n\n{table(files)}" for name, files in taken.items())
+    sys.stdout.write(json.dumps(taken) if "--json" in sys.argv else "\n\n".join(tables) + "\n")

@@ -1,0 +1,174 @@
+"""Every block of README.md and docs/ runs, and what the pages say of names, options and figures is so."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from chat_server import ChatServer
+from pages import BUILT, DOCS, LANGUAGES, PAGES, README, REPOSITORY, Reader, blocks, name_of, shell_lines
+from pytest_httpserver import HTTPServer
+
+from hlgraph.cli.app import app
+from hlgraph.models.providers import CHAT_PROVIDERS, EMBEDDER_PROVIDERS, RERANKER_PROVIDERS, split_name
+from hlgraph.retrieve import STRATEGIES
+from hlgraph.settings import load
+
+_TEXTS = {name_of(page): page.read_text(encoding="utf-8") for page in PAGES}
+_ALL = "\n".join(_TEXTS.values())
+_SERVERS = DOCS / "how-to" / "servers.md"
+_ANALYSTS = DOCS / "how-to" / "analysts.md"
+_PROVIDERS = DOCS / "how-to" / "providers.md"
+# Each begins with its own copy of the samples; all other pages go on with the store that the tutorial makes.
+_FRESH = (README, DOCS / "tutorial.md")
+_STORE = "hlgraph://./my-graph"
+# Files that commands make.
+_MADE = ("docker/.env", "docs/_build")
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """A reader who has done the first steps of the tutorial: the samples are in ``library`` and in a store."""
+    folder = tmp_path_factory.mktemp("reader")
+    shutil.copytree(REPOSITORY / "hlgraph" / "samples", folder / "library")
+    found = Reader(folder, {"HLGRAPH_STORE": _STORE})
+    found.run("hlgraph ingest library")
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in (_SERVERS, _ANALYSTS)], ids=name_of)
+def test_the_blocks_of_a_page_run_in_order(page: Path, reader: Reader, tmp_path: Path) -> None:
+    if page in _FRESH:
+        Reader(tmp_path).read(page)
+    elif page == _PROVIDERS:
+        with HTTPServer(threaded=True) as server:
+            keys = {"HLGRAPH_CHAT_URL": ChatServer(server).url, "OPENAI_API_KEY": "test"}
+            Reader(reader.folder, {**reader.variables, **keys}).read(page)
+    else:
+        Reader(reader.folder, dict(reader.variables)).read(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_has_blocks_of_known_languages_only(page: Path) -> None:
+    for block in blocks(page):
+        assert block.language in LANGUAGES, block.place
+        assert block.language != "cypher" or page == _ANALYSTS, f"{block.place}: no test runs this query"
+
+
+def test_readme_is_short() -> None:
+    assert _TEXTS["README.md"].count("\n") <= 200
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s:]+)(?:#[\w-]+)?\)", _TEXTS[name_of(page)]):
+            assert (page.parent / target).exists(), f"{name_of(page)}: {target}"
+
+
+def test_every_page_is_in_the_contents() -> None:
+    listed = set(re.findall(r"^([\w/-]+)$", _TEXTS["docs/index.md"], flags=re.MULTILINE))
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES if page != README}
+    assert pages == {name for name in listed if not name.startswith(BUILT)} | {"index"}
+
+
+# What the pages name
+
+
+def test_the_settings_blocks_name_models_that_exist(tmp_path: Path) -> None:
+    for block in blocks(_PROVIDERS, "yaml"):
+        (tmp_path / "hlgraph.yaml").write_text(block.text)
+        settings = load(tmp_path / "hlgraph.yaml", environment={})
+        for name, providers in (
+            (settings.models.chat, CHAT_PROVIDERS),
+            (settings.models.embedder, EMBEDDER_PROVIDERS),
+            (settings.models.reranker, RERANKER_PROVIDERS),
+        ):
+            assert split_name(name, providers, kind="model")
+
+
+def test_the_pip_lines_name_extras_that_exist() -> None:
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for names in re.findall(r"hlgraph\[([\w,-]+)\]", _ALL):
+        assert set(names.split(",")) <= set(extras)
+
+
+def test_the_make_targets_exist() -> None:
+    targets = set(re.findall(r"(?:`|^)make ([a-z]+(?:-[a-z]+)*)\b", _ALL, flags=re.MULTILINE))
+    assert {"demo", "test", "setup", "check", "docs", "faults", "bench", "servers", "servers-stop"} <= targets
+    for target in targets:
+        run = subprocess.run(["make", "-n", target], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+
+
+def _commands() -> dict[str, set[str]]:
+    """The options of every command, by its words."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command: Any, path: tuple[str, ...]) -> None:
+        inner = getattr(command, "commands", {})
+        found[" ".join(path)] = {name for each in command.params for name in each.opts} | {"--help"}
+        for name, each in inner.items():
+            walk(each, (*path, name))
+
+    walk(typer.main.get_command(app), ())
+    return found
+
+
+def test_every_command_and_option_named_exists() -> None:
+    """In blocks of any language, and in code in the text; what follows a query of the library is its own."""
+    commands = _commands()
+    lines = [line for page in PAGES for block in blocks(page, "sh", "text") for line in shell_lines(block.text)]
+    lines += re.findall(r"`(hlgraph [^`]+)`", _ALL)
+    seen = set()
+    for line in lines:
+        for part in re.findall(r"\bhlgraph (?!-$)([^|&;#]+)", line):
+            words = re.sub(r"^((--\w+ \S+ )+)", "", part).split()
+            if not words or not re.fullmatch(r"[a-z]+", words[0]) or words[0].startswith("is"):
+                continue
+            name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
+            assert name in commands, line
+            seen.add(name.split(" ")[0])
+            if name != "cypher run":
+                wanted = {word.split("=")[0] for word in words if word.startswith("--")}
+                assert wanted <= commands[name], line
+    assert len(seen) > 10
+
+
+def test_every_strategy_is_described() -> None:
+    named = set(re.findall(r"^\| `(\w+)` \|", _TEXTS["docs/explanation/papers.md"], flags=re.MULTILINE))
+    assert named == set(STRATEGIES)
+
+
+def _resolved(name: str) -> object:
+    """What a dotted name in hlgraph stands for: a module, or something in one."""
+    parts = name.split(".")
+    for at in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found: object = importlib.import_module(".".join(["hlgraph", *parts[:at]]))
+            for part in parts[at:]:
+                found = getattr(found, part)
+            return found
+    raise AssertionError(name)
+
+
+def test_the_functions_of_the_papers_exist() -> None:
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| (`.*`) \|$", _TEXTS["docs/explanation/papers.md"], flags=re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    assert len(names) > 50
+    for name in names:
+        assert _resolved(name), name
+
+
+def test_the_files_named_exist() -> None:
+    for path in set(re.findall(r"`((?:hlgraph|tests|docker|cypher|docs)/[\w./-]+)`", _ALL)):
+        assert (REPOSITORY / path).exists() or path in _MADE, path
+    for path in set(re.findall(r"`((?:retrieve|stores|read|sdk)/\w+\.py)`", _ALL)):
+        assert (REPOSITORY / "hlgraph" / path).exists(), path
