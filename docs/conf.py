@@ -28,8 +28,10 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # signatures have the types already
 autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+smartquotes = False  # it turns --option into a dash
 numpydoc_show_class_members = False
 
 # Notebooks lie at the top of the repository; Sphinx reads pages of its own folder only.

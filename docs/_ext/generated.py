@@ -66,7 +66,10 @@ def cli() -> str:
     """The commands with their first line of help, then the whole help of each."""
     found = _all_commands()
     rows = [
-        (f"[`{' '.join(path)}`](#hlgraph-{'-'.join(path)})", (each.help or "").split("\n")[0].translate(_SAFE))
+        (
+            f"[`{' '.join(path)}`](#hlgraph-{'-'.join(path)})",
+            re.sub(r"(--[a-z-]+)", r"`\1`", (each.help or "").split("\n")[0].translate(_SAFE)),
+        )
         for path, each in found
     ]
     parts = [_table(("command", "what it does"), rows), "## hlgraph\n", _fenced(_help())]
@@ -233,9 +236,9 @@ def sdk_names() -> str:
     for name in hlgraph.__all__:
         value = getattr(hlgraph, name)
         if inspect.isclass(value) and name not in ("HLGraph", "HLGraphError"):
-            parts += [f"### {name}\n", _autodoc("autoclass", f"{value.__module__}.{value.__qualname__}", "members")]
+            parts += [f"### {name}\n", _autodoc("autoclass", f"hlgraph.{name}", "members")]
         elif inspect.isfunction(value) and name != "connect":
-            parts += [f"### {name}\n", _autodoc("autofunction", f"{value.__module__}.{value.__name__}")]
+            parts += [f"### {name}\n", _autodoc("autofunction", f"hlgraph.{name}")]
     return "\n".join(parts)
 
 
@@ -275,6 +278,26 @@ def strategies() -> str:
     return _table(("`--strategy`", "what it is"), rows)
 
 
+def _described(
+    _app: object, _what: str, _name: str, _value: object, _options: object, lines: list[str]
+) -> None:
+    """In sections such as Parameters a line ``name : meaning`` has no type, so the meaning goes below the name."""
+    found, is_listed = [], False
+    for at, line in enumerate(lines):
+        if at + 1 < len(lines) and lines[at + 1].startswith("---"):
+            is_listed = line in ("Parameters", "Attributes", "Raises")
+        match = re.fullmatch(r"([\w, ]+?) : (.+)", line) if is_listed else None
+        found += [match[1], f"    {match[2]}"] if match else [line]
+    lines[:] = found
+
+
+def _public(
+    _app: object, _what: str, _name: str, _value: object, _options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """A signature without parameters that begin with an underscore."""
+    return signature and re.sub(r", _\w+[^,)]*", "", signature), returns
+
+
 LISTS: dict[str, Callable[[], str]] = {
     "cli": cli,
     "exit-codes": exit_codes,
@@ -303,4 +326,6 @@ def _fill(_app: object, _name: str, source: list[str]) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("source-read", _fill)
+    app.connect("autodoc-process-docstring", _described, priority=100)  # before numpydoc
+    app.connect("autodoc-process-signature", _public)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
