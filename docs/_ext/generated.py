@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib
 import inspect
 import io
 import json
 import os
-import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -230,41 +228,38 @@ def _autodoc(directive: str, name: str, *options: str) -> str:
     return f"```{{eval-rst}}\n{body}\n```\n"
 
 
-def sdk_names() -> str:
-    """What ``import hlgraph`` offers, each name with its documentation."""
-    parts = []
-    for name in hlgraph.__all__:
-        value = getattr(hlgraph, name)
-        if inspect.isclass(value) and name not in ("HLGraph", "HLGraphError"):
-            parts += [f"### {name}\n", _autodoc("autoclass", f"hlgraph.{name}", "members")]
-        elif inspect.isfunction(value) and name != "connect":
-            parts += [f"### {name}\n", _autodoc("autofunction", f"hlgraph.{name}")]
-    return "\n".join(parts)
+def _parts() -> dict[str, str]:
+    """The classes that properties of HLGraph give, by the name of the property."""
+    found = inspect.getmembers(hlgraph.HLGraph, lambda member: isinstance(member, property))
+    kinds = {name: str(each.fget.__annotations__["return"]) for name, each in found}
+    return {name: kind for name, kind in kinds.items() if kind in hlgraph.__all__}
 
 
 def sdk_parts() -> str:
-    """The parts of HLGraph: every class of ``hlgraph.sdk`` that one of its properties gives, with what it returns."""
-    from hlgraph.sdk.client import HLGraph
-
+    """The parts of HLGraph: what its properties give."""
     parts = []
-    for name, found in inspect.getmembers(HLGraph, lambda member: isinstance(member, property)):
-        kind = str(found.fget.__annotations__["return"])
-        for module in pkgutil.iter_modules(importlib.import_module("hlgraph.sdk").__path__):
-            home = importlib.import_module(f"hlgraph.sdk.{module.name}")
-            if getattr(getattr(home, kind, None), "__module__", "") == home.__name__:
-                parts += [f"### graph.{name}\n", f"{(inspect.getdoc(found) or '').replace('``', '`')}\n"]
-                parts.append(_autodoc("autoclass", f"{home.__name__}.{kind}", "members"))
-                given = [
-                    each
-                    for each, value in vars(home).items()
-                    if inspect.isclass(value) and value.__module__ == home.__name__ and each not in (kind,)
-                ]
-                parts += [
-                    _autodoc("autoclass", f"{home.__name__}.{each}", "members")
-                    for each in given
-                    if not each.startswith("_")
-                ]
-    return "\n".join(parts)
+    for name, kind in _parts().items():
+        about = inspect.getdoc(getattr(hlgraph.HLGraph, name)) or ""
+        parts += [f"### graph.{name}\n", about.replace("``", "`") + "\n"]
+        parts.append(_autodoc("autoclass", f"hlgraph.{kind}", "members"))
+    return re.sub(r":\w+:`([\w.]+)`", r"`\1`", "\n".join(parts))
+
+
+def sdk_names() -> str:
+    """What else ``import hlgraph`` offers: classes and functions, each with its documentation; then names for types."""
+    known = {"HLGraph", "connect", "HLGraphError", *_parts().values()}
+    parts, types = [], []
+    for name in hlgraph.__all__:
+        value = getattr(hlgraph, name)
+        if name in known or name.startswith("_") or inspect.ismodule(value):
+            continue
+        if inspect.isclass(value) or inspect.isfunction(value):
+            directive = "autoclass" if inspect.isclass(value) else "autofunction"
+            parts += [f"### {name}\n", _autodoc(directive, f"hlgraph.{name}", *["members"][: inspect.isclass(value)])]
+        else:
+            shown = re.sub(r"\b(?:typing|collections\.abc|hlgraph(?:\.\w+)*)\.", "", str(value))
+            types.append((f"`{name}`", f"`{shown}`".replace("|", "\\|")))
+    return "\n".join([*parts, "### Names for types\n", _table(("name", "type"), types)])
 
 
 def strategies() -> str:
@@ -278,9 +273,7 @@ def strategies() -> str:
     return _table(("`--strategy`", "what it is"), rows)
 
 
-def _described(
-    _app: object, _what: str, _name: str, _value: object, _options: object, lines: list[str]
-) -> None:
+def _described(_app: object, _what: str, _name: str, _value: object, _options: object, lines: list[str]) -> None:
     """In sections such as Parameters a line ``name : meaning`` has no type, so the meaning goes below the name."""
     found, is_listed = [], False
     for at, line in enumerate(lines):

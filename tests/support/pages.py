@@ -22,6 +22,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -82,9 +83,15 @@ def blocks(page: Path, *languages: str) -> list[Block]:
 
 
 def shell_lines(text: str) -> list[str]:
-    """The commands of a block, each on one line."""
-    lines = text.replace("\\\n", " ").splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    """The commands of a block: each on one line, but for those that are given lines up to a word (``<<'END'``)."""
+    found = []
+    lines = iter(text.replace("\\\n", " ").splitlines())
+    for line in lines:
+        if given := re.search(r"<<'(\w+)'", line):
+            found.append("\n".join([line, *takewhile(lambda each: each != given[1], lines), given[1]]))
+        elif line.strip() and not line.startswith("#"):
+            found.append(line.strip())
+    return found
 
 
 @dataclass
@@ -101,7 +108,7 @@ class Reader:
 
     def read(self, page: Path, *, has_servers: bool = False) -> None:
         """Run the blocks of a page: those that need servers, or the others."""
-        self.names = {"__name__": "__page__"}
+        self.names = {"__name__": "__main__"}
         with self._at_home():
             for block in blocks(page):
                 if block.needs_servers != has_servers:
@@ -122,7 +129,7 @@ class Reader:
             self.said = "".join(self._line(line) for line in shell_lines(block.text))
         elif block.language == "python":
             with _captured() as said:
-                exec(compile(block.text, block.place, "exec"), self.names)  # noqa: S102 - the pages are ours
+                exec(compile(block.text, block.place, "exec", dont_inherit=True), self.names)  # noqa: S102 - the pages are ours
             self.said = said.getvalue()
         elif block.language == "output":
             missing = missing_line(block.text, self.said)
