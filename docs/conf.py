@@ -20,7 +20,8 @@ exclude_patterns = ["_build", "_ext"]
 html_theme = "furo"
 html_title = f"hlgraph {release}"
 pygments_dark_style = "monokai"
-suppress_warnings = ["misc.highlighting_failure"]  # the lexer of Cypher does not know "+"
+# The lexer of Cypher does not know "+".
+suppress_warnings = ["misc.highlighting_failure"]
 
 # Notebooks keep the output of their last run; a test runs them.
 nb_execution_mode = "off"

@@ -13,6 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -20,6 +21,7 @@ import hlgraph
 from hlgraph import errors, settings
 from hlgraph.stores import migrate, queries
 
+_SHAPES = Path(__file__).parents[2] / "tests" / "data" / "cli" / "json"
 _MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 _SAFE = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "$": "\\$"})
 
@@ -60,9 +62,39 @@ def _all_commands() -> list[tuple[tuple[str, ...], Any]]:
     return list(_commands(typer.main.get_command(app)))
 
 
+def _folded(tree: object, indent: str = "") -> str:
+    """JSON in few lines: what fits on a line is on one."""
+    flat = json.dumps(tree)
+    if len(indent) + len(flat) <= 96 or not isinstance(tree, dict | list):
+        return flat
+    inner = f"{indent}  "
+    if isinstance(tree, list):
+        lines = [_folded(each, inner) for each in tree]
+    else:
+        lines = [f"{json.dumps(key)}: {_folded(value, inner)}" for key, value in tree.items()]
+    begin, end = "[]" if isinstance(tree, list) else "{}"
+    return f"{begin}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{end}"
+
+
+def _shapes() -> dict[str, list[str]]:
+    """What each command prints with ``--json``, by its name with dashes: the shapes that a test compares it with."""
+    names = {"-".join(path) for path, _ in _all_commands()}
+    found: dict[str, list[str]] = {}
+    for file in sorted(_SHAPES.glob("*.json")):
+        words = file.stem.split("-")
+        name = next((each for at in range(len(words), 0, -1) if (each := "-".join(words[:at])) in names), file.stem)
+        found.setdefault(name, []).append(_folded(json.loads(file.read_text(encoding="utf-8"))))
+    return found
+
+
+def json_of_errors() -> str:
+    """What an error is with ``--json``."""
+    return _fenced(_shapes()["error"][0], "json")
+
+
 def cli() -> str:
     """The commands with their first line of help, then the whole help of each."""
-    found = _all_commands()
+    found, shapes = _all_commands(), _shapes()
     rows = [
         (
             f"[`{' '.join(path)}`](#hlgraph-{'-'.join(path)})",
@@ -70,9 +102,11 @@ def cli() -> str:
         )
         for path, each in found
     ]
-    parts = [_table(("command", "what it does"), rows), "## hlgraph\n", _fenced(_help())]
+    parts = [_table(("command", "what it does"), rows), "### hlgraph\n", _fenced(_help())]
     for path, _ in found:
-        parts += [f"(hlgraph-{'-'.join(path)})=", f"## hlgraph {' '.join(path)}\n", _fenced(_help(*path))]
+        parts += [f"(hlgraph-{'-'.join(path)})=", f"### hlgraph {' '.join(path)}\n", _fenced(_help(*path))]
+        for shape in shapes.get("-".join(path), []):
+            parts += ["With `--json`:\n", _fenced(shape, "json")]
     return "\n".join(parts)
 
 
@@ -293,6 +327,7 @@ def _public(
 
 LISTS: dict[str, Callable[[], str]] = {
     "cli": cli,
+    "json-of-errors": json_of_errors,
     "exit-codes": exit_codes,
     "error-tree": error_tree,
     "error-kinds": error_kinds,
