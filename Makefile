@@ -14,7 +14,7 @@ COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
 DEMO_STORE := hlgraph://./.hlgraph/demo
 
-RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build
+RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
 .PHONY: help setup browser demo check docs test test-compat faults bench servers servers-stop clean
 .DELETE_ON_ERROR:
@@ -24,7 +24,7 @@ help:
 	@echo "make browser  a Chromium for the tests of pages, where apt can install one"
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
 	@echo "make check   format, lint, types, architecture, docs"
-	@echo "make docs    the documentation as HTML in docs/_build, without a network"
+	@echo "make docs    the documentation as HTML in docs/_build/html, without a network"
 	@echo "make test    all tests"
 	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"

@@ -20,8 +20,7 @@ exclude_patterns = ["_build", "_ext"]
 html_theme = "furo"
 html_title = f"hlgraph {release}"
 pygments_dark_style = "monokai"
-# The lexer of Cypher does not know "+".
-suppress_warnings = ["misc.highlighting_failure"]
+suppress_warnings = ["misc.highlighting_failure"]  # the lexer of Cypher does not know "+"
 
 # Notebooks keep the output of their last run; a test runs them.
 nb_execution_mode = "off"

@@ -22,6 +22,7 @@ from hlgraph import errors, settings
 from hlgraph.stores import migrate, queries
 
 _SHAPES = Path(__file__).parents[2] / "tests" / "data" / "cli" / "json"
+_NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 _MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 _SAFE = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "$": "\\$"})
 
@@ -296,6 +297,13 @@ def sdk_names() -> str:
     return "\n".join([*parts, "### Names for types\n", _table(("name", "type"), types)])
 
 
+def notebooks() -> str:
+    """The contents of the folder of notebooks, which conf.py has copied."""
+    names = sorted(path.stem for path in _NOTEBOOKS.glob("*.ipynb"))
+    listed = "\n".join(f"notebooks/{name}" for name in names)
+    return f"```{{toctree}}\n:caption: Notebooks\n:hidden:\n\n{listed}\n```" if names else ""
+
+
 def strategies() -> str:
     """Every strategy by name, with the first line of its documentation."""
     from hlgraph.retrieve import STRATEGIES
@@ -337,6 +345,7 @@ LISTS: dict[str, Callable[[], str]] = {
     "cypher-library": cypher_library,
     "sdk-names": sdk_names,
     "sdk-parts": sdk_parts,
+    "notebooks": notebooks,
     "strategies": strategies,
 }
 """The lists by the name that a page gives."""

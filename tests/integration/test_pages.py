@@ -31,7 +31,7 @@ _PROVIDERS = DOCS / "how-to" / "providers.md"
 _FRESH = (README, DOCS / "tutorial.md")
 _STORE = "hlgraph://./my-graph"
 # Files that commands make.
-_MADE = ("docker/.env", "docs/_build")
+_MADE = ("docker/.env", "docs/_build/html")
 
 
 @pytest.fixture(scope="module")
