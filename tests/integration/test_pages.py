@@ -148,7 +148,7 @@ def test_every_strategy_is_described() -> None:
 
 
 def _resolved(name: str) -> object:
-    """What a dotted name in hlgraph stands for: a module, or something in one."""
+    """The module, class or function that a dotted name in hlgraph names."""
     parts = name.split(".")
     for at in range(len(parts), 0, -1):
         with contextlib.suppress(ModuleNotFoundError):

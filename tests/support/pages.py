@@ -5,7 +5,7 @@ block        what the reader does with it
 ===========  ==================================================================================================
 ``sh``       runs each line; a line that is one ``hlgraph`` command runs in this process, without a new interpreter
 ``python``   runs it in this process; the blocks of one page share their names
-``output``   compares it with what the block above printed: these lines, in this order; ``...`` stands for anything
+``output``   compares it with what the block above printed: these lines, in this order; ``...`` matches anything
 ``yaml``     reads it as a settings file
 ``text``     nothing
 ===========  ==================================================================================================
@@ -96,7 +96,7 @@ def shell_lines(text: str) -> list[str]:
 
 @dataclass
 class Reader:
-    """Somebody who runs the blocks of pages in one folder.
+    """Runs the blocks of pages in one folder, as a reader would.
 
     ``variables`` are the environment variables beside those of the tests; ``said`` is what the last block printed.
     """
