@@ -56,7 +56,7 @@ class Document:
     Attributes
     ----------
     uri : permanent identifier of the document
-    text : its text; readers write headings as Markdown (``# ``)
+    text : its text; readers write headings as Markdown (``#``)
     title : its title; may be empty
     metadata : values by key, for filters
     key : identifier in the row that it was read from (JSON lines, CSV), if any
