@@ -15,6 +15,9 @@ BENCH_STATE := .hlgraph/bench
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
+# Some environments forbid bytecode files. Tests start some hundred processes of Python: without the files, each compiles
+# all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup browser demo check test test-fast test-thorough test-compat faults bench servers servers-stop clean
 .DELETE_ON_ERROR:
