@@ -13,10 +13,15 @@ SERVERS_STATE := $(if $(SERVERS),--state $(SERVERS))
 COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
 DEMO_STORE := hlgraph://./.hlgraph/demo
+# Processes that run tests.
+WORKERS ?= 4
+# Some environments forbid bytecode files. Tests start some hundred processes of Python: without the files, each compiles
+# all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check docs test test-compat faults bench servers servers-stop clean
+.PHONY: help setup browser demo check docs test test-fast test-thorough test-compat faults bench servers servers-stop clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,7 +30,9 @@ help:
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
 	@echo "make check   format, lint, types, architecture, docs"
 	@echo "make docs    the documentation as HTML in docs/_build/html, without a network"
-	@echo "make test    all tests"
+	@echo "make test    all tests, some with a dozen cases in place of hundreds"
+	@echo "make test-fast     the tests without servers, models and killed processes, within two minutes"
+	@echo "make test-thorough  all tests with all their cases and rounds"
 	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
 	@echo "make faults  the tests that kill processes, many rounds"
@@ -65,9 +72,15 @@ check: setup
 docs: setup
 	$(RUN_DOCS)
 
-# In two processes: one has the servers, the other does the rest meanwhile, with servers of its own for what kills them.
+# More processes than cores, because tests wait for servers: half of them have servers, the others do the rest meanwhile.
 test: setup browser
-	$(RUN)/pytest -n 2
+	$(RUN)/pytest -n $(WORKERS)
+
+test-fast: setup
+	$(RUN)/pytest -n $(WORKERS) -m "not servers and not model and not faults" hlgraph tests/unit tests/contract tests/property
+
+test-thorough: setup browser
+	HLGRAPH_TEST_THOROUGH=1 $(RUN)/pytest -n $(WORKERS) --timeout 5400 -o faulthandler_timeout=5460
 
 # The exit status is that of the tests, and the servers go whatever it is.
 test-compat: setup

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import http.client
 import os
-import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+from by_servers import GIVEN as ENVIRONMENT
+from by_servers import REPOSITORY, ByServers
 
 from hlgraph.settings import Neo4jSettings
 from local_servers import neo4j_server, opensearch_server, state
@@ -25,9 +24,7 @@ from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 if TYPE_CHECKING:
     from hlgraph.stores.neo4j.server import Server
 
-REPOSITORY = Path(__file__).parents[1]
 LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
-ENVIRONMENT = "HLGRAPH_TEST_SERVERS"
 # The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
 # own, one is up after two thirds of the time and half the processor time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -51,39 +48,22 @@ class LiveServers:
         )
 
 
-class _ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """In several processes (`-n`) one has the servers, and nearly all files that use them; any other file goes where there is
-    room.
-
-    So do the files of faults, which take their time: where another process than that of the servers has room first, it starts
-    servers of its own for them. Those that were given are shared by all, and one process has them.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = Path(nodeid.partition("::")[0])
-        if file.parts[0] == "hlgraph" or file.parts[1] == "unit":
-            return str(file)
-        is_of_faults = file.parts[1] == "faults" or file.stem.endswith("_faults")
-        is_free = is_of_faults and not os.environ.get(ENVIRONMENT)
-        return "servers" if not is_free and _uses_servers(REPOSITORY / file) else str(file)
-
-
-@cache
-def _uses_servers(file: Path) -> bool:
-    """Whether a function of the file takes one of the fixtures; a file that only writes of servers does not."""
-    taken = r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings)\b"
-    return re.search(taken, file.read_text(encoding="utf-8")) is not None
-
-
 def pytest_configure() -> None:
     """Servers that tests start, here and in processes of their own, read these options, or one's own, from the environment."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)  # not added to others: two collectors are an error
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
     """For the runs in several processes."""
-    return _ByServers(config, log)
+    return ByServers(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses the servers: `make test-fast` leaves it out."""
+    for item in items:
+        if "servers" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.servers)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,12 +67,26 @@ class Both(NamedTuple):
         return Communities(CORPUS, self.embedded.stores), Communities(CORPUS, self.live.stores)
 
 
+@pytest.fixture(scope="module")
+def both(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """For the tests that leave the documents as they are; they come first, for the others empty the server."""
+    with _filled(servers, tmp_path_factory.mktemp("communities")) as found:
+        yield found
+
+
 @pytest.fixture
-def both(servers: Any, tmp_path: Path) -> Iterator[Both]:
+def own(servers: Any, tmp_path: Path) -> Iterator[Both]:
+    """For a test that deletes documents, or leaves a build half done."""
+    with _filled(servers, tmp_path) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def _filled(servers: Any, folder: Path) -> Iterator[Both]:
     empty(servers)
-    embedded = open_stores(f"hlgraph://{tmp_path}/store")
+    embedded = open_stores(f"hlgraph://{folder}/store")
     live = open_stores(
-        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{tmp_path}/vectors", neo4j=neo4j_of(servers))
+        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{folder}/vectors", neo4j=neo4j_of(servers))
     )
     server = Server(servers.neo4j.url, neo4j_of(servers))
     with embedded.closing, live.closing:
@@ -122,29 +137,6 @@ def test_what_is_stored_is_what_analysts_see(both: Both) -> None:
     assert all(item.is_fine for item in both.live.check())
 
 
-def test_deleting_sources_leaves_the_same_members(both: Both) -> None:
-    tiers = both.tiers()
-    run = tiers[0].build("entity_passage", max_size=10).run
-    derived = both.live.stores.derived
-    kept = both.embedded.stores.derived
-    assert derived
-    assert kept
-    communities = kept.communities(CORPUS, run.name)
-    own = {name: [item.id for item in some] for name, some in kept.members([item.id for item in communities]).items()}
-    with both.live.stores.graph.lock():
-        derived.save(run, Made(communities, own))
-    for opened in (both.embedded, both.live):
-        gone = [source_id(CORPUS, f"doc:{number}") for number in range(0, 30, 2)]
-        delete_sources(gone, CORPUS, stores=opened.stores)
-        assert all(item.is_fine for item in opened.check())
-    left = kept.communities(CORPUS, run.name)
-    assert left == derived.communities(CORPUS, run.name)
-    assert sum(item.size for item in left) < sum(item.size for item in communities)
-    ids = [item.id for item in left]
-    assert kept.members(ids) == derived.members(ids)
-    assert [item.is_stale for item in derived.runs(CORPUS)] == [True]
-
-
 def test_a_cap_that_the_server_does_not_keep_is_kept_in_process(both: Both, caplog: pytest.LogCaptureFixture) -> None:
     tiers = both.tiers()
     built = tiers[1].build("entity_entity", max_size=2)
@@ -165,11 +157,36 @@ def test_without_the_plugin_it_clusters_in_process(both: Both, monkeypatch: pyte
     assert built.communities == both.tiers()[0].build("entity_entity").communities
 
 
+def test_deleting_sources_leaves_the_same_members(own: Both) -> None:
+    tiers = own.tiers()
+    run = tiers[0].build("entity_passage", max_size=10).run
+    derived = own.live.stores.derived
+    kept = own.embedded.stores.derived
+    assert derived
+    assert kept
+    communities = kept.communities(CORPUS, run.name)
+    members = {
+        name: [item.id for item in some] for name, some in kept.members([item.id for item in communities]).items()
+    }
+    with own.live.stores.graph.lock():
+        derived.save(run, Made(communities, members))
+    for opened in (own.embedded, own.live):
+        gone = [source_id(CORPUS, f"doc:{number}") for number in range(0, 30, 2)]
+        delete_sources(gone, CORPUS, stores=opened.stores)
+        assert all(item.is_fine for item in opened.check())
+    left = kept.communities(CORPUS, run.name)
+    assert left == derived.communities(CORPUS, run.name)
+    assert sum(item.size for item in left) < sum(item.size for item in communities)
+    ids = [item.id for item in left]
+    assert kept.members(ids) == derived.members(ids)
+    assert [item.is_stale for item in derived.runs(CORPUS)] == [True]
+
+
 @pytest.mark.parametrize("moment", ["before it is shown", "after it is shown"])
 def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
-    both: Both, monkeypatch: pytest.MonkeyPatch, moment: str
+    own: Both, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    _, tier = both.tiers()
+    _, tier = own.tiers()
     tier.build("entity_entity", max_size=50)
     before = tier.find("entity_entity")
     drops: list[str] = []
@@ -197,14 +214,14 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     else:
         assert seen.run
         assert "max_size=4" in seen.run.parameters
-    assert [item.check for item in both.live.check() if not item.is_fine] == ["unfinished communities"]
+    assert [item.check for item in own.live.check() if not item.is_fine] == ["unfinished communities"]
     again = tier.build("entity_entity", max_size=4)
     assert again.is_unchanged == (moment == "after it is shown")
     tier.build("entity_entity", max_size=6)
-    assert all(item.is_fine for item in both.live.check())
-    delete_sources([source_id(CORPUS, f"doc:{n}") for n in range(30)], CORPUS, stores=both.live.stores)
+    assert all(item.is_fine for item in own.live.check())
+    delete_sources([source_id(CORPUS, f"doc:{n}") for n in range(30)], CORPUS, stores=own.live.stores)
     assert tier.find("entity_entity").run is None
-    left = both.server.driver().execute_query(
-        "MATCH (n) RETURN DISTINCT labels(n) AS labels", database_=both.server.settings.database
+    left = own.server.driver().execute_query(
+        "MATCH (n) RETURN DISTINCT labels(n) AS labels", database_=own.server.settings.database
     )
     assert {label for row in left.records for label in row["labels"]} <= {"Corpus", "Migration", "Lease"}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from live_stores import empty, neo4j_of
+from thoroughness import cases
 
 from hlgraph.algorithms.projection import NODE_KINDS, ProjectionShape
 from hlgraph.chunk import ContentDefinedChunker
@@ -100,7 +101,7 @@ def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping:
     rng = random.Random(f"{shape}{damping}")
     assert isinstance(both.embedded.ranker, EmbeddedRanker)
     assert isinstance(both.servers.ranker, GdsRanker)
-    for _ in range(4):
+    for _ in range(cases(2, 4)):
         query = RankQuery(shape, _seeds(both, shape, rng), damping=damping)
         expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
         assert sum(hit.score for hit in expected) == pytest.approx(1.0)
@@ -145,7 +146,7 @@ def test_a_filter_holds_on_every_hop(both: Rankers, shape: ProjectionShape) -> N
     rng = random.Random(f"filter{shape}")
     assert both.embedded.ranker
     assert isinstance(both.servers.ranker, GdsRanker)
-    for at in range(4):
+    for at in range(cases(1, 4)):
         seeds = _seeds(both, shape, rng)
         where = parse(f"year = {at + 1}")
         sources = tuple(source_id(CORPUS, f"doc:{rng.randrange(40)}") for _ in range(9))

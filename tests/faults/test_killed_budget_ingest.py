@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from chat_server import Asked, ChatServer
 from pytest_httpserver import HTTPServer
+from thoroughness import cases
 
 import hlgraph
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
-_ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "4")) // 2)
+_ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(2, 4)))) // 2)
 _WORKERS = 4
 _BUDGET = 15_000
 _DOCUMENTS = sorted((Path(hlgraph.__file__).parent / "samples").glob("*.md"))[:4]

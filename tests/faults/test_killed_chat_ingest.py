@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
+from thoroughness import cases
 from werkzeug import Request, Response
 
 import hlgraph
@@ -21,7 +22,7 @@ from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
-_ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "4")) // 2)
+_ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(2, 4)))) // 2)
 _DOCUMENTS, _CHARACTERS = 40, 9_000
 _BATCH = 12  # documents of so many characters that are stored together, the last one of which may overshoot
 _WORKER = """

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import ingest_worker
 import pytest
 from killed_rows import edited, rows, write
+from thoroughness import cases
 
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.snapshot import snapshot
 
-_WORKER = Path(__file__).with_name("ingest_worker.py")
-_ROUNDS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "4"))
+_ROUNDS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(2, 4))))
+_DOCUMENTS = cases(20, 40)
+# Each worker is a process of its own, forked from one that has imported most of what it needs.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["hlgraph.extract", "hlgraph.ingest.pipeline", "hlgraph.read", "hlgraph.stores.open"])
 
 
-def _run(store: str, path: Path, *more: str) -> int:
-    return subprocess.run([sys.executable, str(_WORKER), store, str(path), *more], check=False).returncode
+def _start(store: str, path: Path, *more: str) -> multiprocessing.process.BaseProcess:
+    worker = _FORKS.Process(target=ingest_worker.main, args=(store, str(path), *more))
+    worker.start()
+    return worker
+
+
+def _run(store: str, path: Path, *more: str) -> int | None:
+    worker = _start(store, path, *more)
+    worker.join()
+    return worker.exitcode
 
 
 def _state(store: str) -> Mapping[str, list[object]]:
@@ -36,7 +48,7 @@ def _state(store: str) -> Mapping[str, list[object]]:
 def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Mapping[str, list[object]], float]:
     """Two states of a file, the store after both without interruption, and how long the second ingest takes."""
     folder = tmp_path_factory.mktemp("reference")
-    documents = rows(7, 40)
+    documents = rows(7, _DOCUMENTS)
     data = folder / "data"
     data.mkdir()
     first, second = folder / "first.jsonl", folder / "second.jsonl"
@@ -89,9 +101,9 @@ def test_killed_at_random_moments(
     rng = random.Random(seed)
     for stage in (reference[0], reference[1]):
         path.write_bytes(stage.read_bytes())
-        worker = subprocess.Popen([sys.executable, str(_WORKER), store, str(path)])
-        time.sleep(rng.uniform(0.3, max(reference[3], 0.5)))
+        worker = _start(store, path)
+        time.sleep(rng.uniform(0, reference[3]))
         worker.kill()
-        worker.wait()
+        worker.join()
         assert _run(store, path) == 0
     assert _state(store) == reference[2]

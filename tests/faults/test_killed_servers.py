@@ -17,17 +17,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import ingest_worker
 import pytest
 from killed_rows import edited, rows, write
 from live_stores import empty, settings_for
 from opensearch_fixture import opened as opened_vectors
+from thoroughness import cases
 
 from hlgraph.errors import StoreLockedError
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.snapshot import snapshot
 
-_WORKER = Path(__file__).with_name("ingest_worker.py")
+_WORKER = Path(ingest_worker.__file__)
 _LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
 _ROUNDS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "0"))
 _GAVE_UP = 3
@@ -114,7 +116,7 @@ def rig(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("seed", range(_ROUNDS or 2))
+@pytest.mark.parametrize("seed", range(_ROUNDS or cases(1, 2)))
 def test_a_killed_worker(rig: Rig, seed: int) -> None:
     rig.clear()
     rng = random.Random(seed)

@@ -119,7 +119,7 @@ def merged(shapes: list[Any]) -> Any:
     return {name: merged([item[name] for item in found]) for name in found[0]}
 
 
-def matches_snapshot(name: str, *trees: object) -> None:
+def assert_snapshot(name: str, *trees: object) -> None:
     file = FOLDER / f"{name}.json"
     found = merged([shape(tree) for tree in trees])
     if os.environ.get("HLGRAPH_UPDATE_SNAPSHOTS"):
@@ -143,7 +143,7 @@ def test_ingest(place: Path) -> None:
     assert problem["problems"]
     first = json.loads((place / "ingested.json").read_text())
     assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "empty.txt").as_uri()]
-    matches_snapshot("ingest", first, problem)
+    assert_snapshot("ingest", first, problem)
     again = silent("ingest", place / "docs", code=1)
     assert shape(again)["sources"] == shape(first)["sources"]
     assert (again["sources"]["unchanged"], again["chunks"]["kept"]) == (2, first["chunks"]["added"])
@@ -154,7 +154,7 @@ def test_delete(place: Path) -> None:
     silent("ingest", place / "gone.txt", "--corpus", "gone")
     tree = silent("delete", place / "gone.txt", "--corpus", "gone")
     assert tree["sources"]["removed"] == 1
-    matches_snapshot("delete", tree)
+    assert_snapshot("delete", tree)
 
 
 def test_search(place: Path) -> None:
@@ -167,7 +167,7 @@ def test_search(place: Path) -> None:
     assert told["explain"]["paths"]
     assert (place / "bridge.html").read_text().startswith("<!doctype html>")
     assert not wide["explain"]["calls"]
-    matches_snapshot("search", wide, chunks, told)
+    assert_snapshot("search", wide, chunks, told)
     none = silent("search", QUESTION, "--where", "year = 1")
     assert none["evidence"] == []
     assert none["explain"].keys() == wide["explain"].keys()
@@ -217,8 +217,8 @@ def test_answer(place: Path) -> None:
     assert (chosen["choice"]["index"], chosen["choice"]["text"]) == (0, "Jonas Querl")
     refused = silent("answer", "Which concert did Lorna Hale conduct in Vienna?")
     assert (refused["is_supported"], refused["citations"]) == (False, [])
-    matches_snapshot("answer", tree, other, refused)
-    matches_snapshot("answer-choice", chosen)
+    assert_snapshot("answer", tree, other, refused)
+    assert_snapshot("answer-choice", chosen)
 
 
 @pytest.mark.parametrize(
@@ -242,13 +242,13 @@ def test_stats(place: Path) -> None:
     tree = silent("stats")
     assert tree["store"] == f"hlgraph://{place}/store"
     assert tree["corpora"]["default"]["records"]["source"] == 2
-    matches_snapshot("stats", tree)
+    assert_snapshot("stats", tree)
 
 
 def test_doctor(place: Path) -> None:
     tree = silent("doctor")
     assert tree["is_fine"]
-    matches_snapshot("doctor", tree)
+    assert_snapshot("doctor", tree)
 
 
 def test_journal(place: Path, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_journal(place: Path, tmp_path: Path) -> None:
     assert [item["corpus"] for item in found["changes"]] == ["a", "b"]
     one = silent(*store, "drop", "--change", found["changes"][1]["id"])
     assert one["dropped"] == [found["changes"][1]["id"]]
-    matches_snapshot("journal", found, one)
+    assert_snapshot("journal", found, one)
     assert call(*store, "drop").out.startswith(f"{found['changes'][0]['id']}  dropped: corpus a")
     assert silent(*store) == {"changes": [], "dropped": []}
     assert "there is no unfinished change" in call(*store, "drop", "--change", "x", "--json").error["message"]
@@ -274,27 +274,27 @@ def test_migrate(place: Path, tmp_path: Path) -> None:
     steps = [silent(*new), silent(*new, "verify", code=1), silent(*new, "apply"), silent(*new, "verify")]
     assert [step["is_pending"] for step in steps] == [True, True, False, False]
     assert steps[2]["stores"]["embedded"]["now"] == steps[0]["stores"]["embedded"]["pending"]
-    matches_snapshot("migrate", *steps)
+    assert_snapshot("migrate", *steps)
 
 
 def test_init_and_config(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = silent("--store", f"hlgraph://{tmp_path}/new", "init", tmp_path / "hlgraph.yaml")
     servers = silent("--store", f"hlgraph://{tmp_path}/new", "init", "--servers", tmp_path / "servers.yaml")
-    matches_snapshot("init", made, servers)
+    assert_snapshot("init", made, servers)
     for name in ("HLGRAPH_MODELS", "HLGRAPH_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))
     everything = silent("config")
     for name in ("HLGRAPH_MODELS", "HLGRAPH_CACHE"):
         monkeypatch.delenv(name)
-    matches_snapshot("config", everything, silent("config"))
+    assert_snapshot("config", everything, silent("config"))
 
 
 def test_models(place: Path) -> None:
     listed = silent("models", "list")
-    matches_snapshot("models-list", listed)
+    assert_snapshot("models-list", listed)
     # What is installed stays: nothing is fetched.
     assert silent("models", "install") in listed["models"]
-    matches_snapshot("models-install", silent("models", "install"))
+    assert_snapshot("models-install", silent("models", "install"))
 
 
 def test_communities(place: Path, tmp_path: Path) -> None:
@@ -318,8 +318,8 @@ def test_communities(place: Path, tmp_path: Path) -> None:
     assert call(*store, "communities", "list").out.startswith("STALE: the corpus has changed since version 1")
     silent(*store, "delete", "--all")
     assert silent(*store, "communities", "list") == {"run": None, "communities": []}
-    matches_snapshot("communities-build", built, again)
-    matches_snapshot("communities-list", listed, stale)
+    assert_snapshot("communities-build", built, again)
+    assert_snapshot("communities-list", listed, stale)
 
 
 def test_hierarchy(place: Path, tmp_path: Path) -> None:
@@ -356,8 +356,8 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert mended["kept"] > 0
     silent(*store, "delete", "--all")
     assert silent(*store, "hierarchy", "list") == nothing
-    matches_snapshot("hierarchy-build", built, again, mended)
-    matches_snapshot("hierarchy-list", listed, stale)
+    assert_snapshot("hierarchy-build", built, again, mended)
+    assert_snapshot("hierarchy-list", listed, stale)
 
 
 def test_merges(place: Path, tmp_path: Path) -> None:
@@ -406,14 +406,14 @@ def test_merges(place: Path, tmp_path: Path) -> None:
         ("apply", (applied, told, again)),
         ("undo", (undone,)),
     ):
-        matches_snapshot(f"merges-{name}", *trees)
+        assert_snapshot(f"merges-{name}", *trees)
 
 
 def test_cypher(place: Path) -> None:
     listed = silent("cypher", "list")
     assert "what_connects" in [item["name"] for item in listed["queries"]]
-    matches_snapshot("cypher-list", listed)
-    matches_snapshot("cypher-show", silent("cypher", "show", "what_connects"), silent("cypher", "show", "find_hubs"))
+    assert_snapshot("cypher-list", listed)
+    assert_snapshot("cypher-show", silent("cypher", "show", "what_connects"), silent("cypher", "show", "find_hubs"))
 
 
 def _evaluation_set(folder: Path) -> Path:
@@ -435,7 +435,7 @@ def test_eval(place: Path) -> None:
     assert all(figures["recall@2"] == figures["all_gold@5"] == 100 for figures in tree["strategies"].values())
     compared = silent("eval", folder, "--preset", "plain", "--baseline", place / "run.json")
     assert compared["changes"][0] == "preset: paper before, plain now"
-    matches_snapshot("eval", tree, compared)
+    assert_snapshot("eval", tree, compared)
     few = silent("eval", folder, "--strategies", "chunk,statement", "--limit", 1, "--preset", "plain")
     assert (few["questions"], set(few["strategies"]), few["preset"]) == (1, {"chunk", "statement"}, "plain")
     other = folder / "other.jsonl"
@@ -461,16 +461,16 @@ def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
     priced = silent("plan", bridge, place / "docs" / "empty.txt", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
     assert (unpriced["calls"], unpriced["usd"], chat.calls) == (2 * unpriced["chunks"], None, 0)
     assert priced["usd"] > 0
-    matches_snapshot("plan", unpriced, priced)
+    assert_snapshot("plan", unpriced, priced)
     ingested = silent("ingest", bridge, "--extract", "chat", "--max-tokens", 10**6, *chosen)
     assert ingested["usage"]["calls"] == chat.calls == unpriced["calls"]
-    matches_snapshot("ingest-chat", ingested)
+    assert_snapshot("ingest-chat", ingested)
     answer = silent("answer", QUESTION, "--max-tokens", 10**6, *chosen)
     assert answer["made_by"] == f"answer/1+{MODEL}"
     ledger = silent("ledger", *chosen)
     assert {line["name"]: line["calls"] for line in ledger["lines"]} == {"extract": chat.calls - 1, "answer": 1}
     assert (ledger["all"]["usd"], ledger["all"]["unpriced_calls"]) == (None, chat.calls)
-    matches_snapshot("ledger", ledger)
+    assert_snapshot("ledger", ledger)
     silent("delete", "--all", *chosen)
 
 
@@ -495,10 +495,10 @@ def test_failures(place: Path, chat: ChatServer) -> None:
     mended = silent("failures", "retry", "--all", *paid)
     assert sorted(mended["mended"]) == sorted(names[1:])
     assert silent("ingest", documents, "--extract", "chat", *paid)["sources"]["unchanged"] == 1
-    matches_snapshot("failures-list", listed)
-    matches_snapshot("failures-show", shown)
-    matches_snapshot("failures-retry", again, mended)
-    matches_snapshot("failures-accept", accepted)
+    assert_snapshot("failures-list", listed)
+    assert_snapshot("failures-show", shown)
+    assert_snapshot("failures-retry", again, mended)
+    assert_snapshot("failures-accept", accepted)
     silent("delete", "--all", *paid)
 
 
@@ -506,7 +506,7 @@ def test_quality(place: Path, chat: ChatServer) -> None:
     whole = silent("quality", "coverage")
     bridge = silent("quality", "coverage", "--source", place / "docs" / "halfmoon-bridge.md", "--show", "--share", 1)
     assert (whole["share"], len(whole["sources"]), len(bridge["sources"])) == (1.0, 2, 1)
-    matches_snapshot("quality-coverage", whole)
+    assert_snapshot("quality-coverage", whole)
     by_words = silent("quality", "faithfulness", "--sample", 30, "--by", "words")
     assert (by_words["sampled"], by_words["offenders"]) == (30, [])
     numbers = re.compile(r"^\[(\d+)\]\n<statement ", re.MULTILINE)
@@ -521,10 +521,10 @@ def test_quality(place: Path, chat: ChatServer) -> None:
     nothing = silent("quality", "coverage", "--corpus", "silent", "--show")
     assert nothing["share"] == 0.0
     assert len(nothing["sources"][0]["uncovered"]) == nothing["sentences"] > 0
-    matches_snapshot("quality-coverage-show", nothing)
+    assert_snapshot("quality-coverage-show", nothing)
     silent("delete", "--all", "--corpus", "silent")
-    matches_snapshot("quality-faithfulness-words", by_words)
-    matches_snapshot("quality-faithfulness-model", by_model)
+    assert_snapshot("quality-faithfulness-words", by_words)
+    assert_snapshot("quality-faithfulness-model", by_model)
 
 
 def test_an_answer_that_is_verified(place: Path, chat: ChatServer) -> None:
@@ -536,7 +536,7 @@ def test_an_answer_that_is_verified(place: Path, chat: ChatServer) -> None:
     dropped = silent("answer", QUESTION, "--verify", "chat", "--unsupported", "drop")
     assert dropped["answer"] == "Jonas Querl designed the Halfmoon Bridge [1]."
     assert (dropped["checked_by"], len(dropped["dropped"])) == (f"judge/1+{MODEL}", 1)
-    matches_snapshot("answer-chat", flagged, dropped)
+    assert_snapshot("answer-chat", flagged, dropped)
     for line in call("answer", QUESTION, "--unsupported", "drop").out.splitlines()[-2:]:
         assert line.startswith(("  dropped (the evidence has no 1999): It fell in 1999", "  dropped: 1 citations"))
 
@@ -547,7 +547,7 @@ def test_bench(place: Path) -> None:
         *((200, "chunk"), (200, "topic"), (400, "chunk"), (400, "topic"))
     ]
     assert set(tree["growth"]) == {"chunk", "topic"}
-    matches_snapshot("bench", tree)
+    assert_snapshot("bench", tree)
 
 
 def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
@@ -637,7 +637,7 @@ def test_bad_input_is_2_and_one_line(place: Path, arguments: tuple[str, ...], ki
 
 
 def test_the_error_for_scripts_has_one_shape(place: Path) -> None:
-    matches_snapshot("error", json.loads(call("search", "x", "--corpus", "nowhere", "--json").err))
+    assert_snapshot("error", json.loads(call("search", "x", "--corpus", "nowhere", "--json").err))
 
 
 def test_a_source_that_fails_is_1(place: Path) -> None:

@@ -26,8 +26,7 @@ def call(*arguments: str, **environment: str) -> tuple[int, list[str]]:
     return done.returncode, done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-@pytest.mark.parametrize("command", ["stats", "journal"])
+@pytest.mark.parametrize(("command", "scheme"), [("stats", "bolt"), ("journal", "neo4j")])
 def test_a_graph_server_that_is_down(scheme: str, command: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

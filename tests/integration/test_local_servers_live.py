@@ -1,4 +1,7 @@
-"""The launcher and its two real servers: started twice, killed, started again on the same ports, data and passwords."""
+"""The launcher and its two real servers: started twice, killed, started again on the same ports, data and passwords.
+
+The tests go on from each other: a server takes its time to start.
+"""
 
 from __future__ import annotations
 
@@ -33,23 +36,55 @@ def launch(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_servers_whose_ports_are_taken_while_they_start_move_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ports are free when they are chosen and checked, and taken when the server comes to listen.
+
+    The tests below go on with these servers.
+    """
+    spawn, taken = process.spawn, dict[str, socket.socket]()
+
+    def take_first(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
+        if cwd.name not in taken:
+            servers = state.read(folder)
+            endpoint = servers.neo4j if cwd.name == "neo4j" else servers.opensearch
+            assert endpoint
+            other = taken[cwd.name] = socket.create_server(("127.0.0.1", process.port_of(endpoint.url)))
+            other.listen()
+        return spawn(command, log=log, cwd=cwd)
+
+    monkeypatch.setattr(process, "spawn", take_first)
+    try:
+        servers = operate.start(folder)
+        assert servers.neo4j
+        assert servers.opensearch
+        assert neo4j_server.ask(servers.neo4j, "RETURN 1") == [[1]]
+        assert opensearch_server.ask(servers.opensearch, "/_cluster/health")[0] == http.client.OK
+        held = {name: one.getsockname()[1] for name, one in taken.items()}
+        assert set(held) == set(operate.NAMES)
+        assert process.port_of(servers.neo4j.url) != held["neo4j"]
+        assert process.port_of(servers.opensearch.url) != held["opensearch"]
+    finally:
+        for one in taken.values():
+            one.close()
+
+
 def test_opensearch_comes_back_as_it_was(folder: Path) -> None:
-    first = launch(folder, "start", "--only", "opensearch")
-    assert first.returncode == 0, first.stderr
     endpoint = state.read(folder).opensearch
-    assert endpoint
-    assert endpoint.password not in first.stdout + first.stderr
-    assert launch(folder, "start", "--only", "opensearch").returncode == 0
+    assert endpoint, "the first test starts it"
+    again = launch(folder, "start", "--only", "opensearch")
+    assert again.returncode == 0, again.stderr
+    assert endpoint.password not in again.stdout + again.stderr
     assert state.read(folder).opensearch == endpoint, "started twice is started once"
 
     status, made = opensearch_server.ask(endpoint, "/kept/_doc?refresh=true", {"text": "still here"})
     assert status == http.client.CREATED, made
     assert launch(folder, "kill", "opensearch").returncode == 0
-    assert operate.running(folder) == {"opensearch": False}
+    assert operate.running(folder) == {"neo4j": True, "opensearch": False}
     with pytest.raises(ConnectionRefusedError):
         opensearch_server.ask(endpoint, "/")
     again = launch(folder, "restart", "opensearch")
     assert again.returncode == 0, again.stderr
+    assert endpoint.password not in again.stdout + again.stderr
     back = state.read(folder).opensearch
     assert back
     assert back.pid != endpoint.pid
@@ -61,7 +96,7 @@ def test_opensearch_comes_back_as_it_was(folder: Path) -> None:
 
 def test_opensearch_lets_nobody_else_in(folder: Path) -> None:
     endpoint = state.read(folder).opensearch
-    assert endpoint, "the test before starts it"
+    assert endpoint, "the first test starts it"
     ca = Path(endpoint.ca)
     for path in ("/", "/_cat/indices", "/kept/_doc"):
         body = {"text": "intruder"} if path.endswith("_doc") else None
@@ -74,61 +109,12 @@ def test_opensearch_lets_nobody_else_in(folder: Path) -> None:
         web.ask(endpoint.url.replace("https", "http"), user=endpoint.user, password=endpoint.password)
 
 
-def test_a_port_that_was_taken_meanwhile_is_named(folder: Path) -> None:
-    endpoint = state.read(folder).opensearch
-    assert endpoint, "the test before starts it"
-    assert launch(folder, "stop").stdout == "stopped: opensearch\n"
-    assert launch(folder, "stop").stdout == "stopped: nothing ran\n"
-    port = process.port_of(endpoint.url)
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", port))
-        other.listen()
-        refused = launch(folder, "start", "--only", "opensearch")
-    assert refused.returncode == 1
-    assert f"port {port} of 127.0.0.1 is taken" in refused.stderr
-    assert refused.stderr.count("\n") == 1
-
-
-def test_servers_whose_ports_are_taken_while_they_start_move_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody holds the ports when they are chosen and checked, and somebody does when the server comes to listen."""
-    spawn, taken = process.spawn, dict[str, socket.socket]()
-
-    def take_first(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
-        if cwd.name not in taken:
-            servers = state.read(tmp_path)
-            endpoint = servers.neo4j if cwd.name == "neo4j" else servers.opensearch
-            assert endpoint
-            other = taken[cwd.name] = socket.create_server(("127.0.0.1", process.port_of(endpoint.url)))
-            other.listen()
-        return spawn(command, log=log, cwd=cwd)
-
-    monkeypatch.setattr(process, "spawn", take_first)
-    try:
-        servers = operate.start(tmp_path)
-        assert servers.neo4j
-        assert servers.opensearch
-        assert neo4j_server.ask(servers.neo4j, "RETURN 1") == [[1]]
-        assert opensearch_server.ask(servers.opensearch, "/_cluster/health")[0] == http.client.OK
-        held = {name: one.getsockname()[1] for name, one in taken.items()}
-        assert set(held) == set(operate.NAMES)
-        assert process.port_of(servers.neo4j.url) != held["neo4j"]
-        assert process.port_of(servers.opensearch.url) != held["opensearch"]
-    finally:
-        operate.stop(tmp_path, is_forced=True)
-        for one in taken.values():
-            one.close()
-
-
 def test_neo4j_comes_back_as_it_was(folder: Path) -> None:
-    first = launch(folder, "start", "--only", "neo4j")
-    assert first.returncode == 0, first.stderr
     endpoint = state.read(folder).neo4j
-    assert endpoint
-    assert endpoint.password not in first.stdout + first.stderr
-    assert launch(folder, "start", "--only", "neo4j").returncode == 0
+    assert endpoint, "the first test starts it"
+    again = launch(folder, "start", "--only", "neo4j")
+    assert again.returncode == 0, again.stderr
+    assert endpoint.password not in again.stdout + again.stderr
     assert state.read(folder).neo4j == endpoint, "started twice is started once"
     for wrong in ("neo4j", "wrong"):
         with pytest.raises(ServerError, match="401"):
@@ -144,4 +130,19 @@ def test_neo4j_comes_back_as_it_was(folder: Path) -> None:
     assert replace(back, pid=endpoint.pid) == endpoint
     assert neo4j_server.ask(back, "MATCH (n:Kept) RETURN n.text") == [["still here"]]
     assert neo4j_server.ask(back, "RETURN gds.version()") == [[pins.pin("neo4j").answers["gds"]]]
-    assert launch(folder, "stop").stdout == "stopped: neo4j\n"
+
+
+def test_a_port_that_was_taken_meanwhile_is_named(folder: Path) -> None:
+    endpoint = state.read(folder).opensearch
+    assert endpoint, "the first test starts it"
+    assert launch(folder, "stop").stdout == "stopped: neo4j, opensearch\n"
+    assert launch(folder, "stop").stdout == "stopped: nothing ran\n"
+    port = process.port_of(endpoint.url)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        refused = launch(folder, "start", "--only", "opensearch")
+    assert refused.returncode == 1
+    assert f"port {port} of 127.0.0.1 is taken" in refused.stderr
+    assert refused.stderr.count("\n") == 1

@@ -399,7 +399,9 @@ def test_a_process_that_slept_longer_than_its_lock_lasts_records_no_run_twice(se
 
 
 def test_a_connection_is_made_without_connecting() -> None:
-    Connection("https://nowhere.invalid:1", OpenSearchSettings()).close()
+    connection = Connection("https://nowhere.invalid:1", OpenSearchSettings())
+    assert (connection.url, connection.settings) == ("https://nowhere.invalid:1", OpenSearchSettings())
+    connection.close()
 
 
 def test_a_store_that_is_away_is_one_finding() -> None:

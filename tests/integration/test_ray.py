@@ -91,6 +91,14 @@ def straight(folder: Path, server: ChatServer, options: IngestOptions = CHAT) ->
         return state(graph)
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, _cluster: None) -> tuple[object, int]:
+    """What one process makes of the documents, and how many calls it takes."""
+    with HTTPServer(threaded=True) as running:
+        chat = ChatServer(running)
+        return straight(tmp_path_factory.mktemp("alone"), chat), chat.calls
+
+
 def paid(folder: Path) -> list[str]:
     with contextlib.closing(sqlite3.connect(folder / "store" / "ledger-1.sqlite")) as connection:
         return [row[0] for row in connection.execute("SELECT request FROM calls WHERE state = 'paid'")]
@@ -128,7 +136,7 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
                 (docs / "ombry.md").unlink()
             want, got = (
                 one.ingest(sources, **keywords(options)),
-                ingest(many, sources, options=options, workers=WORKERS),
+                ingest(many, sources, options=options, workers=1 if is_edited else WORKERS),
             )
             assert {item.uri.rpartition("/")[2] for item in got.failed} == {
                 "broken.pdf",
@@ -148,11 +156,11 @@ def _figures(report: object) -> dict[str, object]:
 
 
 def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under_way_at_most(
-    tmp_path: Path, server: ChatServer
+    tmp_path: Path, server: ChatServer, alone: tuple[object, int]
 ) -> None:
-    want = straight(tmp_path / "one", server)
+    want, calls = alone
     rng = random.Random(7)
-    calls, server.calls, server.paid, killed = server.calls, 0, [], []
+    killed: list[int] = []
     at = sorted(rng.sample(range(5, calls - 5), 3))
     server.seconds = 0.05
 
@@ -177,11 +185,12 @@ def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under
     assert set(Counter(paid(tmp_path / "many")).values()) == {1}
 
 
-def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(tmp_path: Path, server: ChatServer) -> None:
+def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(
+    tmp_path: Path, server: ChatServer, alone: tuple[object, int]
+) -> None:
     import ray
 
-    want = straight(tmp_path / "one", server)
-    calls, server.calls, server.paid = server.calls, 0, []
+    want, calls = alone
     address = ray.get_runtime_context().gcs_address
     callers: list[subprocess.Popen[bytes]] = []
 
@@ -194,7 +203,7 @@ def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(tmp_path:
     callers.append(subprocess.Popen(command, env={**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}))
     assert callers[0].wait() == -signal.SIGKILL
     with opened(tmp_path / "many", server) as graph:
-        report = ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+        report = ingest(graph, MARKDOWN, options=CHAT, workers=1)
         assert (report.failed, report.problems) == ([], [])
         assert report.usage is not None
         assert report.usage.kept > 0
@@ -207,41 +216,26 @@ def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(tmp_path:
 def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alone(
     tmp_path: Path, server: ChatServer
 ) -> None:
-    want = straight(tmp_path / "one", server)
+    """The domain is inferred once within the budget, and all processes name it."""
+    adapted = replace(CHAT, adapt=True)
+    want = straight(tmp_path / "one", server, adapted)
     calls, tokens = server.calls, server.tokens
     server.calls, server.tokens, server.paid = 0, 0, []
     budget = Budget(max_tokens=tokens // 2)
     with opened(tmp_path / "many", server) as graph:
         with pytest.raises(BudgetError, match="repeat the command to resume it") as caught:
-            ingest(graph, MARKDOWN, options=replace(CHAT, budget=budget), workers=WORKERS)
+            ingest(graph, MARKDOWN, options=replace(adapted, budget=budget), workers=WORKERS)
         dearest = max(1 + len(asked.system) + len(asked.user) for asked in server.paid)
         assert caught.value.tokens == server.tokens
         assert tokens // 4 < server.tokens <= tokens // 2 + WORKERS * CONCURRENCY * dearest
-        report = ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
-        assert (report.failed, report.problems) == ([], [])
+        report = ingest(graph, MARKDOWN, options=adapted, workers=1)
+        assert (report.failed, report.problems, report.domain) == ([], [], None)
         assert report.usage is not None
         assert report.usage.kept > 0
         assert state(graph) == want
-        assert (server.tokens, server.calls, len(set(server.paid))) == (tokens, calls, calls)
         spent = total(graph.ledger())
         assert (spent.calls, spent.input_tokens + spent.output_tokens, spent.unfinished_calls) == (calls, tokens, 0)
-
-
-def test_a_domain_is_inferred_once_within_the_budget_and_named_by_all_processes(
-    tmp_path: Path, server: ChatServer
-) -> None:
-    adapted = replace(CHAT, adapt=True)
-    want = straight(tmp_path / "one", server, adapted)
-    calls, tokens = server.calls, server.tokens
-    server.calls, server.tokens, server.paid = 0, 0, []
-    with opened(tmp_path / "many", server) as graph:
-        with pytest.raises(BudgetError) as caught:
-            ingest(graph, MARKDOWN, options=replace(adapted, budget=Budget(max_tokens=tokens // 3)), workers=WORKERS)
-        assert caught.value.tokens == server.tokens
-        report = ingest(graph, MARKDOWN, options=adapted, workers=WORKERS)
-        assert (report.failed, report.problems, report.domain) == ([], [], None)
-        assert state(graph) == want
-        assert ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS).sources_unchanged == len(MARKDOWN)
+        assert graph.ingest(MARKDOWN, **keywords(CHAT)).sources_unchanged == len(MARKDOWN)
     assert sum(asked.is_for_domain for asked in server.paid) == 1
     assert all("<kinds " in asked.user for asked in server.paid if asked.is_for_entities)
     assert (server.tokens, server.calls, len(set(server.paid))) == (tokens, calls, calls)
@@ -268,7 +262,7 @@ def test_the_report_of_an_ingest_that_infers_a_domain_counts_that_call_too(tmp_p
 def test_a_refused_key_is_the_error_of_one_process_and_is_written_nowhere(tmp_path: Path, server: ChatServer) -> None:
     server.fault = lambda number, asked: busy(status=401)
     with opened(tmp_path, server) as graph, pytest.raises(ModelAccessError):
-        ingest(graph, MARKDOWN, options=CHAT, workers=WORKERS)
+        ingest(graph, MARKDOWN[:2], options=CHAT, workers=1)
     from ray._private import worker
 
     logs = Path(worker._global_node.get_session_dir_path())

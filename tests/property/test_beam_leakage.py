@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
@@ -111,7 +112,7 @@ _FILTERS = st.recursive(
 
 
 @settings(
-    max_examples=25,
+    max_examples=cases(12, 25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],

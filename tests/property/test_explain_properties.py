@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.ingest import pipeline
@@ -26,7 +27,7 @@ _NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")
 _SENTENCES = st.builds("{} saw {}".format, st.sampled_from(_NAMES), st.sampled_from(_NAMES))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=cases(5, 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(_SENTENCES, st.booleans()), min_size=1, max_size=8))
 def test_an_explanation_names_nothing_that_the_filter_does_not_admit(sources: list[tuple[str, bool]]) -> None:
     documents = [

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, cast, get_args
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.algorithms.diameter import Distance
 from hlgraph.algorithms.projection import ProjectionShape
@@ -262,7 +263,7 @@ def _check_walks(stores: Stores, where: Where, seeds: list[str], visible: set[st
 
 
 @settings(
-    max_examples=15,
+    max_examples=cases(5, 15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
@@ -359,7 +360,7 @@ def _check_hops(stores: Stores, where: Where, visible: frozenset[str], asked: tu
 
 
 @settings(
-    max_examples=25,
+    max_examples=cases(8, 25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],

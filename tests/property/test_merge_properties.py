@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from named_corpus import CORPUS, ingest, key
+from thoroughness import cases
 
 from hlgraph.errors import InputError
 from hlgraph.ids import source_id
@@ -24,7 +25,7 @@ from hlgraph.testing.snapshot import snapshot
 
 _NAMES = ("Mara Quill", "M. Quill", "Ivo Quill", "Tessing", "Orne")
 _MANY = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=cases(12, 25), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 _PAIR = st.tuples(st.sampled_from(_NAMES), st.sampled_from(_NAMES))
 _DOCUMENT = st.tuples(

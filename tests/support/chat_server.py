@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from hlgraph.extract import ChunkInput, LocalExtractor
-from hlgraph.records import Proposition
+from hlgraph.records import Extraction, Proposition
 
 MODEL = "openai:m"
 DOMAIN_REPLY = json.dumps({"kinds": ["Bridge", "engineer"], "topics": ["building of bridges", "life in Wendle"]})
@@ -56,13 +57,20 @@ def _tree(found: Proposition) -> dict[str, object]:
     }
 
 
+@cache
+def _extracted(text: str) -> Extraction:
+    """What the rules find in a text, once for all calls about it."""
+    (found,) = LocalExtractor().extract([ChunkInput(text)])
+    return found
+
+
 def good_reply(asked: Asked) -> str:
     """What a good model says: what the rules find in the text."""
     if asked.system.startswith("You answer a question"):
         return "So it is said [1]."
     if asked.is_for_domain:
         return DOMAIN_REPLY
-    (found,) = LocalExtractor().extract([ChunkInput(asked.text)])
+    found = _extracted(asked.text)
     if asked.is_for_entities:
         names = {mention.name: mention.kind for item in found.propositions for mention in item.mentions}
         return json.dumps({"entities": [{"name": name, "kind": kind or "thing"} for name, kind in names.items()]})

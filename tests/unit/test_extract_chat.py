@@ -158,7 +158,7 @@ def test_half_characters_do_not_get_through() -> None:
 def test_any_reply_is_read_or_refused(reply: str) -> None:
     for text in (reply, "{" + reply, f'{{"entities": [{json.dumps(reply)}]}}'):
         with contextlib.suppress(ReplyError):
-            parse(text, FoundEntities)
+            assert isinstance(parse(text, FoundEntities), FoundEntities)
 
 
 def test_names_from_nowhere_are_left_out_and_counted(tmp_path: Path) -> None:

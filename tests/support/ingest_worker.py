@@ -66,16 +66,14 @@ def _arm(kill_at: int) -> None:
     vector_rows.zero_rows = armed(matrix.zero_rows)  # type: ignore[assignment]
 
 
-def main() -> None:
+def main(store: str, path: str, how: str = "") -> None:
     """Ingest, and delete what is missing from the file."""
-    store, path = sys.argv[1:3]
-    if len(sys.argv) > 3:
-        if sys.argv[3].startswith("lease="):
-            from hlgraph.stores.neo4j.lease import Lease
+    if how.startswith("lease="):
+        from hlgraph.stores.neo4j.lease import Lease
 
-            Lease.__init__.__kwdefaults__["seconds"] = int(sys.argv[3].removeprefix("lease="))  # type: ignore[index]
-        else:
-            _arm(int(sys.argv[3]))
+        Lease.__init__.__kwdefaults__["seconds"] = int(how.removeprefix("lease="))  # type: ignore[index]
+    elif how:
+        _arm(int(how))
     opened = open_stores(load(store) if store.endswith(".json") else store)
     steps = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=5)
     with opened.closing, opened.stores.graph.lock():
@@ -94,7 +92,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        main(*sys.argv[1:])
     except HLGraphError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(3)
