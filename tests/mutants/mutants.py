@@ -94,28 +94,42 @@ def _finder(package: Path, other: Path) -> Callable[[Edit], Edit | None]:
     return find
 
 
-def run(suite: Suite, chosen: Sequence[tuple[int, Edit]], kept: Path) -> dict[int, Result]:
-    """The result of each mutant by its number; ``kept`` has a line for each that was run."""
+def run(
+    suite: Suite, chosen: Sequence[tuple[int, Edit]], kept: Path, *, before: dict[int, Result]
+) -> dict[int, Result]:
+    """The result of each mutant by its number; ``kept`` has a line for each that was run.
+
+    ``before`` are the results in another tree: the test that killed a mutant there is tried first.
+    """
     done = {result["number"]: result for result in _read(kept)}
-    suite.record()
     free: SimpleQueue[tuple[Path, Path]] = SimpleQueue()
     for number, copy in enumerate(suite.copies):
         free.put((copy, suite.folder / f"{suite.kind}{number}.tests"))
 
-    def one(number: int, edit: Edit) -> Result:
+    def one(number: int, edit: Edit, killer: str | None) -> None:
         copy, order = free.get()
         try:
-            return _result(number, edit, suite.run(edit, copy, order))
+            outcome = suite.tried(edit, copy, order, killer) if killer else suite.run(edit, copy, order)
         finally:
             free.put((copy, order))
+        if outcome:
+            done[number] = {"suite": suite.kind, **_result(number, edit, outcome)}
+            with kept.open("a", encoding="utf-8") as log:
+                log.write(json.dumps(done[number]) + "\n")
+            _say(row(done[number]))
 
-    waiting = [(number, edit) for number, edit in chosen if number not in done]
-    with ThreadPoolExecutor(len(suite.copies)) as pool, kept.open("a", encoding="utf-8") as log:
-        for result in pool.map(lambda pair: one(*pair), waiting):
-            log.write(json.dumps(result) + "\n")
-            log.flush()
-            done[result["number"]] = result
-            _say(row(result))
+    with ThreadPoolExecutor(len(suite.copies)) as pool:
+        known = {
+            number: result["by"]
+            for number, result in before.items()
+            if "::" in result["by"] and result["suite"] == suite.kind
+        }
+        first = [(number, edit, known[number]) for number, edit in chosen if number in known and number not in done]
+        list(pool.map(lambda job: one(*job), first))
+        left = [(number, edit, None) for number, edit in chosen if number not in done]
+        if left:
+            suite.record()
+        list(pool.map(lambda job: one(*job), left))
     return done
 
 
@@ -165,17 +179,18 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     names = {area: named.split(",") for area, named in areas.items()}
     mutants = pick(trees[0], trees[1:], names, options.count, options.seed)
-    results = []
+    results: list[dict[int, Result]] = []
     for place, tree in enumerate(trees):
         folder = work / f"{place}-{tree.name}"
         folder.mkdir(exist_ok=True)
         suite = Suite(tree, folder, processes=options.processes, limits=Limits(budget=options.budget))
         chosen = [(number, same[place]) for number, same in enumerate(mutants)]
-        found = run(suite, chosen, folder / "embedded.jsonl")
+        before = results[0] if results else {}
+        found = run(suite, chosen, folder / "embedded.jsonl", before=before)
         if options.servers:
             left = [(number, edit) for number, edit in chosen if not found[number]["is_killed"]]
             suite = dataclasses.replace(suite, servers=str(options.servers.absolute()))
-            found = found | run(suite, left, folder / "servers.jsonl")
+            found = found | run(suite, left, folder / "servers.jsonl", before=before)
         results.append(found)
     _say(compare([str(tree) for tree in trees], results))
     for place, found in enumerate(results):
