@@ -12,6 +12,7 @@ SERVERS_PY := $(RUN)/python docker/local/servers.py
 SERVERS_STATE := $(if $(SERVERS),--state $(SERVERS))
 COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
+MUTANTS := .hlgraph/mutants
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
@@ -21,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check docs test test-fast test-thorough test-compat faults bench servers servers-stop clean
+.PHONY: help setup browser demo check docs test test-fast test-thorough test-compat faults bench mutants servers servers-stop clean
 .DELETE_ON_ERROR:
 
 help:
@@ -37,6 +38,7 @@ help:
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
 	@echo "make faults  the tests that kill processes, many rounds"
 	@echo "make bench   the benchmarks"
+	@echo "make mutants  how many of 100 small faults in the code the tests see (SERVERS=FOLDER: also those that need servers)"
 	@echo "make clean   remove what the other targets made, but for $(VENV)"
 
 $(DEMO_STAMP): pyproject.toml
@@ -103,6 +105,11 @@ bench: setup
 	for script in tests/benchmarks/bench_*.py; do echo "== $$script"; \
 	PYTHONPATH=tests/support HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
 	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+
+# About half an hour. tests/mutants/mutants.py says how to compare two trees.
+mutants: setup
+	rm -rf $(MUTANTS)
+	$(RUN)/python tests/mutants/mutants.py . --work $(MUTANTS) $(if $(SERVERS),--servers $(SERVERS))
 
 clean:
 	rm -rf build dist docs/_build docs/notebooks .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info

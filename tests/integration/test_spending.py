@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chat_server import MODEL, ChatServer, busy, cut_off
+from chat_server import MODEL, Asked, ChatServer, busy, cut_off
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
@@ -289,6 +289,25 @@ def test_a_plan_is_within_ten_per_cent_of_the_ledger(tmp_path: Path, server: Cha
         assert plan.usd == pytest.approx((spent.usd or 0) - (before.usd or 0), rel=0.15)
         after = graph.plan(everything)
         assert (after.chunks, after.calls, after.usd, after.unchanged) == (0, 0, 0.0, len(everything))
+
+
+def test_a_plan_counts_on_as_many_repairs_as_there_were(tmp_path: Path, server: ChatServer) -> None:
+    spoilt: set[str] = set()
+
+    def every_fifth(number: int, asked: Asked) -> str | None:
+        if number % 5 or "no JSON at all" in asked.user:
+            return None
+        spoilt.add(asked.user)
+        return "no JSON at all"
+
+    server.fault = every_fifth
+    with opened(tmp_path, server) as graph:
+        graph.ingest(DOCUMENTS, **keywords(CHAT))
+        repairs = [row[0] for row in ledger_rows(tmp_path, "prompt")].count("repair/1")
+        first = server.calls - repairs
+        assert repairs == len(spoilt) > 1
+        plan = graph.plan(sorted(SAMPLES.glob("*.md")))
+        assert plan.calls == 2 * plan.chunks + round(2 * plan.chunks * repairs / first)
 
 
 def test_a_plan_needs_no_key_and_no_store_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -307,6 +307,19 @@ def test_synonyms_join_too() -> None:
     assert chosen.path_nodes == set(ids)
 
 
+def test_a_chunk_mentions_what_its_statements_mention_only_while_none_of_them_is_shown() -> None:
+    kinds = [KINDS.index(kind) for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY)]
+    edges = {
+        Relationship.IN_CHUNK: sp.csr_array(([1.0], ([1], [0])), shape=(3, 3), dtype=np.float32),
+        Relationship.MENTIONS: sp.csr_array(([1.0], ([1], [2])), shape=(3, 3), dtype=np.float32),
+    }
+    around = Neighbourhood(Subgraph(np.array(["c", "s", "e"]), np.array(kinds, np.uint8), edges))
+    alone = choose(around, [("c", Kind.CHUNK)], paths=[], seeds={"e"}, lineage={})
+    assert {(edge.start, edge.end) for edge in alone.edges} == {("c", "e")}
+    both = choose(around, [("c", Kind.CHUNK), ("s", Kind.STATEMENT)], paths=[], seeds={"e"}, lineage={})
+    assert {(edge.start, edge.end) for edge in both.edges} == {("s", "c"), ("s", "e")}
+
+
 # Calls
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -106,6 +107,16 @@ def test_the_node_cap_holds(stores: Stores) -> None:
         graph = pull(stores, ["Aldane Bridge"], shape)
         assert len(graph) <= cap
         assert graph.is_cut
+
+
+def test_a_cap_that_leaves_nothing_out_cuts_nothing(stores: Stores) -> None:
+    merge(stores, ("M. Quill", "Mara Quill"))
+    shape = PullShape(_MENTIONS.relationships, _MENTIONS.kinds, hops=4)
+    whole = pull(stores, ["Aldane Bridge"], shape)
+    capped = pull(stores, ["Aldane Bridge"], replace(shape, node_cap=len(whole)))
+    assert (len(capped), capped.is_cut) == (len(whole), False)
+    less = pull(stores, ["Aldane Bridge"], replace(shape, node_cap=len(whole) - 1))
+    assert (len(less), less.is_cut) == (len(whole) - 1, True)
 
 
 def test_a_name_that_only_hidden_sources_use_stays_hidden(stores: Stores) -> None:

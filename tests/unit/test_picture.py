@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -190,6 +191,13 @@ def test_an_edge_within_a_column_goes_around_its_side() -> None:
     assert bend > 100
 
 
+def test_an_edge_between_columns_joins_the_middles_of_two_sides() -> None:
+    left, right = Box(0, 0, 10, 4, ()), Box(30, 20, 10, 8, ())
+    expected = (10, 2, 20, 2, 20, 24, 30, 24)
+    assert curve(left, right) == expected
+    assert curve(right, left) == expected
+
+
 # Page
 
 
@@ -236,6 +244,13 @@ def test_the_page_says_what_the_explanation_says() -> None:
     for said in ("Who designed the 🌉 bridge?", "Not shown: 3 x entity.", "neo4j", "seed 1", "on path 1", "Queries"):
         assert said in text, said
     assert "Mara Quill was born in Tessing." in " ".join(text.split())
+
+
+def test_a_path_names_what_joins_its_nodes_and_its_jumps() -> None:
+    nodes = tuple(NodeTrace(key, Kind.STATEMENT, key) for key in ("first", "second", "third"))
+    path = PathTrace(nodes, 0.5, (("Mara Quill", "Tessing"), ()), (2,))
+    text = " ".join(_Tags(replace(_explanation(), paths=(path,)).to_html()).text.split())
+    assert "first — Mara Quill, Tessing → second — a jump → third 0.5" in text
 
 
 def test_a_search_that_was_not_asked_to_explain_has_no_page() -> None:

@@ -13,6 +13,7 @@ from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import BudgetError, ClusterError, ModelAccessError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest.pipeline import Report, Steps
+from hlgraph.ingest.report import Failure
 from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.books import Books, FarBooks, FarPurse, Limits
 from hlgraph.integrations.ray.sources import parts
@@ -113,3 +114,18 @@ def test_a_document_that_has_the_uri_of_a_file_is_read_and_the_file_is_a_failure
     assert "read before in this run" in report.failed[0].error
     assert found[0].documents[0].uri == uri
     assert all(uri in part.taken for part in found[1:])
+
+
+def test_a_report_adds_up_what_the_parcels_looked_at() -> None:
+    report = Report(sources_added=1, sources_unchanged=2, seconds={"read": 1.0})
+    other = Report(
+        sources_unchanged=3,
+        failed=[Failure("a", "gone")],
+        problems=[Failure("b", "empty")],
+        seconds={"read": 2.0, "cut": 4.0},
+    )
+    report.include(other)
+    report.include(other)
+    assert (report.sources_added, report.sources_unchanged) == (1, 8)
+    assert (report.failed, report.problems) == ([Failure("a", "gone")] * 2, [Failure("b", "empty")] * 2)
+    assert report.seconds == {"read": 5.0, "cut": 8.0}

@@ -34,6 +34,7 @@ def _is_duplicate(one: str, other: str) -> bool:
         ("The fleet had 12\u00a0000 ships.", "The fleet had 12,000 ships."),
         ("The fleet had three ships.", "The fleet had 3 ships."),
         ("It cost $3.5 million.", "It cost $3,500,000."),
+        ("The debt is 2 trillion.", "The debt is 2,000,000,000,000."),
         ("It cost 3.50 crowns.", "It cost 3.5 crowns."),
         ("It cost 5 €.", "It costs €5."),
         ("It rose by 5 percent.", "It rose by 5%."),
