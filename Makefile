@@ -12,9 +12,10 @@ SERVERS_PY := $(RUN)/python docker/local/servers.py
 SERVERS_STATE := $(if $(SERVERS),--state $(SERVERS))
 COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
+NOTEBOOKS_STATE := .hlgraph/notebooks
 DEMO_STORE := hlgraph://./.hlgraph/demo
 
-.PHONY: help setup browser demo check test test-compat faults bench servers servers-stop clean
+.PHONY: help setup browser demo check test test-compat faults bench servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +28,7 @@ help:
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
 	@echo "make faults  the tests that kill processes, many rounds"
 	@echo "make bench   the benchmarks"
+	@echo "make notebooks   run the notebooks again and keep what they print and draw"
 	@echo "make clean   remove what the other targets made, but for $(VENV)"
 
 $(DEMO_STAMP): pyproject.toml
@@ -83,6 +85,13 @@ bench: setup
 	for script in tests/benchmarks/bench_*.py; do echo "== $$script"; \
 	PYTHONPATH=tests/support HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
 	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+
+# Notebook 3 reads Neo4j; the others name an embedded store of their own.
+notebooks: setup
+	$(SERVERS_PY) start --by auto --state $(NOTEBOOKS_STATE)
+	env -u HLGRAPH_STORE -u HLGRAPH_CHAT HLGRAPH_CONFIG=$(CURDIR)/$(NOTEBOOKS_STATE)/hlgraph.yaml \
+	$(RUN)/python tests/support/notebook_runs.py; \
+	status=$$?; $(SERVERS_PY) stop --remove --state $(NOTEBOOKS_STATE); exit $$status
 
 clean:
 	rm -rf build dist .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info
