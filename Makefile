@@ -13,6 +13,7 @@ SERVERS_STATE := $(if $(SERVERS),--state $(SERVERS))
 COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
 MUTANTS := .hlgraph/mutants
+NOTEBOOKS_STATE := .hlgraph/notebooks
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
@@ -22,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check docs test test-fast test-thorough test-compat faults bench mutants servers servers-stop clean
+.PHONY: help setup browser demo check docs test test-fast test-thorough test-compat faults bench mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -39,6 +40,7 @@ help:
 	@echo "make faults  the tests that kill processes, many rounds"
 	@echo "make bench   the benchmarks"
 	@echo "make mutants  how many of 100 small faults in the code the tests see (SERVERS=FOLDER: also those that need servers)"
+	@echo "make notebooks   run the notebooks again and keep what they print and draw"
 	@echo "make clean   remove what the other targets made, but for $(VENV)"
 
 $(DEMO_STAMP): pyproject.toml
@@ -110,6 +112,13 @@ bench: setup
 mutants: setup
 	rm -rf $(MUTANTS)
 	$(RUN)/python tests/mutants/mutants.py . --work $(MUTANTS) $(if $(SERVERS),--servers $(SERVERS))
+
+# Notebook 3 reads Neo4j; the others name an embedded store of their own.
+notebooks: setup
+	$(SERVERS_PY) start --by auto --state $(NOTEBOOKS_STATE)
+	env -u HLGRAPH_STORE -u HLGRAPH_CHAT HLGRAPH_CONFIG=$(CURDIR)/$(NOTEBOOKS_STATE)/hlgraph.yaml \
+	$(RUN)/python tests/support/notebook_runs.py; \
+	status=$$?; $(SERVERS_PY) stop --remove --state $(NOTEBOOKS_STATE); exit $$status
 
 clean:
 	rm -rf build dist docs/_build docs/notebooks .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info

@@ -134,6 +134,15 @@ class Explanation:
 
         return page(self)
 
+    def to_svg(self) -> str:
+        """The picture of :meth:`to_html` alone, as an SVG document for a notebook or a report.
+
+        Raises InputError when the request did not ask to explain.
+        """
+        from hlgraph.retrieve.explain.page import picture
+
+        return picture(self)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:

@@ -7,6 +7,7 @@ import hashlib
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -257,6 +258,25 @@ def test_a_search_that_was_not_asked_to_explain_has_no_page() -> None:
     plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
     with pytest.raises(InputError, match="search with explain=True"):
         plain.to_html()
+
+
+def test_the_picture_is_a_document_of_its_own() -> None:
+    document = _explanation(HOSTILE).to_svg()
+    root = ET.fromstring(document)  # noqa: S314 - written by the package itself
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert (root.get("width"), root.get("height")) == tuple((root.get("viewBox") or "").split()[2:])
+    inside = drawing(_explanation(HOSTILE).graph, HOSTILE, seeds=set()).splitlines()[1:-1]
+    assert "\n".join(inside) in document
+    assert "@import" not in document
+    assert "url(" not in document
+    used = set(re.findall(r"var\((--[\w-]+)\)", document))
+    assert used <= set(re.findall(r"(--[\w-]+):", document))
+
+
+def test_a_search_that_was_not_asked_to_explain_has_no_picture() -> None:
+    plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
+    with pytest.raises(InputError, match="search with explain=True"):
+        plain.to_svg()
 
 
 def test_marks_of_nodes_and_edges() -> None:

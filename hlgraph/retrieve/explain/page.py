@@ -13,8 +13,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
-from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
-from hlgraph.retrieve.explain.svg import drawing, escaped
+from hlgraph.retrieve.explain.parts import EvidenceGraph, NodeTrace, PathTrace
+from hlgraph.retrieve.explain.svg import document, drawing, escaped
 from hlgraph.stores.trace import Call, pretty
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ def page(explanation: Explanation) -> str:
 
     Raises InputError when the search was not asked to explain.
     """
-    if not explanation.hops:
-        raise InputError("the search was not asked to explain, so there is nothing to draw; search with explain=True")
-    script, style = _resource("page.js"), _resource("page.css")
+    _check_is_explained(explanation)
+    script, style = _resource("page.js"), _resource("picture.css") + _resource("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     body = "\n".join(_body(explanation))
@@ -64,6 +63,25 @@ def page(explanation: Explanation) -> str:
 """
 
 
+def picture(explanation: Explanation) -> str:
+    """The picture of the page as an SVG document of its own, in the light colours.
+
+    Raises InputError when the search was not asked to explain.
+    """
+    _check_is_explained(explanation)
+    graph = explanation.graph
+    return document(graph, explanation.question, seeds=_seed_ids(graph), style=_resource("picture.css"))
+
+
+def _check_is_explained(explanation: Explanation) -> None:
+    if not explanation.hops:
+        raise InputError("the search was not asked to explain, so there is nothing to draw; search with explain=True")
+
+
+def _seed_ids(graph: EvidenceGraph) -> set[str]:
+    return {item.node.id for item in graph.nodes if item.node.seed_rank is not None}
+
+
 def _resource(name: str) -> str:
     return files("hlgraph.retrieve.explain").joinpath(name).read_text("utf-8")
 
@@ -77,7 +95,7 @@ def _body(explanation: Explanation) -> Iterator[str]:
         f"{explanation.round_trips} round trips</p>"
     )
     graph = explanation.graph
-    seeds = {item.node.id for item in graph.nodes if item.node.seed_rank is not None}
+    seeds = _seed_ids(graph)
     left = ", ".join(f"{count} x {name}" for name, count in graph.left_out.items())
     yield f"<figure>{drawing(graph, explanation.question, seeds=seeds)}"
     yield f"<figcaption>{escaped(f'Not shown: {left}.') if left else 'Everything is shown.'}</figcaption></figure>"

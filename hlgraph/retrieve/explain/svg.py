@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphNode, NodeTrace
-from hlgraph.retrieve.explain.placement import LINE, QUESTION, Box, arrange, curve
+from hlgraph.retrieve.explain.placement import LINE, QUESTION, Box, Layout, arrange, curve
 
 _UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -31,16 +31,35 @@ def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> s
     seeds : ids of the nodes that a search or rule gave as seeds
     """
     layout = arrange(graph, question)
+    style = f'style="max-width: {layout.width:.0f}px"'
+    return "\n".join([_opening(layout, style), *_inside(graph, question, layout, seeds=seeds), "</svg>"])
+
+
+def document(graph: EvidenceGraph, question: str, *, seeds: Collection[str], style: str) -> str:
+    """The picture of :func:`drawing` as an SVG document with its own colours and background.
+
+    Parameters
+    ----------
+    seeds : ids of the nodes that a search or rule gave as seeds
+    style : the rules of ``picture.css``
+    """
+    layout = arrange(graph, question)
+    size = f'xmlns="http://www.w3.org/2000/svg" width="{layout.width:.0f}" height="{layout.height:.0f}"'
+    paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
+    inside = _inside(graph, question, layout, seeds=seeds)
+    return "\n".join([_opening(layout, size), f"<style>{style}</style>", paper, *inside, "</svg>", ""])
+
+
+def _opening(layout: Layout, attributes: str) -> str:
+    box = f'viewBox="0 0 {layout.width:.0f} {layout.height:.0f}"'
+    return f'<svg class="evidence" {box} {attributes} role="img" aria-label="The evidence subgraph">'
+
+
+def _inside(graph: EvidenceGraph, question: str, layout: Layout, *, seeds: Collection[str]) -> Iterator[str]:
     nodes = {item.node.id: item for item in graph.nodes}
-    return "\n".join(
-        [
-            f'<svg viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" style="max-width: {layout.width:.0f}px" role="img" '
-            'aria-label="The evidence subgraph">',
-            *_edges(graph, seeds, boxes=dict(layout.boxes)),
-            *(_node(nodes.get(key), box, question, is_seed=key in seeds) for key, box in layout.boxes.items()),
-            "</svg>",
-        ]
-    )
+    yield from _edges(graph, seeds, boxes=dict(layout.boxes))
+    for key, box in layout.boxes.items():
+        yield _node(nodes.get(key), box, question, is_seed=key in seeds)
 
 
 def _edges(graph: EvidenceGraph, seeds: Collection[str], *, boxes: dict[str, Box]) -> Iterator[str]:

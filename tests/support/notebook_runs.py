@@ -1,0 +1,48 @@
+"""Runs the notebooks: a copy of one for a test, or all of them in place (`make notebooks`)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbmake.nb_run import NotebookRun
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+# Where vectors and models lie; the store and the chat model of the environment are not the notebook's.
+_KEPT = ("HLGRAPH_CACHE", "HLGRAPH_MODELS")
+_SECONDS = 300
+
+
+def run_copy(name: str, folder: Path, **variables: str) -> None:
+    """Run all cells of a copy in this folder; fail with the cell and its traceback where one fails.
+
+    Parameters
+    ----------
+    variables : of the environment of the notebook
+    """
+    copy = Path(shutil.copy(NOTEBOOKS / name, folder / name))
+    with pytest.MonkeyPatch.context() as environment:
+        for variable in [item for item in os.environ if item.startswith("HLGRAPH_") and item not in _KEPT]:
+            environment.delenv(variable)
+        settings = {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), **variables}
+        for variable, value in settings.items():
+            environment.setenv(variable, value)
+        error = NotebookRun(copy, default_timeout=_SECONDS).execute().error
+    if error is not None:
+        pytest.fail(f"{name}, cell {error.failing_cell_index + 1}: {error.trace}", pytrace=False)
+
+
+def refresh() -> None:
+    """Run every notebook and keep its new outputs, without the times at which its cells ran."""
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        NotebookClient(notebook, timeout=_SECONDS, record_timing=False).execute()
+        nbformat.write(notebook, path)
+
+
+if __name__ == "__main__":
+    refresh()
