@@ -25,16 +25,16 @@ _REPLY = re.compile(r"\W*(?P<letter>[A-Z])\W{0,3}?(?P<marks>(?:\s*\[[\d\s,;–-]
 def check_choices(choices: Sequence[str]) -> None:
     """Raise InputError for unusable choices: fewer than 2, more than 26, an empty one, or two equal ones."""
     if len(choices) < 2:
-        raise InputError(f"there are {len(choices)} choices; give at least two")
+        raise InputError(f"choices has {len(choices)} entries; give at least 2")
     if len(choices) > _MOST:
-        raise InputError(f"there are {len(choices)} choices; give at most {_MOST}, one for each letter")
+        raise InputError(f"choices has {len(choices)} entries; give at most {_MOST}, one for each letter")
     seen: dict[str, int] = {}
     for at, choice in enumerate(choices, 1):
         known = " ".join(fold(choice).split())
         if not known:
-            raise InputError(f"choice {at} is empty; give it a text, or leave it out")
+            raise InputError(f"choice {at} is empty; give it a text, or remove it")
         if known in seen:
-            raise InputError(f"choices {seen[known]} and {at} are the same ({choice.strip()!r}); leave one out")
+            raise InputError(f"choices {seen[known]} and {at} are the same ({choice.strip()!r}); remove one")
         seen[known] = at
 
 
@@ -118,8 +118,8 @@ def chosen_by_model(
     chosen = choice_in(reply, len(choices)) if reply is not None else None
     if chosen is None:
         raise ModelAnswerError(
-            f"{writer.fingerprint}: the reply names none of the {len(choices)} choices by its letter, also when asked again; "
-            "ask another model"
+            f"{writer.fingerprint}: the reply names none of the {len(choices)} choices by its letter, even when asked again; "
+            "use another model"
         )
     by = made_by(writer, "choice")
     if chosen.place is None:

@@ -12,13 +12,15 @@ from hlgraph.text import sentences, words
 
 NOT_THERE = "NOT IN THE CORPUS"
 _WIDEST_RANGE = 20
-# [1], [1, 2], [1-3]; the brackets of a link or of a quotation hold other things than numbers.
+# [1], [1, 2], [1-3]; the brackets of links and quotations hold more than numbers.
 CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut off, they have no end
-# What may still become a mark, or the beginning of thoughts, when more of the text arrives.
+_THOUGHTS = re.compile(
+    r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL
+)  # thoughts that were cut off have no end tag
+# An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
 
 

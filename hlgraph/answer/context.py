@@ -46,7 +46,7 @@ def check_context_tokens(tokens: int) -> None:
     """Raise InputError for a context that is too small to hold a piece of evidence."""
     if tokens < LEAST_CONTEXT_TOKENS:
         raise InputError(
-            f"context_tokens is {tokens}; a context needs at least {LEAST_CONTEXT_TOKENS}, {CONTEXT_TOKENS:,} by default"
+            f"context_tokens is {tokens}; give at least {LEAST_CONTEXT_TOKENS}; the default is {CONTEXT_TOKENS:,}"
         )
 
 
@@ -150,7 +150,7 @@ def _beginning(item: Evidence, tokens: int, *, number: int) -> Evidence:
         return replace(short, text=f"{item.text[:end].rstrip()} {CUT}")
 
     def longest(ends: Sequence[int]) -> int:
-        """The last of these ends that fits, by halving; 0 where none does."""
+        """The last of these ends that fits, by binary search; 0 where none does."""
         low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2

@@ -42,7 +42,7 @@ AnswerEvent: TypeAlias = AnswerEvidence | AnswerPiece | Answer
 """The last event is the answer itself."""
 
 Find: TypeAlias = Callable[[str], SearchResult]
-"""What a search for a text finds."""
+"""Searches for a text."""
 
 
 def answering(
@@ -111,7 +111,7 @@ def last(events: Iterator[AnswerEvent]) -> Answer:
 
 def _telling(request: AnswerRequest, evidence: tuple[Evidence, ...], writer: Writer | None) -> Telling[Answer]:
     """The answer of a mode, written by the chat model where there is one; else from the evidence itself, which yields no pieces."""
-    # A model that reads the evidence says by itself that it holds nothing, and knows better.
+    # A model that reads the evidence recognises by itself, and more reliably, that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
     if is_missing(request.question, evidence, least=least):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
@@ -151,6 +151,6 @@ def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
     """
     if chat is None and request.verify == "chat":
         raise InputError(
-            "the check of an answer by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as "
+            "verify is 'chat', and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
             "openai:gpt-4o-mini), or leave verify at 'lexical'"
         )

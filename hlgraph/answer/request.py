@@ -13,7 +13,7 @@ from hlgraph.errors import InputError
 
 AnswerMode = Literal["short", "report"]
 SHORT_K, REPORT_K = 20, 200
-"""How many pieces of evidence are looked at, where the caller does not say."""
+"""Default number of pieces of evidence to retrieve, by mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class AnswerRequest:
                 ("unsupported", self.unsupported, "flag"),
             ):
                 if value != usual:
-                    raise InputError(f"{name} is {value!r}, which one of several choices has no use for; leave it out")
+                    raise InputError(f"{name} is {value!r}, which does not apply to choices; leave it out")
 
     @property
     def evidence_count(self) -> int:
@@ -80,6 +80,6 @@ class AnswerRequest:
 def check_mode(mode: str) -> None:
     """Raise InputError for a mode other than ``short`` or ``report``."""
     if mode in ("vector", "text", "hybrid"):
-        raise InputError(f"mode is {mode!r}, which is a way to search; write search_mode={mode!r}")
+        raise InputError(f"mode is {mode!r}, which is a search mode; write search_mode={mode!r}")
     if mode not in ("short", "report"):
         raise InputError(f"mode is {mode!r}; choose 'short' or 'report'")

@@ -17,7 +17,7 @@ from hlgraph.retrieve.evidence.numbers import numbers
 from hlgraph.text import STOP_WORDS, fold, folded_words, sentences
 
 LEAST_SHARE = 0.5
-"""Of the ordinary words of a sentence, so many must stand in the evidence."""
+"""Minimum share of the ordinary words of a sentence that the evidence must have."""
 
 _MARK = re.compile(r"\s*\[\d+\]")
 _TOKEN = re.compile(r"[^\W_]+(?:[.,'’:/-][^\W_]+)*|[.!?;:,]")
@@ -30,7 +30,7 @@ _NEGATIONS = frozenset(
 )
 _NOT_ALONE = frozenset({"only", "just", "merely"})  # "not only" denies nothing that follows
 _EMPTY = _NOT_ALONE | {"longer", "yes"}
-_REACH = 3  # content words behind a negation that it denies
+_REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}

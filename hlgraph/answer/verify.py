@@ -31,7 +31,7 @@ class Cited(NamedTuple):
 
 
 Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
-"""Sentences to why each is not supported (empty where it is), and who says so."""
+"""From sentences to the reason why each is unsupported (empty where it is supported), and the name of the check."""
 
 
 def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
@@ -192,7 +192,7 @@ def _without(answer: Answer, spans: Sequence[CitedSentence], found: Sequence[Ans
     gap, at = "", 0
     for span, item in zip(spans, found, strict=True):
         between = answer.text[at : span.start]
-        # Of the spaces around what goes, the widest stays, so that paragraphs stay apart.
+        # Of the gaps around removed sentences the widest is kept, so that paragraphs stay apart.
         gap = gap + between if between.strip() else max(gap, between, key=lambda part: (part.count("\n"), len(part)))
         at = span.end
         if item.is_supported:

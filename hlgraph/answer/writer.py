@@ -20,10 +20,10 @@ from hlgraph.models.seams import ChatModel, Completion, StreamingChat
 from hlgraph.records import Answer, Evidence
 
 _PROMPTS = Path(__file__).parent / "prompts"
-MAX_TOKENS = 4096  # models that think first need room for that too
+MAX_TOKENS = 4096  # reasoning models spend part of it on thoughts
 _Result = TypeVar("_Result")
 Telling: TypeAlias = Generator[str, None, _Result]
-"""Yields text as it arrives, and returns what it came to."""
+"""Yields text as it arrives, and returns the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class Writer:
             if not is_taken(completion.text):
                 return None
             asked, prompt = self._asked(name, is_taken)
-            if isinstance(asked, Asking):  # so that the same question again is not paid twice
+            if isinstance(asked, Asking):  # so that the same question is not paid for twice
                 asked.settle(prompt.system, prompt.filled(values), max_tokens=self.max_tokens, completion=completion)
         return said(completion.text)
 
@@ -285,7 +285,7 @@ def telling_reply(
     ModelUnavailableError, ModelAccessError : from the model
     """
     arriving = Arriving(known)
-    with closing(writer.tell(asked.prompt, asked.values)) as telling:  # who stops reading ends the call
+    with closing(writer.tell(asked.prompt, asked.values)) as telling:  # closing the generator ends the call
         while True:
             try:
                 piece = arriving.add(next(telling))
@@ -296,8 +296,8 @@ def telling_reply(
                 yield piece
     text = said(completion.text)
     if not text:
-        mend = "raise models.max_tokens" if completion.is_cut else "ask it another way, or another model"
-        raise ModelAnswerError(f"{writer.fingerprint}: the reply ends before it says anything; {mend}")
+        mend = "raise models.max_tokens" if completion.is_cut else "rephrase the question, or use another model"
+        raise ModelAnswerError(f"{writer.fingerprint}: the reply is empty; {mend}")
     answer = checked(asked.question, text, evidence=evidence, known=known)
     if not answer.citations and is_refusal(text):
         answer = Answer(asked.question, NOT_FOUND, (), is_supported=False)

@@ -234,7 +234,7 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
             details = each._asdict()
             depth = details.pop("depth")
             if not each.kept:
-                del details["best"]  # there is none
+                del details["best"]  # nothing was kept
             step.details |= {f"depth {depth} {name.replace('_', ' ')}": value for name, value in details.items()}
     _note(frontier, seeds, result)
     return result

@@ -19,7 +19,7 @@ from hlgraph.subgraph import Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_TOLERANCE = 1e-6  # to a sum so small nearly every time each store has the same statements, and so communities
+_TOLERANCE = 1e-6  # so small that nearly always every store finds the same statements, and so the same communities
 _DAMPING = 0.85
 
 

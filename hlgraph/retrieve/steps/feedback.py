@@ -21,7 +21,7 @@ from hlgraph.text import content_words
 
 By = Literal["rules", "chat"]
 MOST_QUESTIONS = 3
-"""That are asked next, at most."""
+"""Maximum number of questions to ask next."""
 
 
 class Selector(Protocol):
@@ -295,7 +295,9 @@ class Feedback(NamedTuple):
 def chat_of(session: Session) -> ChatModel:
     """The chat model of a session. Raises InputError where none is configured."""
     if session.chat is None:
-        raise InputError("by is 'chat', and there is no chat model; name one in models.chat, or leave by at 'rules'")
+        raise InputError(
+            "by is 'chat', and no chat model is configured; name one in models.chat, or leave by at 'rules'"
+        )
     return session.chat
 
 

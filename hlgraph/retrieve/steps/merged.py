@@ -50,7 +50,7 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
     frontier = _with_aliases(seeds, aliases)
     known = dict.fromkeys(frontier[: shape.node_cap])
     one_hop = replace(shape, hops=1)
-    round_trips = 2  # the look that found it is partly merged, and the edges
+    round_trips = 2  # the first pull, which showed that a group is only partly reached, and the pull of the edges
     for _ in range(shape.hops):
         step = graph.pull(frontier, one_hop, scope=scope)
         round_trips += 1

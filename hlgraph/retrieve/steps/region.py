@@ -44,7 +44,7 @@ class Region:
         self._entities: dict[str, int] = {}
         self._pairs: list[tuple[Nodes, Nodes]] = []
         self._mentions: Csr | None = None
-        self._rank = np.empty(0, dtype=np.intp)  # the place of each statement in the order of ids
+        self._rank = np.empty(0, dtype=np.intp)  # rank of each statement in the order of ids
         self._vectors = np.empty((0, 0), dtype=np.float32)
         self._has_vector = np.empty(0, dtype=np.bool_)
 
@@ -161,7 +161,7 @@ class Region:
         owner = np.repeat(np.arange(len(nodes)), np.diff(shared.indptr))
         is_other = shared.indices != nodes[owner]
         owner, found, overlap = owner[is_other], shared.indices[is_other].astype(np.intp), shared.data[is_other]
-        # Sums of fractions that should be equal may differ in their last digits.
+        # Rounded, because equal sums of fractions may differ in their last digits.
         order = np.lexsort((self._rank[found], -overlap.round(6), owner))
         owner, found = owner[order], found[order]
         is_near = np.arange(len(owner)) - np.searchsorted(owner, owner) < self._neighbours

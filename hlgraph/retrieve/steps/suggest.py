@@ -25,9 +25,9 @@ from hlgraph.subgraph import Csr, Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_EPSILON = 1e-5  # around the seeds: of the best 500 statements some 40 are others than by exact scores
-_TOLERANCE = 1e-3  # over the whole graph: of the best 500 at most two are others than by exact scores
-_FINE = 1e-6  # likewise: of the best 5,000 one is another in one of eight rankings at 1e-5, and in fewer here
+_EPSILON = 1e-5  # push around the seeds: about 40 of the best 500 statements differ from exact scores
+_TOLERANCE = 1e-3  # whole graph: at most 2 of the best 500 differ from exact scores
+_FINE = 1e-6  # whole graph: at 1e-5 one of the best 5,000 differs in one of eight rankings; fewer at 1e-6
 _DAMPING = 0.85
 
 
@@ -124,7 +124,7 @@ class Horizon:
             Shape (w, n).
         """
         weights = np.stack([np.isin(self.ids, list(some)) for some in seeds]).astype(np.float64)
-        # Row by row: a product of matrices would wake the threads of BLAS for very little.
+        # Row by row: a matrix product would start the BLAS threads for very little work.
         asked = np.asarray(vectors, dtype=np.float64)[:, np.newaxis]
         cosines = np.vecdot(self.vectors.astype(np.float64), asked)
         return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk).scores
