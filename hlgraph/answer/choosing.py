@@ -25,9 +25,9 @@ _REPLY = re.compile(r"\W*(?P<letter>[A-Z])\W{0,3}?(?P<marks>(?:\s*\[[\d\s,;–-]
 def check_choices(choices: Sequence[str]) -> None:
     """Raise InputError for unusable choices: fewer than 2, more than 26, an empty one, or two equal ones."""
     if len(choices) < 2:
-        raise InputError(f"choices has {len(choices)} entries; give at least 2")
+        raise InputError(f"the number of choices is {len(choices)}; give at least 2")
     if len(choices) > _MOST:
-        raise InputError(f"choices has {len(choices)} entries; give at most {_MOST}, one for each letter")
+        raise InputError(f"the number of choices is {len(choices)}; give at most {_MOST}, one for each letter")
     seen: dict[str, int] = {}
     for at, choice in enumerate(choices, 1):
         known = " ".join(fold(choice).split())

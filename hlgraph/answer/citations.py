@@ -17,9 +17,7 @@ CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
-_THOUGHTS = re.compile(
-    r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL
-)  # thoughts that were cut off have no end tag
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut-off thoughts have no end tag
 # An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
 

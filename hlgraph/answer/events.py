@@ -60,7 +60,7 @@ def answering(
     Parameters
     ----------
     request : the question, and how to answer it
-    find : searches for a text
+    find : runs a search for a text
     chat : the chat model; None: the answer is made of the evidence itself
     max_tokens : maximum length of one reply of the model, in tokens (default 4,096)
     is_streamed : the text arrives in pieces, where the model can stream

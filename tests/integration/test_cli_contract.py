@@ -226,7 +226,7 @@ def test_answer(place: Path) -> None:
     [
         (("--context-tokens", 10), "context_tokens is 10; give at least 200"),
         (("--least-support", 2), "least_support is 2.0; choose a number from 0"),
-        (("--choice", "one"), "choices has 1 entries; give at least 2"),
+        (("--choice", "one"), "the number of choices is 1; give at least 2"),
         (("--choice", "one", "--choice", "ONE "), "choices 1 and 2 are the same"),
         (("--choice", "one", "--choice", "two", "--mode", "report"), "which does not apply to choices"),
         (("--verify", "chat"), "verify is 'chat', and no chat model is configured"),

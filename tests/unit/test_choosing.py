@@ -137,11 +137,11 @@ def test_the_order_of_the_choices_changes_nothing_but_the_index(choices: list[st
 @pytest.mark.parametrize(
     ("choices", "reason"),
     [
-        ([], "choices has 0 entries; give at least 2"),
-        (["a"], "choices has 1 entries; give at least 2"),
+        ([], "the number of choices is 0; give at least 2"),
+        (["a"], "the number of choices is 1; give at least 2"),
         (["a", " "], "choice 2 is empty"),
         (["Mara  Quill", "x", "mara quill "], "choices 1 and 3 are the same"),
-        ([f"choice {at}" for at in range(27)], "choices has 27 entries; give at most 26"),
+        ([f"choice {at}" for at in range(27)], "the number of choices is 27; give at most 26"),
         ("Mara", "choices is the text 'Mara'; give a list"),
     ],
 )

@@ -128,7 +128,7 @@ class GraphNode:
     Attributes
     ----------
     node : with its name
-    number : rank of the evidence that it is, from 1; 0 where it is none
+    number : its rank as evidence, from 1; 0 where it is not evidence
     is_on_path : whether it is highlighted as part of a path
     """
 

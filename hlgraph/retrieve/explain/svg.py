@@ -97,7 +97,7 @@ def tooltip(node: NodeTrace, number: int = 0) -> str:
     Parameters
     ----------
     node : with its name
-    number : rank of the evidence that it is, from 1; 0 where it is none
+    number : its rank as evidence, from 1; 0 where it is not evidence
 
     Returns
     -------

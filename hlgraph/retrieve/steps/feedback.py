@@ -266,7 +266,7 @@ class ChatJudge:
 
 @dataclass(frozen=True, slots=True)
 class ChatAsker:
-    """NextQ by a chat model; after a reply without a usable line the question itself is asked again. Errors of the model are raised."""
+    """NextQ by a chat model; without a usable line in the reply, the question itself is asked again. Raises errors of the model."""
 
     model: ChatModel
 

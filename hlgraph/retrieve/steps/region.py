@@ -85,8 +85,8 @@ class Region:
     def pull_ahead(self, nodes: Nodes, *, steps: int) -> None:
         """Add the neighbours of these statements, as the last pull before several steps of a search.
 
-        While fewer than 100 statements are known, everything within reach of all the steps is pulled. Later, only what the next step
-        reaches is pulled: each step multiplies the size of a pull, and the known statements are enough to continue among.
+        While fewer than 100 statements are known, everything within reach of all the steps is pulled. Later, only what the next
+        step reaches is pulled: each step multiplies the size of a pull, and the known statements are enough to continue among.
 
         Parameters
         ----------
