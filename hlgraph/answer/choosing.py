@@ -1,4 +1,4 @@
-"""One of several given answers, by the evidence: chosen by the chat model, or by the words of the evidence."""
+"""Multiple choice: picks one of the given answers by the evidence, with the chat model or by the words of the evidence."""
 
 from __future__ import annotations
 
@@ -23,30 +23,46 @@ _REPLY = re.compile(r"\W*(?P<letter>[A-Z])\W{0,3}?(?P<marks>(?:\s*\[[\d\s,;–-]
 
 
 def check_choices(choices: Sequence[str]) -> None:
-    """Raise InputError for choices between which nobody can choose: fewer than 2, more than 26, empty or equal ones."""
+    """Raise InputError for unusable choices: fewer than 2, more than 26, an empty one, or two equal ones."""
     if len(choices) < 2:
-        raise InputError(f"there are {len(choices)} choices; give at least two")
+        raise InputError(f"the number of choices is {len(choices)}; give at least 2")
     if len(choices) > _MOST:
-        raise InputError(f"there are {len(choices)} choices; give at most {_MOST}, one for each letter")
+        raise InputError(f"the number of choices is {len(choices)}; give at most {_MOST}, one for each letter")
     seen: dict[str, int] = {}
     for at, choice in enumerate(choices, 1):
         known = " ".join(fold(choice).split())
         if not known:
-            raise InputError(f"choice {at} is empty; give it a text, or leave it out")
+            raise InputError(f"choice {at} is empty; give it a text, or remove it")
         if known in seen:
-            raise InputError(f"choices {seen[known]} and {at} are the same ({choice.strip()!r}); leave one out")
+            raise InputError(f"choices {seen[known]} and {at} are the same ({choice.strip()!r}); remove one")
         seen[known] = at
 
 
 class Chosen(NamedTuple):
-    """A reply that names a choice: its place from 0, and the numbers that it cites; no place: nothing helps to choose."""
+    """A reply that names a choice.
+
+    Attributes
+    ----------
+    place : index of the choice, from 0; None where the model says that the corpus holds no answer
+    marks : the citations of the reply, as it writes them
+    """
 
     place: int | None
     marks: str = ""
 
 
 def choice_in(reply: str, count: int) -> Chosen | None:
-    """The choice that a reply names: one letter, then citations, and nothing else; None where it is anything else.
+    """The choice that a reply names: one letter, then citations, and nothing else.
+
+    Parameters
+    ----------
+    reply : text of the model, without thoughts
+    count : number of choices
+
+    Returns
+    -------
+    Chosen | None
+        None where the reply is anything else.
 
     Examples
     --------
@@ -68,16 +84,28 @@ def chosen_by_model(
     writer: Writer,
     context_tokens: int = CONTEXT_TOKENS,
 ) -> Answer:
-    """The choice that the chat model takes from the evidence, by its letter.
+    """The choice that the chat model makes from the evidence; it replies with the letter of the choice.
 
-    A reply that is not one of the letters, with or without citations, is asked for once more. The answer is supported where
-    the model cites evidence that there is. Without evidence the model is not asked.
+    A reply that is not one of the letters, with or without citations, is rejected, and the model is asked once more. The answer
+    is supported where the model cites existing evidence. Without evidence the model is not called.
 
     Parameters
     ----------
+    question : text of the question
+    choices : 2 to 26 texts
     evidence : best first
+    writer : the chat model and how it is asked
+    context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000)
 
-    Raises ModelAnswerError where the second reply names none of the choices either, and what the model raises.
+    Returns
+    -------
+    Answer
+        Its text is the choice with citations; ``NOT_FOUND`` without evidence, or where the model says that nothing helps.
+
+    Raises
+    ------
+    ModelAnswerError : the second reply names no choice either
+    ModelUnavailableError, ModelAccessError : from the model
     """
     fit = fitted(evidence, context_tokens)
     if not evidence:
@@ -90,8 +118,8 @@ def chosen_by_model(
     chosen = choice_in(reply, len(choices)) if reply is not None else None
     if chosen is None:
         raise ModelAnswerError(
-            f"{writer.fingerprint}: the reply names none of the {len(choices)} choices by its letter, also when asked again; "
-            "ask another model"
+            f"{writer.fingerprint}: the reply names none of the {len(choices)} choices by its letter, even when asked again; "
+            "use another model"
         )
     by = made_by(writer, "choice")
     if chosen.place is None:
@@ -113,19 +141,26 @@ def chosen_by_model(
 
 
 def chosen_by_words(question: str, choices: Sequence[str], *, evidence: Sequence[Sequence[Evidence]]) -> Answer:
-    """The choice that the words of the evidence speak for most.
+    """The choice that the words of the evidence support most.
 
-    The own words of a choice are those that not all choices have. A piece speaks for a choice by the share of its own words
-    that it has, times the share of the other words of the question that it has; a piece that denies what the choice says
-    speaks for nothing. The score of a choice is the mean of its three best pieces. Without evidence that has an own word of
-    a choice (as between yes and no) nothing is chosen. Equal scores: the choice that was given first, with a margin of 0.
+    The own words of a choice are those that not all choices share. A piece supports a choice by the squared share of the
+    choice's own words that it has, times the share of the other words of the question that it has. A piece that contradicts the
+    choice scores 0. The score of a choice is the mean over its three best pieces. Where no evidence has an own word of any
+    choice (as between yes and no), nothing is chosen. With equal scores the choice that was given first wins, with a margin of 0.
 
-    Measured on 60 questions of MuSiQue, each with its answer and those of three other questions: 85 % right, by chance 25 %;
-    by the cosine of the best piece alone 46 %.
+    Measured on 60 questions of MuSiQue, each with its answer and those of three other questions: 85 % right (chance: 25 %; the
+    cosine of the best piece alone: 46 %).
 
     Parameters
     ----------
-    evidence : of each choice: what the question and the choice together find
+    question : text of the question
+    choices : at least 2 texts
+    evidence : one sequence for each choice: what a search for the question and the choice together finds
+
+    Returns
+    -------
+    Answer
+        Its text is the choice with citations; ``NOT_FOUND`` where nothing is chosen.
     """
     told = [[word for part in telling_words(choice) for word in part] for choice in choices]
     shared = set(told[0]).intersection(*told[1:])
@@ -152,7 +187,7 @@ def chosen_by_words(question: str, choices: Sequence[str], *, evidence: Sequence
 def _speaking(
     choice: str, own: Sequence[str], *, asked: Sequence[str], evidence: Sequence[Evidence]
 ) -> list[tuple[float, Evidence]]:
-    """The pieces that speak for a choice with how much they do, the best first; each text once."""
+    """The pieces that support a choice, with their scores, best first; each text once."""
     found: dict[str, tuple[float, Evidence]] = {}
     for item in evidence:
         wording = Wording([item.text, *item.labels], places=[item.source.title, *item.headings])

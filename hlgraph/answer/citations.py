@@ -1,4 +1,4 @@
-"""The citations of a text: those that exist are numbered anew, each sentence knows its own, also while the text arrives."""
+"""The citations of a text: removes invalid ones, renumbers the rest, and attributes them to sentences, also in a stream."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from hlgraph.text import sentences, words
 
 NOT_THERE = "NOT IN THE CORPUS"
 _WIDEST_RANGE = 20
-# [1], [1, 2], [1-3]; the brackets of a link or of a quotation hold other things than numbers.
+# [1], [1, 2], [1-3]; the brackets of links and quotations hold more than numbers.
 CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut off, they have no end
-# What may still become a mark, or the beginning of thoughts, when more of the text arrives.
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut-off thoughts have no end tag
+# An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
 
 
 class CitedSentence(NamedTuple):
-    """A sentence of a text, from ``start`` to ``end`` with its marks, and the numbers in them."""
+    """A sentence of a text.
+
+    Attributes
+    ----------
+    start, end : its span in the text, citation marks included
+    numbers : the numbers in its marks
+    """
 
     start: int
     end: int
@@ -31,7 +37,7 @@ class CitedSentence(NamedTuple):
 
 
 class Numbering:
-    """Numbers citations in the order in which a text has them; those of evidence that there is not are taken out.
+    """Renumbers citations in the order in which a text has them, and removes those of evidence that does not exist.
 
     Parameters
     ----------
@@ -39,8 +45,8 @@ class Numbering:
 
     Attributes
     ----------
-    numbers : the new number of each old one that was cited
-    dropped : citations that were taken out
+    numbers : from the old number of each cited piece to its new one
+    dropped : number of citations that were removed
 
     Examples
     --------
@@ -67,10 +73,10 @@ class Numbering:
 
 
 class Arriving:
-    """The text of a reply while it arrives in pieces: without thoughts, with checked citations that are numbered anew.
+    """The text of a reply while it arrives in pieces: without thoughts, with its citations checked and renumbered.
 
-    What was given out never changes: a mark, or the beginning of thoughts, is held back until it is whole, and so is a reply
-    that begins by saying that the corpus holds nothing, until it cites something.
+    Text that was given out never changes. A citation mark or an opening thoughts tag is held back until it is complete. A reply
+    that begins by saying that the corpus holds no answer is held back until it cites something.
 
     Parameters
     ----------
@@ -89,7 +95,7 @@ class Arriving:
         self._told = ""
 
     def add(self, piece: str) -> str:
-        """What can be given out now that this piece is there."""
+        """The text that can be given out now that this piece has arrived; may be empty."""
         self._raw += piece
         numbering = Numbering(self._allowed)
         held = said(_OPEN.sub("", _THOUGHTS.sub("", self._raw)))
@@ -100,7 +106,7 @@ class Arriving:
         return self.rest(text)
 
     def rest(self, text: str) -> str:
-        """What of this text was not given out yet; nothing where another text was."""
+        """The part of this text that was not given out yet; empty where the text given out is not its beginning."""
         if not text.startswith(self._told):
             return ""
         new, self._told = text[len(self._told) :], text
@@ -108,7 +114,7 @@ class Arriving:
 
 
 def said(reply: str) -> str:
-    """A reply without the thoughts before it."""
+    """A reply without the model's thoughts."""
     return clean(_THOUGHTS.sub("", reply)).strip()
 
 
@@ -118,7 +124,20 @@ def is_refusal(text: str) -> bool:
 
 
 def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Collection[int] | None = None) -> Answer:
-    """A text with its citations checked and numbered anew; ``known``: only these places of the evidence may be cited."""
+    """An answer from a text, with its citations checked and renumbered.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : the reply, with citations numbered from 1 by place in ``evidence``
+    evidence : the pieces that the numbers mean
+    known : places of the evidence that may be cited, from 0; None: all
+
+    Returns
+    -------
+    Answer
+        Supported where at least one citation is left; ``uncited`` has the sentences without a citation.
+    """
     numbering = Numbering(range(len(evidence)) if known is None else known)
     found = numbering.of(text).strip()
     citations = tuple(Citation(new, evidence[old - 1]) for old, new in numbering.numbers.items())
@@ -134,9 +153,9 @@ def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Co
 
 
 def cited_sentences(text: str) -> list[CitedSentence]:
-    """The sentences of a text that say something, with the numbers that each cites.
+    """The sentences of a text that contain words, with the numbers that each cites.
 
-    Marks behind a full stop belong to the sentence before them.
+    Marks after a full stop belong to the sentence before them.
 
     Examples
     --------
@@ -162,7 +181,7 @@ def cited_sentences(text: str) -> list[CitedSentence]:
 
 
 def named_numbers(inner: str) -> list[int]:
-    """The numbers between two brackets; a range that is wider than any answer needs counts by its ends."""
+    """The numbers between two brackets; of a range that spans more than 20, only the two ends."""
     found: list[int] = []
     for part in re.split(r"[,;]", inner):
         ends = _RANGE.fullmatch(part.strip())

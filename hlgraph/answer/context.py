@@ -1,4 +1,4 @@
-"""The context of an answer: as much evidence as a budget of tokens holds, in the order that models read best."""
+"""The context of an answer: as much evidence as fits a token budget, in the order that models use best."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _Item = TypeVar("_Item")
 
 
 class Fit(NamedTuple):
-    """The evidence that fits.
+    """The evidence that fits a token budget.
 
     Attributes
     ----------
-    places : of its pieces in all evidence, from 0, best first
-    pieces : themselves, in that order; a cut one has the text that is left of it, and says so
-    left_out : how many pieces had no room
-    cut : how many were cut, 0 or 1
+    places : places of its pieces in all evidence, from 0, best first
+    pieces : the pieces, in that order; a cut one has the beginning of its text, and a note that the rest is left out
+    left_out : number of pieces that did not fit
+    cut : number of pieces that were cut, 0 or 1
     """
 
     places: tuple[int, ...]
@@ -43,18 +43,18 @@ class Fit(NamedTuple):
 
 
 def check_context_tokens(tokens: int) -> None:
-    """Raise InputError for a context that holds no piece of evidence."""
+    """Raise InputError for a context that is too small to hold a piece of evidence."""
     if tokens < LEAST_CONTEXT_TOKENS:
         raise InputError(
-            f"context_tokens is {tokens}; a context needs at least {LEAST_CONTEXT_TOKENS}, {CONTEXT_TOKENS:,} by default"
+            f"context_tokens is {tokens}; give at least {LEAST_CONTEXT_TOKENS}; the default is {CONTEXT_TOKENS:,}"
         )
 
 
 def best_at_the_ends(items: Sequence[_Item]) -> list[_Item]:
-    """Items that come best first, so ordered that the best stand first and last and the worst in the middle.
+    """Reorders items that come best first: the best stand at both ends, the worst in the middle.
 
-    The first stays first, the second becomes the last, the third the second, and so on inward: models use what stands at
-    the ends of a long context better than what stands in its middle.
+    The first stays first, the second becomes the last, the third becomes the second, and so on inward. Models use the ends of a
+    long context better than its middle.
 
     References
     ----------
@@ -69,28 +69,55 @@ def best_at_the_ends(items: Sequence[_Item]) -> list[_Item]:
 
 
 def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> str:
-    """Evidence as data between marks, numbered from 1, or with these numbers."""
+    """Evidence as delimited data for a prompt.
+
+    Parameters
+    ----------
+    evidence : the pieces
+    numbers : one for each piece; default: from 1
+
+    Returns
+    -------
+    str
+        One block for each piece, with its number, source, text and table labels.
+    """
     pairs = zip(numbers or range(1, len(evidence) + 1), evidence, strict=True)
     return "\n".join(_block(item, number) for number, item in pairs)
 
 
 def cost(item: Evidence, *, number: int = 1) -> int:
-    """About how many tokens a piece takes in a context, with its number, its marks and where it is from."""
+    """Estimated number of tokens that a piece takes in a context, including its number, delimiters and source.
+
+    Parameters
+    ----------
+    item : the piece
+    number : the number that it has in the context
+
+    Returns
+    -------
+    int
+        See :func:`hlgraph.models.tokens.estimated_tokens`.
+    """
     return estimated_tokens(f"\n{_block(item, number)}")
 
 
 def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] = ()) -> Fit:
-    """As many pieces as so many tokens hold, greedily by rank; a piece that does not fit is passed over and counted.
+    """As many pieces as fit ``tokens``, greedily by rank; a piece that does not fit is skipped and counted.
 
-    Where even the best piece is too long its first sentences are kept, as many as fit (where the first alone is too long,
-    its first words), and the piece says that the rest is left out. No other piece is ever cut. What holds less than some 100
-    tokens may hold nothing at all.
+    Where even the best piece is too long, it is cut to as many of its first sentences as fit (where the first alone is too long,
+    to its first words), with a note that the rest is left out. No other piece is ever cut. A budget below about 100 tokens may
+    hold nothing at all.
 
     Parameters
     ----------
     evidence : best first
-    tokens : of all pieces as the prompt shows them, by :func:`hlgraph.models.tokens.estimated_tokens`
-    places : of the pieces in all evidence, where these are some of it; default: from 0
+    tokens : budget for all pieces as the prompt shows them, by :func:`hlgraph.models.tokens.estimated_tokens`
+    places : places of the pieces in all evidence, where these are only a part of it; default: from 0
+
+    Returns
+    -------
+    Fit
+        The kept pieces, and what was left out or cut.
     """
     kept: list[int] = []
     pieces: list[Evidence] = []
@@ -115,7 +142,7 @@ def _block(item: Evidence, number: int) -> str:
 
 
 def _beginning(item: Evidence, tokens: int, *, number: int) -> Evidence:
-    """A piece with as much of its text as fits, and the word that the rest is left out."""
+    """A piece with as much of its text as fits, and a note that the rest is left out."""
     title = item.source.title[:_PLACE]
     short = replace(item, source=replace(item.source, title=title), headings=(), labels=())
 
@@ -123,7 +150,7 @@ def _beginning(item: Evidence, tokens: int, *, number: int) -> Evidence:
         return replace(short, text=f"{item.text[:end].rstrip()} {CUT}")
 
     def longest(ends: Sequence[int]) -> int:
-        """The last of these ends that fits, by halving; 0 where none does."""
+        """The last of these ends that fits, by binary search; 0 where none does."""
         low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2

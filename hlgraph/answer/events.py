@@ -1,4 +1,4 @@
-"""The way of an answer as events: its evidence, its text as it arrives, and at the end the checked answer."""
+"""An answer as a stream of events: its evidence, its text as it arrives, and last the checked answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hlgraph.retrieve import Explanation, SearchResult
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvidence:
-    """What the search found, best first, and how: the first event of an answer."""
+    """The first event of an answer: the evidence that the search found, best first, and how it was found."""
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
@@ -33,7 +33,7 @@ class AnswerEvidence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPiece:
-    """A piece of the text, citations checked and numbered as in the answer, its sentences not verified yet."""
+    """A piece of the text. Its citations are checked and renumbered as in the answer; its sentences are not verified yet."""
 
     text: str
 
@@ -42,7 +42,7 @@ AnswerEvent: TypeAlias = AnswerEvidence | AnswerPiece | Answer
 """The last event is the answer itself."""
 
 Find: TypeAlias = Callable[[str], SearchResult]
-"""What a search for a text finds."""
+"""Searches for a text."""
 
 
 def answering(
@@ -53,17 +53,26 @@ def answering(
     max_tokens: int = MAX_TOKENS,
     is_streamed: bool = False,
 ) -> Iterator[AnswerEvent]:
-    """The events of an answer: what the search found, the text in one piece or as it arrives, the checked answer.
+    """The events of an answer: the evidence, the text in one piece or as it arrives, and the checked answer.
 
-    The pieces together are the text of the answer, unless unsupported sentences are taken out of it.
+    The pieces together are the text of the answer, unless unsupported sentences are removed from it.
 
     Parameters
     ----------
-    chat : None: there is no chat model, and the answer is made of the evidence itself
-    max_tokens : of one reply of the model
-    is_streamed : the text arrives in pieces, where the model can
+    request : the question, and how to answer it
+    find : runs a search for a text
+    chat : the chat model; None: the answer is made of the evidence itself
+    max_tokens : maximum length of one reply of the model, in tokens (default 4,096)
+    is_streamed : the text arrives in pieces, where the model can stream
 
-    Raises what the search and the model raise.
+    Returns
+    -------
+    Iterator
+        The last event is the answer.
+
+    Raises
+    ------
+    HLGraphError : from the search or the model
     """
     found = find(request.question)
     evidence = found.evidence
@@ -95,14 +104,14 @@ def answering(
 
 
 def last(events: Iterator[AnswerEvent]) -> Answer:
-    """The answer, at the end of its events."""
+    """The answer, which is the last of its events."""
     found = [event for event in events if isinstance(event, Answer)]
     return found[-1]
 
 
 def _telling(request: AnswerRequest, evidence: tuple[Evidence, ...], writer: Writer | None) -> Telling[Answer]:
-    """The answer of a mode: by the chat model where there is one, else from the evidence itself, in no pieces."""
-    # A model that reads the evidence says by itself that it holds nothing, and knows better.
+    """The answer of a mode, written by the chat model where there is one; else from the evidence itself, which yields no pieces."""
+    # A model that reads the evidence recognises by itself, and more reliably, that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
     if is_missing(request.question, evidence, least=least):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
@@ -133,9 +142,15 @@ def _chosen(request: AnswerRequest, evidence: tuple[Evidence, ...], *, find: Fin
 
 
 def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
-    """Raise InputError where a chat model is to verify the answer and there is none."""
+    """Raise InputError where a chat model is to verify the answer and none is configured.
+
+    Parameters
+    ----------
+    request : its ``verify`` is checked
+    chat : the chat model, or None
+    """
     if chat is None and request.verify == "chat":
         raise InputError(
-            "the check of an answer by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as "
+            "verify is 'chat', and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
             "openai:gpt-4o-mini), or leave verify at 'lexical'"
         )

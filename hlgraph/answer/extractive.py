@@ -1,4 +1,4 @@
-"""An answer without a chat model: the best evidence itself, each sentence with its citation."""
+"""Answers without a chat model: the best evidence itself, each sentence with its citation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ _SAME = 0.8
 
 
 def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences: int = 5) -> Answer:
-    """The best pieces of evidence as sentences with ``[n]``, near-duplicates left out.
+    """The best pieces of evidence as sentences with ``[n]``, without near-duplicates.
 
-    A piece supports an answer when it shares a content word with the question, or its cosine to it is at least 0.25; with
-    no such piece the answer says that the corpus holds none.
+    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25. Without such
+    a piece the answer says that the corpus holds none.
 
     Parameters
     ----------
+    question : text of the question
     evidence : best first
-    sentences : at most so many pieces
+    sentences : maximum number of pieces (default 5)
+
+    Returns
+    -------
+    Answer
+        ``NOT_FOUND`` where no piece is about the question.
     """
     asked = set(content_words(question))
     chosen: list[Evidence] = []
@@ -40,7 +46,18 @@ def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences:
 
 
 def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
-    """Pieces of evidence as sentences with ``[n]``, numbered in their order; without any, the answer that there is none."""
+    """An answer made of pieces of evidence as sentences with ``[n]``, numbered in their order.
+
+    Parameters
+    ----------
+    question : text of the question
+    paragraphs : the pieces of each paragraph
+
+    Returns
+    -------
+    Answer
+        ``NOT_FOUND`` without paragraphs.
+    """
     if not paragraphs:
         return Answer(question, NOT_FOUND, (), is_supported=False)
     flat = [item for paragraph in paragraphs for item in paragraph]
@@ -55,11 +72,22 @@ def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
 
 
 def is_about(asked: set[str], item: Evidence) -> bool:
-    """Whether evidence shares one of these content words of a question, or is close to the question."""
+    """Whether a piece of evidence is about a question.
+
+    Parameters
+    ----------
+    asked : content words of the question
+    item : the piece
+
+    Returns
+    -------
+    bool
+        True where it shares a content word with the question, or its cosine to the question is at least 0.25.
+    """
     return bool(asked & set(content_words(item.text))) or (cosine_of(item) or 0.0) >= _LEAST_COSINE
 
 
 def cosine_of(item: Evidence) -> float | None:
-    """The cosine of a piece to the question, where the search says it."""
+    """The cosine of a piece to the question; None where the search did not report it."""
     found = item.why.get("cosine", item.why.get("vector"))
     return found if isinstance(found, float) else None

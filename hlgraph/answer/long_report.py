@@ -1,4 +1,4 @@
-"""A report on a broad question: points from each community of the evidence, scored, then written up with citations."""
+"""Reports on broad questions: points from each community of the evidence, scored, then written up with citations."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SAME = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ReportBounds:
-    """How much is read and written; the defaults are the paper's.
+    """Limits on what a report reads and writes; the defaults are the paper's.
 
     Attributes
     ----------
-    batch_tokens : of evidence for one intermediate answer (paper: max_tokens_community_chunks 8,000)
-    report_tokens : of points that the report is written from (paper: max_tokens_report 8,000)
-    points : of one community, without a model (default 3)
-    paragraphs : of a report without a model (default 8)
-    max_tokens : of one reply of the model
+    batch_tokens : evidence for one intermediate answer, in estimated tokens (paper: max_tokens_community_chunks 8,000)
+    report_tokens : points that the report is written from, in tokens (paper: max_tokens_report 8,000)
+    points : maximum number of points of one community, without a model (default 3)
+    paragraphs : maximum number of paragraphs of a report without a model (default 8)
+    max_tokens : maximum length of one reply of the model, in tokens (default 4,096)
     """
 
     batch_tokens: int = CONTEXT_TOKENS
@@ -49,13 +49,14 @@ class ReportBounds:
 
 
 class Point(NamedTuple):
-    """An intermediate answer.
+    """A point: one line of an intermediate answer.
 
     Attributes
     ----------
-    score : how much it helps, from 0 to 100
-    evidence : which pieces it rests on, as places in the evidence, from 0
-    batch : the number of the batch, or of the community, that it is from, from 0
+    score : how much it helps to answer the question, from 0 to 100
+    text : the statement, without citations
+    evidence : the pieces that it rests on, as places in the evidence, from 0
+    batch : index, from 0, of the batch or community that it comes from
     """
 
     score: float
@@ -65,9 +66,9 @@ class Point(NamedTuple):
 
 
 def communities(evidence: Sequence[Evidence]) -> list[list[int]]:
-    """Places in the evidence by community (``why["community"]``), in the order of the best piece of each.
+    """Places in the evidence, grouped by community (``why["community"]``); groups are in the order of their best pieces.
 
-    Pieces that name no community share the one of their source.
+    Pieces without a community are grouped by source.
     """
     groups: dict[str, list[int]] = {}
     for at, item in enumerate(evidence):
@@ -77,9 +78,17 @@ def communities(evidence: Sequence[Evidence]) -> list[list[int]]:
 
 
 def batches(evidence: Sequence[Evidence], *, tokens: int) -> list[list[int]]:
-    """Communities one behind the other, as many in a batch as fit; one that fits in no batch is divided.
+    """Communities in sequence, as many in a batch as fit; one that fits no batch is split.
 
-    A batch holds at most ``tokens``, as the prompt shows its pieces, or one piece.
+    Parameters
+    ----------
+    evidence : best first
+    tokens : maximum size of a batch as the prompt shows it, in estimated tokens; a single piece may exceed it
+
+    Returns
+    -------
+    list
+        Places in the evidence, one list for each batch.
     """
     found: list[list[int]] = [[]]
     left = tokens
@@ -98,7 +107,17 @@ def batches(evidence: Sequence[Evidence], *, tokens: int) -> list[list[int]]:
 
 
 def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
-    """The points above 0 by score, as many as fit; ties in their order. One that does not fit is passed over.
+    """The points with a score above 0, highest first, as many as fit; a point that does not fit is skipped.
+
+    Parameters
+    ----------
+    points : equal scores keep their order
+    tokens : budget for the texts of all points
+
+    Returns
+    -------
+    list
+        Highest score first.
 
     Examples
     --------
@@ -118,13 +137,20 @@ def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
 def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: ReportBounds | None = None) -> Answer:
     """A report without a chat model: the best statements of each community as a paragraph, each with its citation.
 
-    A piece counts when it shares a content word with the question, or its cosine to it is at least 0.25; its score is that
-    of the reranker, from 0 to 1, times 100, else the share of the question's content words that it has. Paragraphs are in
-    the order of their best point; near-duplicates are left out.
+    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25. Its score is
+    100 times that of the reranker (from 0 to 1); without a reranker score, 100 times the share of the question's content words
+    that it has. Paragraphs are in the order of their best points. Near-duplicates are left out.
 
     Parameters
     ----------
+    question : text of the question
     evidence : best first
+    bounds : limits; default: :class:`ReportBounds`
+
+    Returns
+    -------
+    Answer
+        ``NOT_FOUND`` where no piece is about the question.
     """
     bounds = bounds or ReportBounds()
     asked = set(content_words(question))
@@ -163,25 +189,32 @@ def chat_report(
     bounds: ReportBounds | None = None,
     usage: Usage | None = None,
 ) -> Answer:
-    """A report by a chat model: points from each batch of evidence, one call each, then one call that writes it up.
+    """A report by a chat model: one call for each batch of evidence extracts points, then one call writes the report.
 
-    An executor makes the calls for points at once, as many as it lets through. The report does not depend on which reply
-    comes first.
+    An executor makes the calls for points concurrently, within its limit. The report does not depend on the order of the replies.
 
-    The points are ordered by their scores and cut at ``report_tokens``, and the best stand first and last. Citations are
-    checked and numbered anew as :func:`hlgraph.answer.writer.chat_answer` does. Without evidence, or without a point above 0,
-    the answer says that the corpus holds none.
+    The points are sorted by score, cut at ``report_tokens``, and arranged with the best first and last. Citations are checked and
+    renumbered as in :func:`hlgraph.answer.writer.chat_answer`. Without evidence, or without a point above 0, the answer says that
+    the corpus holds none.
 
     Parameters
     ----------
-    evidence : best first; those of one community, as the strategy ``global`` names it, are read together, with
-        others where they fit
-    usage : counts what the calls cost
+    question : text of the question
+    evidence : best first; the pieces of one community, as the strategy ``global`` names it, are read together, with other
+        communities where they fit
+    model : the chat model
+    bounds : limits; default: :class:`ReportBounds`
+    usage : counts the tokens and the cost of the calls
+
+    Returns
+    -------
+    Answer
+        The report with its citations.
 
     Raises
     ------
-    ModelUnavailableError, ModelAccessError, ModelAnswerError : as the model does
-    ModelAnswerError : the last reply says nothing
+    ModelUnavailableError, ModelAccessError, ModelAnswerError : from the model
+    ModelAnswerError : the last reply is empty
 
     References
     ----------
@@ -195,7 +228,20 @@ def chat_report(
 def telling_report(
     question: str, evidence: Sequence[Evidence], *, writer: Writer, bounds: ReportBounds
 ) -> Telling[Answer]:
-    """The same as :func:`chat_report`, yielding the text as it arrives where the writer streams; no points are told."""
+    """:func:`chat_report` as a generator: yields the text as it arrives where the writer streams; points are not yielded.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : best first
+    writer : the chat model and how it is asked
+    bounds : limits
+
+    Returns
+    -------
+    Generator
+        Its return value is the answer.
+    """
     shown = batches(evidence, tokens=bounds.batch_tokens)
     fits = [fitted([evidence[at] for at in batch], bounds.batch_tokens, places=batch) for batch in shown]
     cut = sum(fit.cut for fit in fits)
@@ -217,11 +263,22 @@ def telling_report(
 
 
 def points_in(reply: str, batch: Sequence[int], *, number: int) -> list[Point]:
-    """The points of a reply: lines with a score, a bar, a text and a citation of the batch; all else is left out.
+    r"""The points of a reply: lines with a score, a bar, a text and a citation of the batch; other lines are ignored.
+
+    Parameters
+    ----------
+    reply : text of the model, without thoughts
+    batch : places in the evidence that may be cited, from 0
+    number : index of the batch
+
+    Returns
+    -------
+    list
+        In the order of the lines; scores above 100 become 100.
 
     Examples
     --------
-    >>> points_in("80 | Marl holds water. [1][9]\\nSo it is.\\n250 | Much. [2]\\n5 | No source.", [0, 1], number=0)
+    >>> points_in("80 | Marl holds water. [1][9]\nSo it is.\n250 | Much. [2]\n5 | No source.", [0, 1], number=0)
     [Point(score=80.0, text='Marl holds water.', evidence=(0,), batch=0), Point(score=100.0, text='Much.', evidence=(1,), batch=0)]
     """
     found: list[Point] = []

@@ -1,4 +1,4 @@
-"""Whether there is evidence for a question at all: the rule by which an answer without a model is refused."""
+"""Decides whether the evidence covers a question at all; if not, an answer without a model is refused."""
 
 from __future__ import annotations
 
@@ -12,20 +12,31 @@ LEAST_SUPPORT = 0.5
 
 
 def is_missing(question: str, evidence: Sequence[Evidence], *, least: float | None = None) -> bool:
-    """Whether evidence supports an answer less than this; None: less than 0.5, where its cosines to the question are known.
+    """Whether evidence supports an answer less than ``least``.
 
-    Measured with 20 statements by the strategy ``statement`` and the local embedder (all-MiniLM-L6-v2). Questions of
-    MultiHop-RAG to 70 of its articles: refused are 1 % of those that the articles answer, 55 % of those whose articles are
-    not among the 70, 20 % of the first ones where their own articles are hidden, and 92 % of questions of another set
-    (HotpotQA). Questions of MuSiQue to its passages: 2 %, 20 % where their own passages are hidden, and 44 % of another set.
-    So what is refused is mostly missing, and what speaks of all the right names without saying what was asked is not seen:
-    for that it takes a model that reads.
+    Measured with 20 statements by the strategy ``statement`` and the local embedder (all-MiniLM-L6-v2):
 
-    Embedders differ in their cosines: where those of all texts lie above 0.5 nothing is refused until ``least`` is raised.
+    - 70 articles of MultiHop-RAG: 1 % of the questions that they answer are refused, and 20 % of these once their own articles
+      are hidden; 55 % of the questions whose articles are not among the 70; 92 % of the questions of another set (HotpotQA).
+    - Passages of MuSiQue: 2 % of its questions are refused, 20 % once their own passages are hidden, and 44 % of the questions
+      of another set.
+
+    So a refused question is mostly one without an answer in the corpus. Evidence that has all the right names but does not say
+    what was asked is not detected; that takes a model.
+
+    The scale of cosines depends on the embedder: where those of all texts lie above 0.5, nothing is refused until ``least`` is
+    raised.
 
     Parameters
     ----------
-    least : from 0 (never) to 1
+    question : text of the question
+    evidence : in any order
+    least : minimum :func:`support`, from 0 (never refuse) to 1; None: 0.5 where cosines to the question are known, else 0
+
+    Returns
+    -------
+    bool
+        True where the answer is to be refused.
     """
     if least is None:
         least = LEAST_SUPPORT if any(cosine_of(item) is not None for item in evidence) else 0.0
@@ -33,16 +44,22 @@ def is_missing(question: str, evidence: Sequence[Evidence], *, least: float | No
 
 
 def support(question: str, evidence: Sequence[Evidence]) -> float:
-    """How far evidence speaks of what a question is about, from 0 to 1: in words, or in meaning, whichever is more.
+    """How far evidence covers what a question is about, from 0 to 1: by words or by meaning, whichever is higher.
 
-    In words it is the mean of two shares: of the names of the question that stand in any piece, its title, its headings or
-    the metadata of its source; and of its content words, names among them, that the one best piece has. A question without
-    a name counts by its content words in all pieces instead of its names. In meaning it is the cosine of the closest piece,
-    where the search says it. 0 without evidence.
+    By words it is the mean of two shares: the share of the question's names that occur in any piece, its title, its headings or
+    the metadata of its source; and the share of the question's content words, names included, that the single best piece has. For
+    a question without a name, its content words replace the names in the first share. By meaning it is the cosine of the closest
+    piece, where the search reports it.
 
     Parameters
     ----------
-    evidence : what the search found; it need not have any order
+    question : text of the question
+    evidence : in any order
+
+    Returns
+    -------
+    float
+        0 without evidence.
     """
     if not evidence:
         return 0.0
@@ -51,7 +68,18 @@ def support(question: str, evidence: Sequence[Evidence]) -> float:
 
 
 def by_words(question: str, evidence: Sequence[Evidence]) -> float:
-    """The part of :func:`support` that words make."""
+    """The part of :func:`support` that comes from words.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : at least one piece
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
     names, others = telling_words(question)
     everything = Wording((item.text for item in evidence), places=(part for item in evidence for part in _places(item)))
     best = max(Wording([item.text], places=_places(item)).share([*names, *others]) for item in evidence)

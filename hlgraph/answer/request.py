@@ -1,4 +1,4 @@
-"""What an answer is asked for."""
+"""The parameters of an answer."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from hlgraph.errors import InputError
 
 AnswerMode = Literal["short", "report"]
 SHORT_K, REPORT_K = 20, 200
-"""How many pieces of evidence are looked at, where the caller does not say."""
+"""Default number of pieces of evidence to retrieve, by mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
-    """One question, and how it is answered.
+    """One question, and how to answer it.
 
     Attributes
     ----------
+    question : text of the question
     mode : ``short`` or ``report``
-    k : how many pieces of evidence are looked at; None: 20, for a report 200
-    context_tokens : of the evidence that one call of the chat model reads, estimated (default 8,000, at least 200; ToPG's
-        max_tokens_community_chunks); without a model, of the evidence that an answer is chosen from
-    unsupported : ``flag`` names the sentences whose evidence does not support them (default), ``drop`` takes them out
-    verify : who says so: ``lexical`` looks for their words (default), ``chat`` asks the chat model, one call more
-    least_support : evidence that speaks less of the question than this, from 0 to 1, is none; see
-        :func:`hlgraph.answer.refusal.support`. None (default): 0.5 without a chat model where cosines are known, else 0: a
-        model says so itself
-    choices : answers to choose one from, at least two
+    k : number of pieces of evidence to retrieve; None: 20, for a report 200
+    context_tokens : evidence that one call of the chat model reads, in estimated tokens (default 8,000, at least 200; ToPG's
+        max_tokens_community_chunks); without a model, the evidence that an answer is chosen from
+    unsupported : what happens to sentences that their evidence does not support: ``flag`` marks them (default), ``drop`` removes
+        them
+    verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call
+    least_support : minimum support of the question by the evidence, from 0 to 1; below it the answer is refused, see
+        :func:`hlgraph.answer.refusal.support`. None (default): 0.5 without a chat model where cosines are known, else 0,
+        because a model recognises missing evidence itself
+    choices : answers to choose one from, 2 to 26
 
     Raises
     ------
-    InputError : a value that cannot be used
+    InputError : a value is invalid
     """
 
     question: str
@@ -48,7 +50,7 @@ class AnswerRequest:
     choices: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be answered before anything is done."""
+        """Reject invalid values before any work is done."""
         check_mode(self.mode)
         if isinstance(self.choices, str):
             raise InputError(f"choices is the text {self.choices!r}; give a list of texts")
@@ -67,17 +69,17 @@ class AnswerRequest:
                 ("unsupported", self.unsupported, "flag"),
             ):
                 if value != usual:
-                    raise InputError(f"{name} is {value!r}, which one of several choices has no use for; leave it out")
+                    raise InputError(f"{name} is {value!r}, which does not apply to choices; leave it out")
 
     @property
     def evidence_count(self) -> int:
-        """So many pieces of evidence are looked at."""
+        """Number of pieces of evidence to retrieve: ``k``, or the default of the mode."""
         return self.k if self.k is not None else REPORT_K if self.mode == "report" else SHORT_K
 
 
 def check_mode(mode: str) -> None:
-    """Raise InputError for another mode than ``short`` or ``report``."""
+    """Raise InputError for a mode other than ``short`` or ``report``."""
     if mode in ("vector", "text", "hybrid"):
-        raise InputError(f"mode is {mode!r}, which is a way to search; write search_mode={mode!r}")
+        raise InputError(f"mode is {mode!r}, which is a search mode; write search_mode={mode!r}")
     if mode not in ("short", "report"):
         raise InputError(f"mode is {mode!r}; choose 'short' or 'report'")

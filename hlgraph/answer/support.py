@@ -1,9 +1,10 @@
-"""Whether evidence supports a sentence, by their words alone: a rule of our own, with no model.
+"""Checks whether evidence supports a sentence by words alone: a rule of our own, without a model.
 
-A proxy: it sees that something is missing from the evidence, or is denied there, not whether what is there follows. Measured
-on facts that a large model had extracted from 1,500 encyclopaedic passages, written as sentences: of the true ones 93 %
-are supported by their passage, and none by another passage; 6 % with a ``never`` in them; 13 % with the object of a fact from
-another passage; but 94 % with the object of another fact of the same passage, which only a model can tell apart.
+It is a proxy: it detects what is missing from the evidence or contradicted there, not whether the sentence follows. Measured
+on facts that a large model had extracted from 1,500 encyclopaedic passages, written as sentences: 93 % of the true sentences
+are supported by their passage, and none by another passage; 6 % of those with an added ``never``; 13 % of those with the
+object of a fact from another passage; but 94 % of those with the object of another fact of the same passage, which only a
+model can tell apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hlgraph.retrieve.evidence.numbers import numbers
 from hlgraph.text import STOP_WORDS, fold, folded_words, sentences
 
 LEAST_SHARE = 0.5
-"""Of the ordinary words of a sentence, so many must stand in the evidence."""
+"""Minimum share of the ordinary words of a sentence that the evidence must have."""
 
 _MARK = re.compile(r"\s*\[\d+\]")
 _TOKEN = re.compile(r"[^\W_]+(?:[.,'’:/-][^\W_]+)*|[.!?;:,]")
@@ -29,7 +30,7 @@ _NEGATIONS = frozenset(
 )
 _NOT_ALONE = frozenset({"only", "just", "merely"})  # "not only" denies nothing that follows
 _EMPTY = _NOT_ALONE | {"longer", "yes"}
-_REACH = 3  # content words behind a negation that it denies
+_REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
@@ -37,9 +38,12 @@ _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
 
 @dataclass(slots=True)
 class _Words:
-    """What a text says: its names and numbers, its ordinary words, and which words stand denied or not.
+    """What a text says: its names and numbers, its ordinary words, and which words are affirmed or denied.
 
-    ``negated``: for each word, whether sentences with it have a negation anywhere.
+    Attributes
+    ----------
+    said, denied : words that occur affirmed, and words that occur denied
+    negated : for each word, whether the sentences with it have a negation anywhere
     """
 
     names: list[str] = field(default_factory=list)
@@ -51,21 +55,29 @@ class _Words:
 
 
 def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] = ()) -> str:
-    """Why evidence does not support a sentence; empty where its words find nothing against it.
+    """The reason why evidence does not support a sentence; empty where its words give none.
 
-    A sentence is supported where all its numbers and all its names stand in the evidence, at least half of its other content
-    words do (two words are the same when they begin alike and differ in an ending of at most three letters), and nothing
-    that it says is only denied there, nor the other way round. A word is denied when it is one of the first three content
-    words behind a negation in the same clause; between two sentences that both have a negation nothing is denied.
+    A sentence is supported where three conditions hold:
 
-    Names are words with a capital letter, at the beginning of a sentence only where another one follows. A sentence without
-    a content word has nothing that could be looked up, and is supported.
+    1. The evidence has all its numbers and all its names.
+    2. The evidence has at least half of its other content words. Two words are the same when they share their beginning and
+       differ in an ending of at most three letters.
+    3. Nothing that it says is only denied there, nor the other way round. A word is denied when it is one of the first three
+       content words after a negation in the same clause. Between two sentences that both have a negation nothing is denied.
+
+    Names are words with a capital letter; the first word of a sentence only where another capital follows. A sentence without a
+    content word has nothing to look up, and is supported.
 
     Parameters
     ----------
-    sentence : marks such as ``[1]`` in it are passed over
+    sentence : marks such as ``[1]`` in it are ignored
     evidence : the texts of all pieces that it cites
-    places : titles and headings of these pieces: names and numbers may come from there as well
+    places : titles and headings of these pieces, where names and numbers may occur as well
+
+    Returns
+    -------
+    str
+        One sentence without a full stop.
 
     Examples
     --------
@@ -94,7 +106,7 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
 
 
 def telling_words(text: str) -> tuple[list[str], list[str]]:
-    """The names of a text, and its numbers and ordinary content words, each once, in order.
+    """The names of a text; and its numbers and ordinary content words; each once, in order.
 
     Examples
     --------
@@ -106,11 +118,12 @@ def telling_words(text: str) -> tuple[list[str], list[str]]:
 
 
 class Wording:
-    """The words of some texts, to look others up in.
+    """An index of the words of texts.
 
     Parameters
     ----------
-    places : titles, headings and the like: only names and numbers are looked for in them
+    texts : all their words are indexed
+    places : titles, headings and the like; only their names and numbers are looked up
     """
 
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
@@ -123,7 +136,7 @@ class Wording:
         self._texts = (*texts, *places)
 
     def has(self, word: str) -> bool:
-        """Whether a name stands there, whole or in all its parts, or a number, or a form of a word."""
+        """Whether the texts have a word: a name whole or in all its parts, a number, or a form of an ordinary word."""
         if any(sign.isdigit() for sign in word) and fold(word) in self._numbers:
             return True
         bare = _bare(word)
@@ -133,7 +146,7 @@ class Wording:
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
 
     def numbers_of_value(self, text: str) -> set[str]:
-        """The numbers of a text whose value stands there in another spelling: 3,500,000 for 3.5 million."""
+        """The numbers of ``text`` whose values occur here in another spelling: 3,500,000 for 3.5 million."""
         written = numbers(text)
         quantities = (
             {_NO_DIGIT.sub("", item.text) for held in self._texts for item in numbers(held)} if written else set()
@@ -141,16 +154,16 @@ class Wording:
         return {item.value for item in written if _NO_DIGIT.sub("", item.text) in quantities}
 
     def share(self, words: Sequence[str]) -> float:
-        """The share of these words that stand there; 1 of none."""
+        """The share of these words that occur here; 1 for an empty sequence."""
         return sum(map(self.has, words)) / len(words) if words else 1.0
 
     def contradicts(self, text: str) -> bool:
-        """Whether something that a text says is only denied there, or the other way round."""
+        """Whether something that ``text`` says is only denied here, or the other way round."""
         return bool(_contradiction(_read(text), self))
 
 
 def _contradiction(asked: _Words, held: Wording) -> str:
-    """What one of both denies and the other says."""
+    """What one side denies and the other says; empty where they agree."""
 
     def against(mine: set[str], theirs: set[str], others: set[str]) -> list[str]:
         found = []
@@ -170,7 +183,7 @@ def _contradiction(asked: _Words, held: Wording) -> str:
 
 
 class _Forms:
-    """Words by how they begin, so that the forms of one word are found among many."""
+    """Words indexed by their first letters, to find the forms of a word among many."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._all = set(words)
@@ -179,14 +192,14 @@ class _Forms:
             self._by_stem.setdefault(word[:_STEM], []).append(word)
 
     def of(self, word: str) -> set[str]:
-        """The words here that are forms of this one."""
+        """The indexed words that are forms of this one."""
         if len(word) < _STEM:
             return {word} & self._all
         return {other for other in self._by_stem.get(word[:_STEM], ()) if _is_form(word, other)}
 
 
 def _is_form(one: str, other: str) -> bool:
-    """Whether two words begin alike, with at least four letters, and differ in an ending of at most three.
+    """Whether two words share their first letters, at least four, and differ in an ending of at most three.
 
     Examples
     --------
@@ -198,7 +211,7 @@ def _is_form(one: str, other: str) -> bool:
 
 
 def _bare(word: str) -> str:
-    """A name as it is compared: folded, without its possessive and the dots inside it."""
+    """A name as it is compared: folded, without its possessive and inner dots."""
     return fold(word).removesuffix("'s").replace(".", "")
 
 
@@ -255,11 +268,11 @@ def _is_negation(words: list[str], at: int) -> bool:
 
 
 def _is_name_after(tokens: list[str], at: int) -> bool:
-    """Whether a capital follows, so that the first word of a sentence begins a name of several words."""
+    """Whether the next word has a capital, so that the first word of a sentence begins a name of several words."""
     return at + 1 < len(tokens) and tokens[at + 1][:1].isupper()
 
 
 def _words_of(token: str, *, is_name: bool) -> list[str]:
-    """The words of a token: a name as one and in its parts, other words in their parts."""
+    """The words of a token: a name as one word and in its parts, any other token in its parts."""
     parts = [word for word in folded_words(fold(_INSIDE.sub(" ", token) if not is_name else token)) if len(word) > 1]
     return list(dict.fromkeys((_bare(token), *parts))) if is_name else parts

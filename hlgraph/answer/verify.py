@@ -1,4 +1,4 @@
-"""Each sentence of an answer against the evidence that it cites: flagged, or taken out, where that does not support it."""
+"""Checks each sentence of an answer against the evidence that it cites; unsupported sentences are flagged or removed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _VERDICT = re.compile(r"\s*(\d{1,4})\s*[|:.)]\s*(SUPPORTED|UNSUPPORTED)\s*\.?\s*
 
 
 class Cited(NamedTuple):
-    """A sentence without its marks, and the evidence that it cites."""
+    """A sentence without its citation marks, and the evidence that it cites."""
 
     text: str
     evidence: tuple[Evidence, ...]
 
 
 Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
-"""Sentences to why each is not supported (empty where it is), and who says so."""
+"""From sentences to the reason why each is unsupported (empty where it is supported), and the name of the check."""
 
 
 def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
@@ -40,16 +40,21 @@ def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
 
 
 def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
-    """The check by a chat model: all sentences in one call, or in several where they do not fit in one.
+    """A check by a chat model: all sentences in one call, or in several where they do not fit one.
 
-    The model says SUPPORTED or UNSUPPORTED for each number, and nothing else. A reply that leaves one out, says one twice or
-    says more is asked for once more; then the lexical check decides for the sentences of that call.
+    The model replies SUPPORTED or UNSUPPORTED for each number, and nothing else. Where a reply omits a number, repeats one or
+    adds text, the model is asked once more; if that fails too, the lexical check decides on the sentences of that call.
 
     Parameters
     ----------
-    context_tokens : of the sentences with their evidence in one call; a sentence that is longer has a call of its own
+    writer : the chat model and how it is asked
+    context_tokens : size of the sentences with their evidence in one call, in estimated tokens (default 8,000); a longer
+        sentence has a call of its own
 
-    Raises what the model raises.
+    Returns
+    -------
+    Check
+        It raises what the model raises.
     """
 
     def check(sentences: Sequence[Cited]) -> tuple[list[str], str]:
@@ -68,16 +73,21 @@ def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
 
 
 def verified(answer: Answer, *, check: Check = by_words, unsupported: Unsupported = "flag") -> Answer:
-    """An answer with a verdict on each sentence.
+    """An answer with every sentence checked against the evidence that it cites.
 
-    A sentence is supported where the evidence that it cites supports it; without a citation it is not. The answer is
-    supported where a sentence of it is.
+    A sentence without a citation is unsupported.
 
     Parameters
     ----------
-    check : of the sentences that cite something
-    unsupported : ``flag`` leaves the text as it is (default); ``drop`` takes unsupported sentences out, numbers the citations
-        that are left anew, and where nothing is left says that the corpus holds no answer
+    answer : an answer with citations
+    check : checks the sentences that cite something (default: by their words)
+    unsupported : ``flag`` leaves the text as it is (default); ``drop`` removes unsupported sentences and renumbers the remaining
+        citations; where no sentence remains, the answer says that the corpus holds none
+
+    Returns
+    -------
+    Answer
+        The same answer where it has no sentences to check.
     """
     spans = _spans(answer)
     if not spans:
@@ -103,11 +113,21 @@ def verified(answer: Answer, *, check: Check = by_words, unsupported: Unsupporte
 
 
 def verdicts_in(reply: str, count: int) -> list[bool] | None:
-    """Whether each of so many sentences is supported; None where the reply is not one verdict a sentence and nothing else.
+    r"""The verdicts of a reply: for each of ``count`` sentences, whether it is supported.
+
+    Parameters
+    ----------
+    reply : text of the model, without thoughts
+    count : number of sentences
+
+    Returns
+    -------
+    list | None
+        None unless the reply has exactly one verdict for each sentence and nothing else.
 
     Examples
     --------
-    >>> verdicts_in("1 | SUPPORTED\\n2 | UNSUPPORTED", 2), verdicts_in("1 | SUPPORTED", 2), verdicts_in("All fine.", 1)
+    >>> verdicts_in("1 | SUPPORTED\n2 | UNSUPPORTED", 2), verdicts_in("1 | SUPPORTED", 2), verdicts_in("All fine.", 1)
     ([True, False], None, None)
     """
     found: dict[int, bool] = {}
@@ -149,7 +169,7 @@ def _batches(sentences: Sequence[Cited], tokens: int) -> list[list[Cited]]:
 
 
 def _spans(answer: Answer) -> list[CitedSentence]:
-    """The sentences of the text: those that are known already, else as the text is divided."""
+    """The sentences of the text: those that the answer names, else as the text is split."""
     if not answer.sentences:
         return cited_sentences(answer.text) if answer.citations or answer.uncited else []
     spans: list[CitedSentence] = []
@@ -167,12 +187,12 @@ def _cited(text: str, span: CitedSentence, evidence: dict[int, Evidence]) -> Cit
 
 
 def _without(answer: Answer, spans: Sequence[CitedSentence], found: Sequence[AnswerSentence]) -> Answer:
-    """The answer with its supported sentences only, its citations numbered anew."""
+    """The answer with only its supported sentences, its citations renumbered."""
     kept: list[str] = []
     gap, at = "", 0
     for span, item in zip(spans, found, strict=True):
         between = answer.text[at : span.start]
-        # Of the spaces around what goes, the widest stays, so that paragraphs stay apart.
+        # Of the gaps around removed sentences the widest is kept, so that paragraphs stay apart.
         gap = gap + between if between.strip() else max(gap, between, key=lambda part: (part.count("\n"), len(part)))
         at = span.end
         if item.is_supported:

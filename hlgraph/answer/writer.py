@@ -1,4 +1,4 @@
-"""How a chat model is asked for an answer: whole, or in pieces as the model gives them."""
+"""Asks a chat model for an answer: whole, or in pieces as the model streams them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hlgraph.models.seams import ChatModel, Completion, StreamingChat
 from hlgraph.records import Answer, Evidence
 
 _PROMPTS = Path(__file__).parent / "prompts"
-MAX_TOKENS = 4096  # models that think first need room for that too
+MAX_TOKENS = 4096  # reasoning models spend part of it on thoughts
 _Result = TypeVar("_Result")
 Telling: TypeAlias = Generator[str, None, _Result]
-"""Yields text as it arrives, and returns what it came to."""
+"""Yields text as it arrives, and returns the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,10 @@ class Writer:
 
     Attributes
     ----------
-    max_tokens : of one reply
-    is_streamed : text arrives in pieces, where the model can
-    usage : counts what the calls cost
+    model : the chat model
+    max_tokens : maximum length of one reply, in tokens (default 4,096)
+    is_streamed : text arrives in pieces, where the model can stream
+    usage : counts the tokens and the cost of the calls
     """
 
     model: ChatModel
@@ -44,22 +45,44 @@ class Writer:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model."""
+        """The fingerprint of the model."""
         return self.model.fingerprint
 
     def ask(
         self, name: str, values: Mapping[str, str], *, accept: Callable[[str], bool] = lambda reply: bool(said(reply))
     ) -> Completion:
-        """The whole reply to a prompt; ``accept`` says which replies are worth keeping. Raises as the model does."""
+        """The whole reply to a prompt.
+
+        Parameters
+        ----------
+        name : name of the prompt
+        values : its values
+        accept : which replies are worth keeping (default: those that are not empty)
+
+        Returns
+        -------
+        Completion
+            It raises what the model raises.
+        """
         asked, prompt = self._asked(name, accept)
         completion = asked.complete(prompt.system, prompt.filled(values), max_tokens=self.max_tokens)
         return self._counted(completion)
 
     def ask_each(self, name: str, values: Sequence[Mapping[str, str]]) -> list[Completion]:
-        """The whole reply to a prompt with each of these values, in their order.
+        """The whole replies to a prompt with each of these values, in their order.
 
-        Through an executor so many at once as it lets through, and the first that fails ends the others; another model is
-        asked one after another. Raises as the model does.
+        An executor runs the calls concurrently, within its limit, and the first that fails cancels the others. Any other model
+        is called for one value after the other.
+
+        Parameters
+        ----------
+        name : name of the prompt
+        values : the values of each call
+
+        Returns
+        -------
+        list
+            One completion for each call.
         """
 
         def ask(one: Mapping[str, str]) -> Completion:
@@ -70,7 +93,19 @@ class Writer:
         return [ask(one) for one in values]
 
     def ask_strictly(self, name: str, values: Mapping[str, str], *, accept: Callable[[str], bool]) -> str | None:
-        """A reply without thoughts that ``accept`` takes; asked for once more by the prompt ``<name>_again``, else None."""
+        """A reply that ``accept`` takes, without thoughts; after a rejected reply the prompt ``<name>_again`` asks once more.
+
+        Parameters
+        ----------
+        name : name of the prompt
+        values : its values
+        accept : whether a reply, without thoughts, is valid
+
+        Returns
+        -------
+        str | None
+            None where the second reply is rejected too.
+        """
 
         def is_taken(reply: str) -> bool:
             return accept(said(reply))
@@ -81,12 +116,23 @@ class Writer:
             if not is_taken(completion.text):
                 return None
             asked, prompt = self._asked(name, is_taken)
-            if isinstance(asked, Asking):  # so that the same question again is not paid twice
+            if isinstance(asked, Asking):  # so that the same question is not paid for twice
                 asked.settle(prompt.system, prompt.filled(values), max_tokens=self.max_tokens, completion=completion)
         return said(completion.text)
 
     def tell(self, name: str, values: Mapping[str, str]) -> Telling[Completion]:
-        """The same, yielding the pieces of the raw reply; none where it is not streamed, or the model cannot."""
+        """:meth:`ask` as a generator: yields the pieces of the raw reply; no pieces without streaming.
+
+        Parameters
+        ----------
+        name : name of the prompt
+        values : its values
+
+        Returns
+        -------
+        Generator
+            Its return value is the completion.
+        """
         asked, prompt = self._asked(name, lambda reply: bool(said(reply)))
         if not self.is_streamed or not isinstance(asked, StreamingChat):
             return self.ask(name, values)
@@ -112,17 +158,28 @@ class Writer:
 
 
 def prompt_named(name: str) -> Prompt:
-    """A prompt of this stage."""
+    """A prompt of this stage, by name."""
     return read_prompt(_PROMPTS / f"{name}.md")
 
 
 def made_by(model: ChatModel | Writer, *names: str) -> str:
-    """The versions of these prompts, and the model."""
+    """The fingerprint of an answer: the versions of its prompts, and the model.
+
+    Parameters
+    ----------
+    model : the chat model, or a writer with it
+    names : names of the prompts
+
+    Returns
+    -------
+    str
+        Joined by ``+``.
+    """
     return "+".join((*(prompt_named(name).version for name in names), model.fingerprint))
 
 
 def outcome(telling: Telling[_Result]) -> _Result:
-    """What a telling comes to, its text passed over."""
+    """The return value of a telling; its text is discarded."""
     while True:
         try:
             next(telling)
@@ -148,26 +205,32 @@ def chat_answer(
     context_tokens: int = CONTEXT_TOKENS,
     usage: Usage | None = None,
 ) -> Answer:
-    """What the model says to the question from the evidence, with its citations.
+    """The chat model's answer to the question from the evidence, with its citations.
 
-    The model reads as much evidence as ``context_tokens`` hold, the best first and last, numbered by rank. In the answer
-    citations are numbered anew, in the order in which the text has them. A number that no piece of evidence has, or none
-    that was shown, is taken out of the text and counted; a sentence that is left without a citation is named in ``uncited``.
-    An answer without any citation, or the model's word that nothing supports one, is not supported. Without evidence the
-    model is not asked.
+    The model reads as much evidence as fits ``context_tokens``, numbered by rank, the best first and last. The citations of the
+    answer are renumbered in the order in which the text has them. Numbers of pieces that do not exist, or were not shown, are
+    removed from the text and counted; sentences left without a citation are listed in ``uncited``. An answer without any citation
+    is not supported, nor is one where the model says that the evidence holds no answer. Without evidence the model is not called.
 
     Parameters
     ----------
+    question : text of the question
     evidence : best first
-    max_tokens : of the answer
-    context_tokens : of the evidence that the model reads (default 8,000; see :func:`hlgraph.answer.context.fitted`)
-    usage : counts what the call cost
+    model : the chat model
+    max_tokens : maximum length of the answer, in tokens (default 4,096)
+    context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000; see
+        :func:`hlgraph.answer.context.fitted`)
+    usage : counts the tokens and the cost of the call
+
+    Returns
+    -------
+    Answer
+        Its sentences are not verified yet; see :func:`hlgraph.answer.verify.verified`.
 
     Raises
     ------
-    ModelUnavailableError, ModelAccessError, ModelAnswerError : as the model does
-    ModelAnswerError : the reply says nothing
-    InputError : ``context_tokens`` is below 200
+    ModelUnavailableError, ModelAccessError, ModelAnswerError : from the model
+    ModelAnswerError : the reply is empty
     """
     writer = Writer(model=model, max_tokens=max_tokens, usage=usage)
     return outcome(telling_answer(question, evidence, writer=writer, context_tokens=context_tokens))
@@ -176,7 +239,20 @@ def chat_answer(
 def telling_answer(
     question: str, evidence: Sequence[Evidence], *, writer: Writer, context_tokens: int = CONTEXT_TOKENS
 ) -> Telling[Answer]:
-    """The same as :func:`chat_answer`, yielding the text as it arrives where the writer streams."""
+    """:func:`chat_answer` as a generator: yields the text as it arrives where the writer streams.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : best first
+    writer : the chat model and how it is asked
+    context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000)
+
+    Returns
+    -------
+    Generator
+        Its return value is the answer.
+    """
     fit = fitted(evidence, context_tokens)
     if not evidence:
         return Answer(question, NOT_FOUND, (), is_supported=False)
@@ -189,17 +265,27 @@ def telling_answer(
 def telling_reply(
     asked: Asked, evidence: Sequence[Evidence], *, writer: Writer, known: Collection[int]
 ) -> Telling[Answer]:
-    """The reply to a prompt as an answer: citations checked, ``NOT_FOUND`` where the model says that nothing helps.
+    """The reply to a prompt as an answer with checked citations; ``NOT_FOUND`` where the model says that nothing helps.
 
     Parameters
     ----------
-    evidence : that the numbers of citations mean, from 1
+    asked : the prompt and its values
+    evidence : the pieces that citation numbers mean, from 1
+    writer : the chat model and how it is asked
     known : places of the evidence that may be cited, from 0
 
-    Raises ModelAnswerError where the reply says nothing, and what the model raises.
+    Returns
+    -------
+    Generator
+        Yields the text as it arrives where the writer streams; its return value is the answer.
+
+    Raises
+    ------
+    ModelAnswerError : the reply is empty
+    ModelUnavailableError, ModelAccessError : from the model
     """
     arriving = Arriving(known)
-    with closing(writer.tell(asked.prompt, asked.values)) as telling:  # who stops reading ends the call
+    with closing(writer.tell(asked.prompt, asked.values)) as telling:  # closing the generator ends the call
         while True:
             try:
                 piece = arriving.add(next(telling))
@@ -210,8 +296,8 @@ def telling_reply(
                 yield piece
     text = said(completion.text)
     if not text:
-        mend = "raise models.max_tokens" if completion.is_cut else "ask it another way, or another model"
-        raise ModelAnswerError(f"{writer.fingerprint}: the reply ends before it says anything; {mend}")
+        mend = "raise models.max_tokens" if completion.is_cut else "rephrase the question, or use another model"
+        raise ModelAnswerError(f"{writer.fingerprint}: the reply is empty; {mend}")
     answer = checked(asked.question, text, evidence=evidence, known=known)
     if not answer.citations and is_refusal(text):
         answer = Answer(asked.question, NOT_FOUND, (), is_supported=False)

@@ -224,12 +224,12 @@ def test_answer(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--context-tokens", 10), "context_tokens is 10; a context needs at least 200"),
+        (("--context-tokens", 10), "context_tokens is 10; give at least 200"),
         (("--least-support", 2), "least_support is 2.0; choose a number from 0"),
-        (("--choice", "one"), "there are 1 choices; give at least two"),
+        (("--choice", "one"), "the number of choices is 1; give at least 2"),
         (("--choice", "one", "--choice", "ONE "), "choices 1 and 2 are the same"),
-        (("--choice", "one", "--choice", "two", "--mode", "report"), "one of several choices has no use for"),
-        (("--verify", "chat"), "the check of an answer by a chat model needs one"),
+        (("--choice", "one", "--choice", "two", "--mode", "report"), "which does not apply to choices"),
+        (("--verify", "chat"), "verify is 'chat', and no chat model is configured"),
         (("--stream",), "use only one of them"),
     ],
 )

@@ -137,11 +137,11 @@ def test_the_order_of_the_choices_changes_nothing_but_the_index(choices: list[st
 @pytest.mark.parametrize(
     ("choices", "reason"),
     [
-        ([], "there are 0 choices; give at least two"),
-        (["a"], "there are 1 choices; give at least two"),
+        ([], "the number of choices is 0; give at least 2"),
+        (["a"], "the number of choices is 1; give at least 2"),
         (["a", " "], "choice 2 is empty"),
         (["Mara  Quill", "x", "mara quill "], "choices 1 and 3 are the same"),
-        ([f"choice {at}" for at in range(27)], "there are 27 choices; give at most 26"),
+        ([f"choice {at}" for at in range(27)], "the number of choices is 27; give at most 26"),
         ("Mara", "choices is the text 'Mara'; give a list"),
     ],
 )
@@ -151,7 +151,7 @@ def test_choices_between_which_nobody_can_choose_are_refused(tmp_path: Path, cho
         with pytest.raises(InputError, match=re.escape(reason)):
             graph.answer(_QUESTION, choices=choices)
         for name, value in (("mode", "report"), ("unsupported", "drop"), ("verify", "chat")):
-            with pytest.raises(InputError, match=f"{name} is '{value}', which one of several choices has no use for"):
+            with pytest.raises(InputError, match=f"{name} is '{value}', which does not apply to choices"):
                 graph.answer(_QUESTION, choices=_CHOICES, **{name: value})  # type: ignore[arg-type]
 
 

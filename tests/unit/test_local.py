@@ -310,7 +310,7 @@ def test_the_preset_chat_asks_the_model() -> None:
 
 
 def test_chat_without_a_chat_model_is_refused(stores: Stores) -> None:
-    with pytest.raises(InputError, match=r"there is no chat model; name one in models\.chat"):
+    with pytest.raises(InputError, match=r"no chat model is configured; name one in models\.chat"):
         _ask(stores, LocalRetriever(by="chat"))
 
 

@@ -271,7 +271,7 @@ def test_the_chat_model_takes_apart_and_selects(stores: Stores) -> None:
     [step] = _steps(result, "decompose")
     assert step["subqueries"] == "rivers | songs"
     assert str(step["splitter"]).startswith("decompose/1+")
-    with pytest.raises(InputError, match="there is no chat model"):
+    with pytest.raises(InputError, match="no chat model is configured"):
         _ask(stores, GlobalRetriever(by="chat"))
 
 

@@ -134,7 +134,7 @@ def test_nothing_in_the_corpus_is_said() -> None:
 
 def test_an_empty_report_is_an_error() -> None:
     chat = ScriptedChat(["5 | Dry. [1]", "<think>so</think>"])
-    with pytest.raises(ModelAnswerError, match="ends before it says anything"):
+    with pytest.raises(ModelAnswerError, match="the reply is empty"):
         chat_report(_QUESTION, _EVIDENCE, model=chat)
 
 

@@ -1,1 +1,1 @@
-"""Post-processes evidence: near-duplicates and table labels."""
+"""Post-processes evidence: removes near-duplicates, adds table labels."""

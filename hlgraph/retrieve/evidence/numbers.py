@@ -1,4 +1,4 @@
-"""The numbers of a text in one spelling."""
+"""Finds the numbers of a text and normalises their spelling."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-"""Words behind a number that move its point by so many places."""
-_GAPS = "\u00a0\u2009\u202f"  # spaces that hold the groups of one number together
+"""Words after a number, and the power of ten that each multiplies it by."""
+_GAPS = "\u00a0\u2009\u202f"  # spaces between the digit groups of one number
 _CURRENCIES = "$€£¥₹"
-_DIGITS = re.compile(rf"\d(?:[\d.,{_GAPS}]*\d)?")  # begins with a digit, so that a search skips all else fast
+_DIGITS = re.compile(rf"\d(?:[\d.,{_GAPS}]*\d)?")  # begins with a digit, so that a search is fast
 _BEFORE = re.compile(
     rf"(?P<first>[{_CURRENCIES}])?(?P<sign>[-\u2212])?(?:(?P<second>[{_CURRENCIES}])\s?)?(?P<point>\.)?\Z"
 )
@@ -25,11 +25,18 @@ _DOT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
 _COMMA_DECIMAL = re.compile(r"\d+,(?:\d{1,2}|\d{4,})")
 _PLAIN = re.compile(r"\d+|\d*\.\d+")
 _THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in one language, decimals in another
-_MOST_DIGITS = 25  # as many as Decimal keeps
+_MOST_DIGITS = 25  # within the precision of Decimal
 
 
 class Number(NamedTuple):
-    """A number where it stands: ``value`` without, ``text`` with sign, currency, scale and percent."""
+    """A number in a text.
+
+    Attributes
+    ----------
+    start, end : its span in the text
+    value : normalised digits, without sign, currency, scale and percent
+    text : normalised, with sign, currency, scale and percent
+    """
 
     start: int
     end: int
@@ -38,10 +45,10 @@ class Number(NamedTuple):
 
 
 def numbers(text: str) -> list[Number]:
-    """The numbers of a text that are written in digits, in order; digits inside a word are none.
+    """The numbers of a text that are written in digits, in order; digits inside a word do not count.
 
-    ``1,000`` is ``1000``, ``3.50`` is ``3.5``, ``3 million`` is ``3000000``, ``5 percent`` is ``5%``, ``5 €`` is ``€5``.
-    Digits that are no quantity (``007``, ``1.2.3``) and what could be read two ways (``1.000``) stay as they are.
+    ``1,000`` is ``1000``, ``3.50`` is ``3.5``, ``3 million`` is ``3000000``, ``5 percent`` is ``5%``, ``5 €`` is ``€5``. Digits
+    that are no quantity (``007``, ``1.2.3``) and ambiguous ones (``1.000``) are kept as they are.
 
     Examples
     --------
@@ -52,7 +59,7 @@ def numbers(text: str) -> list[Number]:
 
 
 def spelled(value: Decimal) -> str:
-    """A quantity without needless zeros and without an exponent."""
+    """A quantity without trailing zeros and without an exponent."""
     return f"{value.normalize():f}"
 
 
@@ -77,7 +84,7 @@ def _number(text: str, match: re.Match[str]) -> Number:
 
 
 def _before(text: str, start: int) -> tuple[str, str, str]:
-    """Sign, currency and decimal point in front of the first digit; a dash between two words or numbers is no sign."""
+    """Sign, currency and decimal point before the first digit; a dash between two words or numbers is no sign."""
     begin = max(0, start - 5)
     match = _BEFORE.search(text[begin:start])
     if match is None:
@@ -90,7 +97,7 @@ def _before(text: str, start: int) -> tuple[str, str, str]:
 
 
 def _quantity(digits: str) -> Decimal | str:
-    """The quantity that digits with separators mean, or they themselves where that is not certain."""
+    """The quantity that digits with separators mean; the digits themselves where that is ambiguous."""
     plain = digits if digits.isascii() else "".join(_ascii(each) for each in digits)
     whole = re.split(r"[.,]", plain, maxsplit=1)[0]
     if (len(whole) > 1 and whole[0] == "0") or len(plain) > _MOST_DIGITS:

@@ -1,4 +1,4 @@
-"""What happens to evidence after the ranking: near-duplicates go, numbers get the labels of their tables (HLG 4.3)."""
+"""Post-processes ranked evidence: removes near-duplicates, and labels numbers from their tables (HLG 4.3)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,42 @@ from hlgraph.retrieve.session import Session
 
 
 def tau_of(session: Session, retriever: Retriever | type[Retriever]) -> float:
-    """The diversity threshold of a request: its own, else that of the strategy; 0 keeps all."""
+    """The diversity threshold of a request.
+
+    Parameters
+    ----------
+    session : its request may set the threshold
+    retriever : has the default of the strategy
+
+    Returns
+    -------
+    float
+        0 keeps everything.
+    """
     asked = session.request.diversity
     return getattr(retriever, "diversity", 0.0) if asked is None else asked
 
 
 def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[Evidence]:
-    """Evidence without the near-duplicates of better evidence, in the same order.
+    """Evidence without near-duplicates of better evidence, in the same order.
 
-    At most as many as the request asks for are given: what is worse than these is not looked at, except to fill up.
+    At most as many pieces as the request asks for are returned. Evidence below that rank is considered only to replace dropped
+    pieces.
 
-    Equal are texts whose terms (:func:`hlgraph.retrieve.evidence.terms.terms`) have a TF-IDF cosine above 1 - tau, over the
-    evidence given, and which have the same numbers and names in the same order: the paper's cosine alone would drop "Ben beat
-    Ada" for "Ada beat Ben", and a long chunk for another one that differs by a number.
+    Two texts are near-duplicates when their terms (:func:`hlgraph.retrieve.evidence.terms.terms`) have a TF-IDF cosine above
+    1 - tau, over the given evidence, and they have the same numbers and names in the same order. The paper uses the cosine alone;
+    that would drop "Ben beat Ada" as a duplicate of "Ada beat Ben", and a long chunk that differs from another in one number.
+
+    Parameters
+    ----------
+    session : its request has the number of pieces
+    evidence : best first
+    tau : from 0 (keep everything)
+
+    Returns
+    -------
+    list
+        ``evidence`` itself where tau is 0.
     """
     if not tau or len(evidence) < 2:
         return evidence
@@ -51,7 +74,7 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
 def _kept(evidence: Sequence[Evidence], found: Sequence[Terms], tau: float) -> list[int]:
     result = retain(
         tf_idf([item.words for item in found]),
-        # The order of the evidence is that of its scores, ties broken; the scores alone would not break them so.
+        # Ranks instead of scores: the order of the evidence already breaks ties.
         np.arange(len(evidence), 0, -1, dtype=np.float64),
         ids=[item.statement_id or item.chunk_id for item in evidence],
         tau=tau,
@@ -62,9 +85,19 @@ def _kept(evidence: Sequence[Evidence], found: Sequence[Terms], tau: float) -> l
 
 
 def with_labels(session: Session, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The same evidence; statements with numbers have in ``labels`` what the tables of their chunk say about these.
+    """The same evidence, where statements with numbers have ``labels``: what the tables of their chunk say about the numbers.
 
-    Their text and span stay as they are. Chunks hold their tables themselves and get no labels.
+    Texts and spans do not change. Chunks contain their tables and get no labels.
+
+    Parameters
+    ----------
+    session : reads the chunks
+    evidence : statements and chunks
+
+    Returns
+    -------
+    list
+        In the same order.
     """
     with session.step("tabular") as step:
         chunk_ids = dict.fromkeys(item.chunk_id for item in evidence if item.statement_id)

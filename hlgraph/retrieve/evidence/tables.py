@@ -1,6 +1,6 @@
-"""Tables in the text of a chunk: Markdown, rows with one delimiter, and lines of keys and values.
+"""Finds tables in the text of a chunk: Markdown, delimited rows, and lines of keys and values.
 
-The readers hand on tables of HTML and DOCX as Markdown; in plain text and PDF they stand as delimited rows or as lines
+The readers convert tables of HTML and DOCX to Markdown. In plain text and PDF, tables appear as delimited rows or as lines
 such as ``Total assets: 5,234``. Every function is linear in the length of its text.
 """
 
@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 
 class Cell(NamedTuple):
-    """One value of a table: the span of its row in the text, and what the table says it is (parts may be empty)."""
+    """One value of a table.
+
+    Attributes
+    ----------
+    start, end : span of its row in the text
+    row, column, caption : labels of the row and the column, and the caption of the table; each may be empty
+    value : text of the cell
+    """
 
     start: int
     end: int
@@ -34,7 +41,7 @@ _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BARRED = re.compile(r"\s*\|.*\|\s*")
 _BAR = re.compile(r"(?<!\\)\|")
 _HAS_DIGIT = re.compile(r"\d")
-# A value, not a name with a number in it: nothing but digits, separators, signs, currency and short units.
+# A value, not a name with a number in it: only digits, separators, signs, currency and short units.
 _VALUE = re.compile(
     r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
 )
@@ -49,19 +56,22 @@ _LONGEST_CAPTION = 160
 
 
 def cells(text: str) -> list[Cell]:
-    """The values of all tables in a text, in order.
+    r"""The values of all tables in a text, in order.
 
-    Markdown tables have a rule below the head; without a head their columns have no labels. Rows with a tab, semicolon, bar
-    or comma count as a table where lines on end have as many cells (three with commas, else two), the first holds labels or
-    years and each of the others a value. Keys with values count from two lines on end, one of them a number.
+    Three kinds of tables are recognised:
 
-    The label of a row is its first cells that are no values (its first cell with the head of that column, where all are
-    values), below the label of the section that it stands in; a section is a row with one cell, and ends with its total.
-    The caption is the line above that names a unit or the table, and the head of the column of labels in brackets.
+    1. Markdown tables with a rule below the head; without a head their columns have no labels.
+    2. Rows with a tab, semicolon, bar or comma, where consecutive lines have the same number of cells (three lines with commas,
+       else two), the first holds labels or years, and each other line holds a value.
+    3. At least two consecutive lines of keys and values, one of them a number.
+
+    The label of a row consists of its leading cells that are no values; where all are values, of its first cell with the head of
+    that column. It is preceded by the label of its section. A section is a row with one cell, and ends with its total. The caption
+    is the line above that names a unit or the table, plus the head of the label column where that is in brackets.
 
     Examples
     --------
-    >>> made = cells("| (in millions) | 2023 |\\n| --- | --- |\\n| Revenue | 5,234 |")
+    >>> made = cells("| (in millions) | 2023 |\n| --- | --- |\n| Revenue | 5,234 |")
     >>> [(cell.row, cell.column, cell.caption, cell.value) for cell in made]
     [('Revenue', '2023', '(in millions)', '5,234')]
     """
@@ -76,7 +86,7 @@ def cells(text: str) -> list[Cell]:
 
 
 def _table_at(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
-    """How many lines the table that begins at a line has, and its cells; none where there is no table."""
+    """Number of lines of the table that begins at a line, and its cells; 0 where no table begins."""
     for kind in (_markdown, _delimited, _keyed):
         size, made = kind(lines, at)
         if size:
@@ -119,7 +129,7 @@ def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
 
 
 def _is_head(names: list[str]) -> bool:
-    """Whether these label columns: words, or years that are all different; a row of values does not."""
+    """Whether these are column labels: words, or years that are all different; a row of values is no head."""
     labels = names[1:]
     if not labels or not all(0 < len(name) <= _LONGEST_LABEL for name in labels):
         return False
@@ -144,7 +154,7 @@ def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
 
 
 def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str) -> list[Cell]:
-    """The cells of a table from its head (may be empty) and its rows."""
+    """The cells of a table from its head, which may be empty, and its rows."""
     width = max((len(parts) for _, parts in rows), default=0)
     head = [*head, *[""] * (width - len(head))]
     first = 0
@@ -173,7 +183,7 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
 
 
 def _goes_on_with_head(parts: list[str]) -> bool:
-    """Whether a row below the head is a second line of it: no label in front, and years or words above the values."""
+    """Whether a row is a second line of the head: it has no label in front, and years or words above the values."""
     return (
         len(parts) > 1
         and not parts[0]
@@ -183,7 +193,7 @@ def _goes_on_with_head(parts: list[str]) -> bool:
 
 
 def _joined(head: list[str], below: list[str]) -> list[str]:
-    """Two lines of a head as one; a label that spans columns stands above all of them."""
+    """Two lines of a head as one; a label that spans columns applies to all of them."""
     above: list[str] = []
     for at, name in enumerate(head):
         spans = not name and at > 1 and at < len(below) and below[at]
@@ -192,7 +202,7 @@ def _joined(head: list[str], below: list[str]) -> list[str]:
 
 
 def _row_label(parts: list[str], head: list[str]) -> tuple[str, int]:
-    """What a row is about, and where its values begin."""
+    """The label of a row, and the index of its first value."""
     names = []
     for part in parts:
         if _is_value(part):
@@ -208,7 +218,7 @@ def _row_label(parts: list[str], head: list[str]) -> tuple[str, int]:
 
 
 def _caption(lines: Sequence[_Line], at: int) -> str:
-    """The line above a table, where it names a unit or the table."""
+    """The line above a table, where it names a unit or the table; else empty."""
     if not at:
         return ""
     above = _bare(lines[at - 1].text.strip().lstrip("#").strip())
@@ -216,7 +226,7 @@ def _caption(lines: Sequence[_Line], at: int) -> str:
 
 
 def _is_next(lines: Sequence[_Line], at: int) -> bool:
-    """Whether no blank line parts a line from the one above it."""
+    """Whether a line follows the one above it without a blank line between them."""
     gap = lines[at].start - lines[at - 1].end
     return gap <= 2 and bool(lines[at].text.strip()) and len(lines[at].text) <= _LONGEST_LINE
 
@@ -242,7 +252,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """Words of a cell without marks of emphasis."""
+    """The text of a cell without emphasis marks."""
     return " ".join(text.replace("**", "").replace("__", "").split())
 
 

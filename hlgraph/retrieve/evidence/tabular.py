@@ -1,4 +1,4 @@
-"""What the tables of a chunk say about the numbers of a statement (HLG 4.3.2)."""
+"""Labels the numbers of a statement from the tables of its chunk (HLG 4.3.2)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hlgraph.text import content_words
 
 
 def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Row and column labels, and the caption, for the numbers of a statement: ``Revenue, 2023 (in millions): 5,234``.
+    r"""Row label, column label and caption for the numbers of a statement: ``Revenue, 2023 (in millions): 5,234``.
 
-    A number belongs to the cell that holds it in a row which the span of the statement touches; where the span touches
-    no row, to the cell whose row label shares a word with the statement. Of several such cells the one whose labels share
-    most words with the statement is meant; where that is not one, the number gets no label, as a wrong one is worse. A
-    number that stands as often in the statement as in its one row gets all of them. What the statement says already is
-    not said again.
+    A number belongs to a cell with the same number in a row that the span of the statement overlaps; where the span overlaps no
+    row, to a cell whose row label shares a word with the statement. Of several such cells, the one whose labels share most words
+    with the statement is used. Where that is ambiguous, the number gets no label, because a wrong label is worse than none. A
+    number that occurs as often in the statement as in its only row gets all labels. Labels that add no word to the statement are
+    left out.
 
     Parameters
     ----------
     text : of the statement
-    span : where the statement stands, in the text that the cells are from
-    cells : as :func:`hlgraph.retrieve.evidence.tables.cells` gives them
+    span : start and end of the statement, in the text that the cells come from
+    cells : from :func:`hlgraph.retrieve.evidence.tables.cells`
 
     Returns
     -------
@@ -33,7 +33,7 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     Examples
     --------
     >>> from hlgraph.retrieve.evidence.tables import cells
-    >>> table = "| (in millions) | 2022 | 2023 |\\n| --- | --- | --- |\\n| Revenue | 4,900 | 5,234 |"
+    >>> table = "| (in millions) | 2022 | 2023 |\n| --- | --- | --- |\n| Revenue | 4,900 | 5,234 |"
     >>> labels("Revenue was 5,234.", (52, 79), cells=cells(table))
     ('Revenue, 2023 (in millions): 5,234',)
     """
@@ -53,12 +53,12 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
 
 
 def _values(text: str) -> list[str]:
-    """Numbers without sign, currency and unit: a table and a sentence write these differently."""
+    """Numbers without sign, currency and unit, which tables and sentences write differently."""
     return [number.value for number in numbers(text)]
 
 
 def _meant(candidates: Sequence[Cell], held: set[str], times: int) -> Sequence[Cell]:
-    """The cell or cells that a number of the statement is; none where that is not certain."""
+    """The cell or cells that a number of the statement refers to; none where that is ambiguous."""
     shared = [len(held & set(content_words(f"{cell.row} {cell.column}"))) for cell in candidates]
     most = max(shared)
     best = [cell for cell, count in zip(candidates, shared, strict=True) if count == most]

@@ -1,4 +1,4 @@
-"""The terms of a text for finding near-duplicates: numbers in one spelling, no function words, lemmas."""
+"""The terms of a text for near-duplicate detection: normalised numbers, no function words, lemmas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Fewer than text.STOP_WORDS has: what turns a meaning around ("not", "before", "from", "by", "or", "may") stays a term.
+# Fewer than text.STOP_WORDS: words that change the meaning ("not", "before", "from", "by", "or", "may") stay terms.
 _FUNCTION_WORDS = frozenset(
     _listed("""a an the this that these those it its itself there here is are was were be been being am has have had having do
     does did doing done to of in on at for with and as than then so such also very just too which who whom whose what
@@ -37,16 +37,19 @@ _NUMBER_WORDS = {
     )
 }
 _PERCENT = ("percent", "pct")
-# Digits of these would be joined to a number in front of them: 10² would become 102, and 1½ 11/2.
+# Folding would join these digits to the number before them: 10² would become 102, and 1½ would become 11/2.
 _JOINED = re.compile("[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218b\u2460-\u249b]")
 _WORD = re.compile(r"[^\W\d_]\w*")
 _MARK = "#"
 
 
 class Terms(NamedTuple):
-    """The terms of one text in order, and those of them that stand with a capital inside a sentence.
+    """The terms of one text. A term that begins with ``#`` is a number.
 
-    A term that begins with ``#`` is a number.
+    Attributes
+    ----------
+    words : all terms, in order
+    names : the terms that are capitalised after the first word of the text
     """
 
     words: tuple[str, ...]
@@ -54,15 +57,15 @@ class Terms(NamedTuple):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The numbers in order, in one spelling."""
+        """The normalised numbers, in order."""
         return tuple(term for term in self.words if term.startswith(_MARK))
 
 
 def terms(text: str) -> Terms:
     """The terms of a text (HLG 4.3.1, step 1).
 
-    Numbers are written one way (:func:`hlgraph.retrieve.evidence.numbers.numbers`), never dropped; those in words count too, to
-    twenty. English lemmas, but not of names. A text of function words alone has them as its terms.
+    Numbers are normalised (:func:`hlgraph.retrieve.evidence.numbers.numbers`) and never dropped; number words up to twenty count
+    as numbers. Words are reduced to English lemmas, except names. A text that consists of function words keeps them as its terms.
 
     Examples
     --------
@@ -85,10 +88,19 @@ def terms(text: str) -> Terms:
 
 
 def says_the_same_order(one: Terms, other: Terms) -> bool:
-    """Whether two texts have the same numbers in the same order, and share the order of names.
+    """Whether two texts have the same numbers in the same order, and the same names in the same order.
 
-    TF-IDF knows no order: "Ada beat Ben 3 to 2" and "Ben beat Ada 3 to 2" are equal to it, and among many words it
-    hardly sees a changed number.
+    TF-IDF ignores order: "Ada beat Ben 3 to 2" and "Ben beat Ada 3 to 2" are equal to it. In a long text a changed number hardly
+    changes the cosine.
+
+    Parameters
+    ----------
+    one, other : the terms of the two texts; a word that is a name in either counts as a name in both
+
+    Returns
+    -------
+    bool
+        True where both orders agree.
 
     Examples
     --------
@@ -106,7 +118,7 @@ def _only(found: tuple[str, ...], names: frozenset[str]) -> list[str]:
 
 
 def _words(text: str, names: frozenset[str]) -> Iterator[str]:
-    waiting: Decimal | None = None  # a number in words: what comes next may belong to it
+    waiting: Decimal | None = None  # a number word: the next word may be its scale
     for word in words(text):
         if waiting is not None:
             yield _MARK + spelled(waiting.scaleb(SCALES.get(word, 0))) + ("%" if word in _PERCENT else "")
@@ -128,14 +140,14 @@ def _words(text: str, names: frozenset[str]) -> Iterator[str]:
 @lru_cache(maxsize=50_000)
 def _lemma(word: str) -> str:
     if len(word) < 3 or word.isdigit():
-        return word  # units and symbols: "m" is no form of "be"
+        return word  # units and symbols: "m" is not a form of "be"
     try:
-        from simplemma import lemmatize  # here, as it loads its dictionary
+        from simplemma import lemmatize  # imported here because it loads its dictionary
     except ImportError:
         return word
     return lemmatize(word, lang="en").casefold()
 
 
 def has_lemmas() -> bool:
-    """Whether words are brought to their lemmas: the extra ``local`` is installed. Without it a word is its own."""
+    """Whether words are lemmatised: the extra ``local`` is installed. Without it, every word is its own lemma."""
     return find_spec("simplemma") is not None

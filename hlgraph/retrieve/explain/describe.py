@@ -1,4 +1,4 @@
-"""From the notes of a retrieval to its explanation: ids get names, paths what joins them, stores their cost."""
+"""Turns the notes of a retrieval into its explanation: names for ids, joints for paths, costs for stores."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from hlgraph.retrieve.session import Session
 from hlgraph.stores.trace import Call
 
 MOST_CHARACTERS = 200
-"""Of a text; what is longer is cut."""
-_MOST_SEEDS = 20  # of one search that are named
+"""Maximum length of a text; longer ones are cut."""
+_MOST_SEEDS = 20  # named seeds of one search
 _MOST_JOINTS = 5
 _NAMED: dict[Kind, type[Statement | Fact | Entity | Topic | Source]] = {
     Kind.STATEMENT: Statement,
@@ -39,7 +39,7 @@ Node: TypeAlias = tuple[str, Kind]
 
 
 class Explained(NamedTuple):
-    """What an explanation has beyond steps and parameters."""
+    """The parts of an explanation besides steps and parameters."""
 
     seeds: tuple[SeedTrace, ...] = ()
     hops: tuple[HopTrace, ...] = ()
@@ -49,7 +49,7 @@ class Explained(NamedTuple):
 
 
 def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
-    """What each store was asked in all, by name of the store.
+    """The total cost of the calls to each store, by name of the store.
 
     Examples
     --------
@@ -74,7 +74,21 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
 
 
 def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
-    """Name what was noted. One pull, and one batch of records a kind, whatever the number of nodes."""
+    """The explanation of the notes, with names.
+
+    It takes one pull and one batch of records for each kind, independent of the number of nodes.
+
+    Parameters
+    ----------
+    session : reads the graph and the records
+    notes : what the retrieval noted
+    evidence : the result, best first
+
+    Returns
+    -------
+    Explained
+        Seeds, hops, paths, results and the evidence subgraph.
+    """
     names = _Names(session, notes)
     results = [_key(item) for item in evidence]
     around = _around(session, notes.paths, results=results)
@@ -115,7 +129,7 @@ def _key(item: Evidence) -> Node:
 
 
 def _ordered(paths: Iterable[Path], results: Sequence[str], *, lineage: Mapping[str, str]) -> list[Path]:
-    """Paths that go on to the best evidence first, then by score; those that reach none of it at the end; ties by ids."""
+    """Paths that lead to the best evidence first, then by score; those that lead to no evidence last; ties by ids."""
     number = {key: at for at, key in enumerate(results)}
     last = len(number)
     first = {path: min((number.get(key, last) for key in reached(path, lineage)), default=last) for path in paths}
@@ -141,7 +155,7 @@ def _of_kind(nodes: Iterable[Node], kind: Kind) -> list[str]:
 
 
 def _around(session: Session, paths: Sequence[Path], *, results: Sequence[Node]) -> Neighbourhood:
-    """What lies around evidence and paths; of chunks, the entities of their statements too."""
+    """What lies around evidence and paths; around chunks, the entities of their statements too."""
     walked = [node for path in paths for node in zip(path.ids, path.kinds, strict=True)]
     seeds = sorted({key for key, kind in (*results, *walked) if kind in SHAPE.kinds})
     hops = 2 if any(kind is Kind.CHUNK for _, kind in results) else 1
@@ -183,7 +197,7 @@ def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> Evi
 
 
 class _Names:
-    """Names of nodes, read in one batch a kind, and their places among the seeds."""
+    """Names of nodes, read in one batch for each kind, and their ranks among the seeds."""
 
     def __init__(self, session: Session, notes: Notes) -> None:
         self._session = session
@@ -210,7 +224,7 @@ class _Names:
             self._names[key, Kind.CHUNK] = shortened_text(f"{title}: {chunk.text}" if title else chunk.text)
 
     def name(self, key: str, kind: Kind) -> str:
-        """The name of a node; empty when its record is gone."""
+        """The name of a node; empty where its record is gone."""
         return self._names.get((key, kind), "")
 
     def node(self, key: str, kind: Kind, *, score: float | None = None) -> NodeTrace:
@@ -229,7 +243,7 @@ def _name(record: Record) -> str:
 
 
 def shortened_text(text: str) -> str:
-    """The start of a text on one line.
+    """The beginning of a text on one line, at most 200 characters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The evidence subgraph: what the evidence mentions, where it stands, and the paths that lead to it."""
+"""The evidence subgraph: the evidence, its entities, chunks and sources, and the paths that lead to it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SHAPE = PullShape(
     ),
     frozenset({Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK, Kind.TOPIC}),
 )
-"""What is pulled around the evidence; chunks are followed one hop further, to the entities of their statements."""
+"""What is pulled around the evidence; from chunks one hop further, to the entities of their statements."""
 
 MOST_RESULTS = 12
 MOST_SHOWN_PATHS = 6
 MOST_ENTITIES = 16
 MOST_TOPICS = 8
-_ALONE = 8  # up to so many entities in all, those that only one of the others mentions are shown too
+_ALONE = 8  # up to this many entities in all, those that only one shown node mentions are shown too
 _BRIDGES = 2
 _LINEAGE = (
     (Kind.STATEMENT, Kind.CHUNK, Relationship.IN_CHUNK),
@@ -44,7 +44,7 @@ _BRIDGE_KINDS = (Kind.ENTITY, Kind.TOPIC, Kind.CHUNK)
 
 
 class Edge(NamedTuple):
-    """Two ids in the direction of the graph, and the relationship."""
+    """A relationship between two ids, in the direction of the graph."""
 
     start: str
     end: str
@@ -53,7 +53,15 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True)
 class Chosen:
-    """Ids by kind, edges between them, which of both are on a path, and how many of a kind were left out."""
+    """The nodes and edges to show.
+
+    Attributes
+    ----------
+    kinds : from id to kind
+    edges : edges between the nodes, in order
+    path_nodes, path_edges : those on a path
+    left_out : number of nodes of each kind that are not shown
+    """
 
     kinds: dict[str, Kind] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
@@ -63,7 +71,7 @@ class Chosen:
 
 
 class Neighbourhood:
-    """A pulled subgraph, looked at by id."""
+    """A pulled subgraph, indexed by id."""
 
     def __init__(self, graph: Subgraph) -> None:
         self.kinds = {str(key): KINDS[kind] for key, kind in zip(graph.ids, graph.kinds, strict=True)}
@@ -80,14 +88,33 @@ class Neighbourhood:
         return self._beside.get(key, {})
 
     def of_kind(self, key: str, kind: Kind) -> list[str]:
-        """The neighbours of one kind, by id."""
+        """The neighbours of one kind, ascending.
+
+        Parameters
+        ----------
+        key : id of a node
+        kind : kind of the neighbours
+
+        Returns
+        -------
+        list
+            Ids.
+        """
         return sorted(other for other in self.beside(key) if self.kinds[other] is kind)
 
     def bridges(self, a: str, b: str) -> list[tuple[str, ...]]:
-        """What joins two nodes: each bridge one node that both have in common, or two entities that are synonyms.
+        """What joins two nodes: each bridge is one common neighbour, or a pair of entities that are synonyms.
 
-        Common entities, else common topics, else a common chunk, else synonyms; those with few neighbours first. Empty when
-        nothing joins them, and when they are neighbours themselves.
+        Common entities come first, else common topics, else common chunks, else synonyms; those with few neighbours first.
+
+        Parameters
+        ----------
+        a, b : ids of the two nodes
+
+        Returns
+        -------
+        list
+            Ids of each bridge, from ``a`` to ``b``; empty where nothing joins the nodes, or where they are neighbours.
         """
         if self.direct(a, b) is not None:
             return []
@@ -110,7 +137,17 @@ class Neighbourhood:
         ]
 
     def direct(self, a: str, b: str) -> Edge | None:
-        """The edge between two nodes; a chunk mentions the entities of its statements."""
+        """The edge between two nodes; a chunk counts as a neighbour of the entities of its statements.
+
+        Parameters
+        ----------
+        a, b : ids of the two nodes
+
+        Returns
+        -------
+        Edge | None
+            None where they are no neighbours.
+        """
         found = self.beside(a).get(b)
         for chunk, entity in ((a, b), (b, a)):
             if found is None and self.kinds.get(chunk) is Kind.CHUNK and entity in self.mentioned(chunk):
@@ -127,7 +164,18 @@ class Neighbourhood:
 
 
 def reached(path: Path, lineage: Mapping[str, str]) -> set[str]:
-    """The nodes that a path leads to, and the chunks of its statements: but for where it begins, unless it is that alone."""
+    """The nodes that a path leads to, and the chunks of its statements.
+
+    Parameters
+    ----------
+    path : its first node is left out, unless it is the only one
+    lineage : from the id of a statement to that of its chunk
+
+    Returns
+    -------
+    set
+        Ids.
+    """
     ids, kinds = (path.ids[1:], path.kinds[1:]) if len(path.ids) > 1 else (path.ids, path.kinds)
     held = {lineage[key] for key, kind in zip(ids, kinds, strict=True) if kind is Kind.STATEMENT and key in lineage}
     return {*ids, *held}
@@ -143,14 +191,22 @@ def choose(
 ) -> Chosen:
     """The nodes and edges to show.
 
-    All of the first ``MOST_RESULTS`` results; of the first ``MOST_SHOWN_PATHS`` paths that go on to one of them (of all
-    paths, where none does) every node; their chunks and sources; of the entities first those on paths, then seeds, then
-    those that most of the others share; topics that are seeds or on paths.
+    Shown are the first ``MOST_RESULTS`` results; every node of the first ``MOST_SHOWN_PATHS`` paths that lead to one of them (of
+    all paths, where none does); their chunks and sources; entities, those on paths first, then seeds, then those that most of the
+    shown nodes share; topics that are seeds or on paths.
 
     Parameters
     ----------
+    around : the subgraph to choose from
     results : ids and kinds, best first
-    lineage : the chunk of a statement, the source of a chunk
+    paths : best first
+    seeds : ids of the seeds
+    lineage : from the id of a statement to that of its chunk, and from the id of a chunk to that of its source
+
+    Returns
+    -------
+    Chosen
+        What is shown, and how much is left out.
     """
     made = Chosen()
     made.kinds.update(results[:MOST_RESULTS])
@@ -164,7 +220,7 @@ def choose(
         made.path_nodes.update(path.ids)
         for a, b in zip(path.ids, path.ids[1:], strict=False):
             _walk(around, made, a, b)
-        for key in first & reached(path, lineage) - set(path.ids):  # chunks that are results, by their statements
+        for key in first & reached(path, lineage) - set(path.ids):  # resulting chunks, reached through their statements
             edges = {Edge(item, key, Relationship.IN_CHUNK.value) for item in path.ids if lineage.get(item) == key}
             made.path_nodes.add(key)
             made.path_edges |= edges
@@ -180,7 +236,7 @@ def choose(
 
 
 def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:
-    """Add one step of a path: its edge, else what both ends have in common, else an edge of its own."""
+    """Adds one step of a path: its edge, else the bridges between its ends, else an edge of its own."""
     direct = around.direct(a, b)
     found = [] if direct is None else [direct]
     for bridge in around.bridges(a, b)[:_BRIDGES]:
@@ -194,12 +250,12 @@ def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:
 
 
 def _fill(around: Neighbourhood, made: Chosen, kind: Kind, *, wanted: Collection[str]) -> None:
-    """Add entities or topics beside what is shown, up to the bound of their kind."""
+    """Adds entities or topics next to the shown nodes, up to the limit of their kind."""
     degree = Counter(other for key in made.kinds for other in _reached(around, made, key, kind))
     there = {key for key, item in made.kinds.items() if item is kind}
     most = MOST_ENTITIES if kind is Kind.ENTITY else MOST_TOPICS
     ranked = sorted(degree.keys() - there, key=lambda key: (key not in wanted, -degree[key], key))
-    if kind is Kind.TOPIC:  # every statement has one: only those that led here say something
+    if kind is Kind.TOPIC:  # every statement has topics: only those that led here are informative
         ranked = [key for key in ranked if key in wanted]
     is_said = {key: key in wanted or degree[key] > 1 for key in ranked}
     room = max(most - len(there), 0)
@@ -209,7 +265,7 @@ def _fill(around: Neighbourhood, made: Chosen, kind: Kind, *, wanted: Collection
 
 
 def _reached(around: Neighbourhood, made: Chosen, key: str, kind: Kind) -> Iterable[str]:
-    """Neighbours of a kind; of a chunk of which no statement is shown, the entities of its statements."""
+    """The neighbours of a kind; for a chunk without a shown statement, the entities of its statements."""
     if made.kinds[key] is Kind.CHUNK and kind is Kind.ENTITY:
         is_hidden = not any(item in made.kinds for item in around.of_kind(key, Kind.STATEMENT))
         return around.mentioned(key) if is_hidden else ()
@@ -217,7 +273,7 @@ def _reached(around: Neighbourhood, made: Chosen, key: str, kind: Kind) -> Itera
 
 
 def _join(around: Neighbourhood, made: Chosen) -> None:
-    """Add the edges between the nodes that are shown."""
+    """Adds the edges between the shown nodes."""
     for key in made.kinds:
         found = (edge for other, edge in around.beside(key).items() if other in made.kinds)
         made.edges.update(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""What a retrieval notes down while it runs: seeds, hops and paths. Kept only when an explanation was asked for."""
+"""What a retrieval notes while it runs: seeds, hops and paths. Kept only when an explanation was requested."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
 
 MOST_SEEDS = 100
-"""Seeds of one search that are kept; how many there were is kept too."""
+"""Maximum number of kept seeds of one search; their total number is kept too."""
 MOST_BEST = 10
-"""Nodes of one hop that are kept."""
+"""Maximum number of kept nodes of one hop."""
 MOST_PATHS = 100
-"""Paths of one strategy that are kept, the best."""
+"""Maximum number of kept paths of one part of a strategy, the best ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Hop:
 
     Attributes
     ----------
-    depth : from 1; below 0: one more than that of the hop before
-    expanded : how many nodes or paths were gone on from
-    kept : how many are left after pruning
-    pruned : why others were left out, and how many for each reason, in words such as ``beam width``
+    depth : from 1; a negative value means one more than the depth of the previous hop
+    expanded : number of nodes or paths that were expanded
+    kept : number that is left after pruning
+    pruned : number of pruned nodes or paths by reason, in words such as ``beam width``
     best : the nodes with the highest scores, best first; the first ten are kept
-    kind : what the nodes of ``best`` are
-    name : what the hop is, where a strategy has several kinds of them
+    kind : kind of the nodes of ``best``
+    name : name of the hop, where a strategy has several kinds of hops
     """
 
     depth: int
@@ -44,7 +44,16 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Where a walk began: the nodes of one kind that one search or rule gave, best first, and how many there were."""
+    """Where a walk began: the seeds of one kind from one search or rule.
+
+    Attributes
+    ----------
+    kind : kind of the seeds
+    hits : best first; at most 100 are kept
+    count : number of seeds before that limit
+    origin : the search or rule
+    part : part of the strategy; empty for a strategy without parts
+    """
 
     kind: Kind
     hits: tuple[Hit, ...]
@@ -55,7 +64,7 @@ class Seeds:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Nodes in the order in which they were walked, their kinds, and the score of the whole."""
+    """A path of a walk: its nodes in order, their kinds, and the score of the whole path."""
 
     ids: tuple[str, ...]
     kinds: tuple[Kind, ...]
@@ -67,7 +76,11 @@ class Path:
 class Notes:
     """The notes of one retrieval, in the order in which they were made.
 
-    ``dropped``: how many ranked nodes became no evidence, by reason.
+    Attributes
+    ----------
+    seeds, hops, paths : what was noted; each hop with the part of the strategy that made it
+    dropped : number of ranked nodes that became no evidence, by reason
+    part : the part of the strategy that runs now
     """
 
     seeds: list[Seeds] = field(default_factory=list)
@@ -77,20 +90,27 @@ class Notes:
     part: str = ""
 
     def clear(self) -> None:
-        """Forget what was noted: the strategy runs anew, with wider bounds."""
+        """Discard the notes: the strategy runs again, with wider bounds."""
         self.seeds.clear()
         self.hops.clear()
         self.paths.clear()
         self.dropped.clear()
 
     def add_hop(self, hop: Hop) -> None:
-        """Note a hop of the part."""
+        """Note a hop of the current part."""
         if hop.depth < 0:
             hop = replace(hop, depth=max((old.depth for old, part in self.hops if part == self.part), default=0) + 1)
         self.hops.append((hop, self.part))
 
     def add_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str) -> None:
-        """Note seeds of one kind; the same kind from the same origin again replaces them."""
+        """Note seeds; they replace earlier ones of the same kind, origin and part.
+
+        Parameters
+        ----------
+        kind : kind of the seeds
+        hits : best first
+        origin : the search or rule that gave them
+        """
         made = Seeds(kind, tuple(hits[:MOST_SEEDS]), len(hits), origin, self.part)
         same = [
             at for at, old in enumerate(self.seeds) if (old.kind, old.origin, old.part) == (kind, origin, self.part)
@@ -101,9 +121,22 @@ class Notes:
             self.seeds.append(made)
 
     def add_path(self, ids: Sequence[str], score: float, *, kinds: Sequence[Kind]) -> None:
-        """Note a path; of each part of a strategy the best are kept, ties by ids."""
+        """Note a path; the 100 best of each part of a strategy are kept, ties by ids.
+
+        Parameters
+        ----------
+        ids : nodes in the order of the walk
+        score : of the whole path
+        kinds : kind of each node
+
+        Raises
+        ------
+        InputError : ``kinds`` and ``ids`` differ in length
+        """
         if len(kinds) != len(ids):
-            raise InputError(f"a path of {len(ids)} nodes has {len(kinds)} kinds; give one for all, or one a node")
+            raise InputError(
+                f"a path of {len(ids)} nodes has {len(kinds)} kinds; give one kind for all nodes, or one for each"
+            )
         made = Path(tuple(ids), tuple(kinds), float(score), self.part)
         others = [path for path in self.paths if path.part != self.part]
         mine = [path for path in self.paths if path.part == self.part and path.ids != made.ids]
@@ -111,7 +144,7 @@ class Notes:
 
     @contextlib.contextmanager
     def named(self, part: str) -> Iterator[None]:
-        """What is noted in the block belongs to this part of the strategy."""
+        """Attributes the notes made in the block to this part of the strategy."""
         before, self.part = self.part, part
         try:
             yield

@@ -1,7 +1,7 @@
-"""An explanation as one page of HTML with the evidence subgraph as a picture.
+"""Renders an explanation as one HTML page with a drawing of the evidence subgraph.
 
-The page needs no network and no script: its few lines of JavaScript only let the neighbours of a node stand out. Its
-content security policy admits this script, by its hash, and nothing else, whatever the texts of the corpus hold.
+The page needs no network. Its few lines of JavaScript only highlight the neighbours of a node. Its content security policy
+admits this script, by its hash, and nothing else, whatever the texts of the corpus contain.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _LEGEND = (
 
 
 def page(explanation: Explanation) -> str:
-    """The page of an explanation, complete from doctype to end.
+    """A complete HTML page that shows an explanation.
 
-    Raises InputError when the search was not asked to explain.
+    Raises InputError when the search ran without ``explain=True``.
     """
     _check_is_explained(explanation)
     script, style = _resource("page.js"), _resource("picture.css") + _resource("page.css")
@@ -199,7 +199,18 @@ def _calls(calls: Sequence[Call]) -> Iterator[str]:
 
 
 def call_text(call: Call, *, most: int = 1_000) -> str:
-    """A call as people read it: Cypher to be copied, a request as the console of OpenSearch takes it, SQL, or words."""
+    """A call in a form that people can read and run: Cypher, a request for the console of OpenSearch, SQL, or words.
+
+    Parameters
+    ----------
+    call : the call of a store
+    most : limit that :func:`hlgraph.stores.trace.pretty` gets for the parameters (default 1,000)
+
+    Returns
+    -------
+    str
+        With a line for each parameter that was cut.
+    """
     if call.language == "cypher":
         return call.copyable
     lines = [call.text]

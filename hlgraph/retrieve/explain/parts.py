@@ -1,4 +1,4 @@
-"""The parts of an explanation. Ids of nodes stand beside their names, so that each part can be read by itself."""
+"""The parts of an explanation. Ids of nodes stand next to their names, so each part is readable by itself."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class NodeTrace:
 
     Attributes
     ----------
-    name : the name of an entity or topic, the text of a statement (its start), title and start of a chunk, title of a
-        source; empty when the record is gone
-    score : in the place where it stands; higher is better; None where it has none
-    seed_rank : its place, from 1, among the seeds of its kind, the best of all searches; None: no search gave it
+    id, kind : of the node
+    name : the name of an entity or topic, the beginning of a statement, title and beginning of a chunk, the title of a source;
+        empty where the record is gone
+    score : its score in this part of the explanation; higher is better; None without one
+    seed_rank : its best rank, from 1, among the seeds of its kind over all searches; None where no search found it
     """
 
     id: str
@@ -29,10 +30,15 @@ class NodeTrace:
 
 @dataclass(frozen=True, slots=True)
 class SeedTrace:
-    """Seeds of one kind from one search or rule; ``count`` of them, and the best, which are named.
+    """Seeds of one kind from one search or rule.
 
-    ``origin``: the mode of the search (vector, text, hybrid) or a word of the strategy such as ``keywords``. ``part``: the
-    part of a strategy that is made of several; else empty.
+    Attributes
+    ----------
+    kind : kind of the seeds
+    origin : the mode of the search (vector, text, hybrid) or a word of the strategy such as ``keywords``
+    count : number of seeds
+    best : the best of them, with their names
+    part : part of a strategy that has several; else empty
     """
 
     kind: Kind
@@ -44,7 +50,18 @@ class SeedTrace:
 
 @dataclass(frozen=True, slots=True)
 class HopTrace:
-    """One depth: how many nodes or paths were expanded, how many kept, why others were pruned, the best scores."""
+    """One depth of a search over the graph.
+
+    Attributes
+    ----------
+    depth : from 1
+    expanded : number of nodes or paths that were expanded
+    kept : number that is left after pruning
+    pruned : number of pruned ones by reason
+    best : the nodes with the highest scores, best first
+    name : name of the hop, where a strategy has several kinds of hops
+    part : part of a strategy that has several; else empty
+    """
 
     depth: int
     expanded: int
@@ -57,13 +74,16 @@ class HopTrace:
 
 @dataclass(frozen=True, slots=True)
 class PathTrace:
-    """Nodes in the order of a walk.
+    """A path of a walk.
 
     Attributes
     ----------
-    joined_by : for each step the names of what both ends have in common (``a ~ b``: two entities that are synonyms); empty
-        where the ends are neighbours in the graph, or where nothing joins them
-    jumps : the places, from 1, of the nodes that nothing joins with the node before: the walk jumped there
+    nodes : in the order of the walk
+    score : of the whole path
+    joined_by : for each step the names of what joins its two ends (``a ~ b``: two entities that are synonyms); empty where the
+        ends are neighbours in the graph, or where nothing joins them
+    jumps : numbers of the steps, from 1, whose ends nothing joins: the walk jumped there
+    part : part of a strategy that has several; else empty
     """
 
     nodes: tuple[NodeTrace, ...]
@@ -75,7 +95,14 @@ class PathTrace:
 
 @dataclass(frozen=True, slots=True)
 class ResultTrace:
-    """Where one piece of evidence comes from: ``seed_rank`` as in :class:`NodeTrace`, and the numbers of its paths, from 1."""
+    """Where one piece of evidence comes from.
+
+    Attributes
+    ----------
+    number : rank of the evidence, from 1
+    node : the statement or chunk; its ``seed_rank`` is as in :class:`NodeTrace`
+    paths : numbers of the paths that lead to it, from 1
+    """
 
     number: int
     node: NodeTrace
@@ -84,7 +111,7 @@ class ResultTrace:
 
 @dataclass(frozen=True, slots=True)
 class StoreCost:
-    """What one store was asked in all: calls, round trips, milliseconds, rows and bytes, as far as they are known."""
+    """The total cost of the calls to one store, as far as it is known: calls, round trips, milliseconds, rows and bytes."""
 
     store: str
     calls: int
@@ -96,7 +123,14 @@ class StoreCost:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A node of the picture; ``number``: of the piece of evidence that it is, 0 for none."""
+    """A node of the drawing.
+
+    Attributes
+    ----------
+    node : with its name
+    number : its rank as evidence, from 1; 0 where it is not evidence
+    is_on_path : whether it is highlighted as part of a path
+    """
 
     node: NodeTrace
     number: int = 0
@@ -105,7 +139,14 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """An edge of the picture, by the ids of its ends; ``relationship`` is ``path`` where only the walk joins them."""
+    """An edge of the drawing.
+
+    Attributes
+    ----------
+    start, end : ids of its ends
+    relationship : its name; ``path`` where only the walk joins the ends
+    is_on_path : whether it is highlighted as part of a path
+    """
 
     start: str
     end: str
@@ -115,7 +156,13 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceGraph:
-    """The evidence, what it mentions, where it stands, and the paths to it; ``left_out``: how many of a kind are not shown."""
+    """The evidence, its entities, chunks and sources, and the paths to it.
+
+    Attributes
+    ----------
+    nodes, edges : what is drawn
+    left_out : number of nodes of each kind that are not drawn
+    """
 
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[GraphEdge, ...] = ()

@@ -1,4 +1,4 @@
-"""Where the nodes of an evidence subgraph stand: columns from the question to the sources, the same for the same graph."""
+"""Places the nodes of an evidence subgraph in columns from the question to the sources; deterministic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hlgraph.records import Kind
 from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphNode
 
 QUESTION = "?"
-"""The id of the question, which is no node of the graph."""
+"""The id of the question, which is not a node of the graph."""
 
 LINE = 16.0
 """Pixels from one line of a label to the next."""
@@ -21,12 +21,20 @@ _PADDING = 10.0
 _GAP = 14.0
 _BETWEEN = 76.0
 _MARGIN = 24.0
-_CHARACTER = 6.9  # pixels of a character of 12 px, in a wide font
+_CHARACTER = 6.9  # width in pixels of a 12 px character in a wide font
 _LONGEST = 4
 
 
 class Column(NamedTuple):
-    """What stands in a column, how wide it is, and of how many lines a label is at most."""
+    """A column of the drawing.
+
+    Attributes
+    ----------
+    name : of the column
+    kinds : kinds of the nodes in it
+    width : in pixels
+    lines : maximum number of lines of a label
+    """
 
     name: str
     kinds: frozenset[Kind]
@@ -45,7 +53,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node on the page: its upper left corner, its size in pixels, the lines of its label."""
+    """A node on the page.
+
+    Attributes
+    ----------
+    x, y : its upper left corner, in pixels
+    width, height : its size, in pixels
+    lines : the lines of its label
+    """
 
     x: float
     y: float
@@ -56,7 +71,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Boxes by id of the node, and the size of all of them together with a margin."""
+    """Where everything is placed.
+
+    Attributes
+    ----------
+    boxes : from id to box
+    width, height : size of the drawing with its margin, in pixels
+    """
 
     boxes: Mapping[str, Box]
     width: float
@@ -64,10 +85,20 @@ class Layout:
 
 
 def arrange(graph: EvidenceGraph, question: str) -> Layout:
-    """Place the question and the nodes of a graph.
+    """Places the question and the nodes of a graph.
 
-    Results stand in the order of their numbers, nodes on a path to a result beside it, and every other node at the mean
-    height of those that it is joined with; ties by id. O((n + m) log n) for n nodes and m edges.
+    Results are in the order of their numbers, with the nodes on a path to a result next to it. Every other node is at the mean
+    height of its neighbours; ties by id. O((n + m) log n) for n nodes and m edges.
+
+    Parameters
+    ----------
+    graph : what to draw
+    question : text of the question
+
+    Returns
+    -------
+    Layout
+        One box for each node and one for the question.
     """
     columns = _ordered(graph)
     names = {item.node.id: item.node.name or item.node.id for item in graph.nodes}
@@ -104,7 +135,7 @@ def _ordered(graph: EvidenceGraph) -> list[list[str]]:
         beside[edge.start].append(edge.end)
         beside[edge.end].append(edge.start)
     near = _numbers(graph)
-    # The column that holds results stands first; the others take their order from what is placed already.
+    # The column with the results is placed first; the others are ordered by their neighbours placed so far.
     main = max(
         range(len(COLUMNS)), key=lambda at: (any(item.number for item in by_column[at]), len(by_column[at]), -at)
     )
@@ -128,7 +159,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _numbers(graph: EvidenceGraph) -> dict[str, float]:
-    """For each result its number, for each node on a path to one a little less than the lowest number there."""
+    """For each result its number; for each node on a path to results, slightly less than the lowest of their numbers."""
     found = {item.node.id: float(item.number) for item in graph.nodes if item.number}
     beside: defaultdict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
@@ -148,7 +179,17 @@ def _numbers(graph: EvidenceGraph) -> dict[str, float]:
 
 
 def wrapped(text: str, column: Column) -> tuple[str, ...]:
-    """A label as lines that fit into a column; what does not fit ends in an ellipsis.
+    """The lines of a label that fit into a column; a label that is too long ends in an ellipsis.
+
+    Parameters
+    ----------
+    text : the label
+    column : its width and number of lines apply
+
+    Returns
+    -------
+    tuple
+        At least one line.
 
     Examples
     --------
@@ -171,7 +212,7 @@ def wrapped(text: str, column: Column) -> tuple[str, ...]:
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters of a text fit; those of East Asian scripts are twice as wide, and one always fits."""
+    """Number of characters of a text that fit; East Asian wide characters count twice, and one character always fits."""
     width = 0
     for at, character in enumerate(text):
         width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -181,7 +222,17 @@ def _fitting(text: str, room: int) -> int:
 
 
 def curve(start: Box, end: Box) -> Sequence[float]:
-    """The eight numbers of a Bézier curve between two boxes, from left to right; around the side within one column."""
+    """The Bézier curve between two boxes, from left to right; within one column it bends around the right side.
+
+    Parameters
+    ----------
+    start, end : the two boxes
+
+    Returns
+    -------
+    Sequence
+        Eight coordinates, in pixels: x and y of the start, the two control points and the end.
+    """
     if start.x == end.x:
         side = start.x + start.width
         bend = side + _BETWEEN * 0.45

@@ -1,4 +1,4 @@
-"""The evidence subgraph as SVG."""
+"""Draws the evidence subgraph as SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 
 def escaped(text: str) -> str:
-    """A text as HTML: no markup, no control characters, nothing that cannot be written as UTF-8.
+    """A text escaped for HTML: without markup, control characters and what UTF-8 cannot encode.
 
     Examples
     --------
@@ -24,11 +24,18 @@ def escaped(text: str) -> str:
 
 
 def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> str:
-    """One ``svg`` element: a box a node with a tooltip, an edge a line; edges of paths stand out.
+    """One ``svg`` element: a box with a tooltip for each node, a line for each edge; edges of paths are highlighted.
 
     Parameters
     ----------
+    graph : what to draw
+    question : text of the question
     seeds : ids of the nodes that a search or rule gave as seeds
+
+    Returns
+    -------
+    str
+        Every text in it is escaped.
     """
     layout = arrange(graph, question)
     style = f'style="max-width: {layout.width:.0f}px"'
@@ -66,7 +73,7 @@ def _edges(graph: EvidenceGraph, seeds: Collection[str], *, boxes: dict[str, Box
     for item in graph.nodes:
         if item.node.id in seeds:
             yield _edge(boxes, QUESTION, item.node.id, kind="to-seed", title="found by the search")
-    for edge in sorted(graph.edges, key=lambda edge: edge.is_on_path):  # those of paths on top
+    for edge in sorted(graph.edges, key=lambda edge: edge.is_on_path):  # edges of paths on top
         kind = f"{edge.relationship} is-walk" if edge.is_on_path else edge.relationship
         yield _edge(boxes, edge.start, edge.end, kind=kind, title=edge.relationship.replace("_", " "))
 
@@ -80,7 +87,7 @@ def _edge(boxes: dict[str, Box], start: str, end: str, *, kind: str, title: str)
 
 
 def _node(item: GraphNode | None, box: Box, question: str, *, is_seed: bool) -> str:
-    """A box with its label; None is the question."""
+    """A box with its label; ``item`` None draws the question."""
     kind = "question" if item is None else item.node.kind.value
     marks = " is-seed" if is_seed else ""
     marks += " is-walk" if item is not None and item.is_on_path else ""
@@ -104,7 +111,18 @@ def _node(item: GraphNode | None, box: Box, question: str, *, is_seed: bool) -> 
 
 
 def tooltip(node: NodeTrace, number: int = 0) -> str:
-    """What is told about a node where the pointer rests on it."""
+    """The tooltip of a node.
+
+    Parameters
+    ----------
+    node : with its name
+    number : its rank as evidence, from 1; 0 where it is not evidence
+
+    Returns
+    -------
+    str
+        One line for each fact.
+    """
     lines = [f"{node.kind.value}: {node.name}", f"id {node.id}"]
     if number:
         lines.insert(0, f"evidence [{number}]")

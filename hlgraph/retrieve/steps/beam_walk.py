@@ -1,4 +1,4 @@
-"""What `statement_graph` and `topic_graph` share: seeds by keywords, the beam over shared entities, scores by path."""
+"""What `statement_graph` and `topic_graph` share: seeds from keywords, the beam over shared entities, scores of paths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ _WIDEST = 100_000
 
 
 class Around(NamedTuple):
-    """What is pulled around: hits of a kind, so many of the best, so many hops far."""
+    """What a pull starts from.
+
+    Attributes
+    ----------
+    kind : kind of the hits
+    width : number of best hits to pull around
+    hops : radius of the pull
+    """
 
     kind: Kind
     width: int
@@ -31,9 +38,10 @@ class Around(NamedTuple):
 
 
 def question_keywords(session: Session) -> Mapping[Keyword, str]:
-    """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name; found once a session.
+    """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name; computed once a session.
 
-    By the chat model where the session has one; by the words of the question where it has none, or names none.
+    The chat model finds them where the session has one. Without it, or where it finds none, they come from the words of the
+    question.
     """
     if session.keywords is None:
         with session.step("keywords") as step:
@@ -48,10 +56,23 @@ def question_keywords(session: Session) -> Mapping[Keyword, str]:
 def search_and_pull(
     session: Session, region: Region, *, around: Around, k: int, entities: Sequence[str]
 ) -> tuple[list[str], Subgraph]:
-    """The ``k`` best statements or topics by a search, and a pull around the best of them and around the entities.
+    """The ``k`` best statements or topics of a search, and a pull around the best of them and around the entities.
 
-    Rows whose record vanished (see :meth:`Session.seeds`) are not pulled: others take their place. Those behind the best
-    ``around.width`` are not looked for in the graph unless one of the best is gone.
+    Hits whose record is gone (see :meth:`Session.seeds`) are replaced by the next ones. Hits below the best ``around.width`` are
+    not looked up in the graph unless one of the best is gone.
+
+    Parameters
+    ----------
+    session : runs the search
+    region : receives what is pulled
+    around : what to search for, and how far to pull
+    k : number of hits
+    entities : ids of entities to pull around as well
+
+    Returns
+    -------
+    tuple
+        The ids of the hits, best first, and the pulled subgraph.
     """
     wanted, width = k, around.width
     while True:
@@ -72,9 +93,21 @@ def keyword_statements(
 ) -> Nodes:
     """The ``k`` statements that mention most keywords; ties by cosine to the question, then by id (HLG, Eq. 2 and 3).
 
-    A keyword inside a longer one that is an entity too does not count: who asks for the Aldane Bridge asks for no bridge.
-    Of a keyword that more statements mention than ``fan_out`` of the region, so many are looked at. ``beside``: other seeds,
-    whose embeddings are read in the same round trip.
+    A keyword inside a longer keyword that names an entity too does not count: a question about the Aldane Bridge does not ask
+    about bridges. Where more than ``fan_out`` statements of the region mention a keyword, only ``fan_out`` of them are used.
+
+    Parameters
+    ----------
+    session : notes the seeds
+    region : the statements to choose from
+    keywords : the keywords with the ids of their entities
+    k : maximum number of statements
+    beside : other seeds, whose embeddings are read in the same round trip
+
+    Returns
+    -------
+    NDArray
+        Shape (m,), numbers of statements in the region, best first.
     """
     there = longest(keyword for keyword, entity in keywords.items() if region.has_entity(entity))
     with session.step("keyword statements") as step:
@@ -92,7 +125,17 @@ def keyword_statements(
 
 
 def steps_of_pulls(pulls: int, max_depth: int) -> list[int]:
-    """How many steps of a beam follow each pull: one, and all that are left after the last one.
+    """Number of beam steps after each pull: one, and all that remain after the last pull.
+
+    Parameters
+    ----------
+    pulls : maximum number of pulls, at least 1
+    max_depth : number of steps of the beam
+
+    Returns
+    -------
+    list
+        One number for each pull; they sum to ``max_depth``.
 
     Examples
     --------
@@ -104,13 +147,15 @@ def steps_of_pulls(pulls: int, max_depth: int) -> list[int]:
 
 
 class EntityWalk(Frontier):
-    """Statements that share an entity, scored by the attention-weighted embedding of the path (HLG, Eq. 5-7).
+    """A beam over statements that share an entity, scored by the attention-weighted embedding of the path (HLG, Eq. 5-7).
 
     Parameters
     ----------
-    pulls : so often the store is asked for neighbours, the pull of the seeds included; steps after the last pull stay among
-        the statements that are known then, see :meth:`Region.pull_ahead`
-    max_depth : steps of the beam
+    session : its question scores the paths
+    region : the statements known so far
+    pulls : number of times that the store is asked for neighbours, the pull around the seeds included; steps after the last pull
+        stay among the statements known by then, see :meth:`Region.pull_ahead`
+    max_depth : number of steps of the beam
     """
 
     def __init__(self, session: Session, region: Region, *, pulls: int, max_depth: int) -> None:
@@ -134,16 +179,17 @@ class EntityWalk(Frontier):
         return attention_scores(candidates, vectors=vectors, question=self.session.vector())
 
     def rescore(self, candidates: Candidates) -> NDArray[np.floating]:
-        """See :class:`Frontier`: the scores of this walk are exact at once."""
+        """See :class:`Frontier`: the first scores of this walk are exact already."""
         return self.score(candidates)
 
 
 class GuidedWalk(EntityWalk):
-    """The same, with exact scores by the reranker: the texts of a path, joined, against the question (HLG, 4.2).
+    """An :class:`EntityWalk` with exact scores by the reranker: the joined texts of a path against the question (HLG, 4.2).
 
     Parameters
     ----------
-    allowed : shape (n,): which statements may be entered; their texts are read
+    session, region : as in :class:`EntityWalk`
+    allowed : shape (n,), which statements may be entered; their texts are read
     """
 
     def __init__(self, session: Session, region: Region, *, allowed: NDArray[np.bool_]) -> None:
@@ -157,7 +203,7 @@ class GuidedWalk(EntityWalk):
         return Children(found.owner[may], found.nodes[may], None if found.keys is None else found.keys[may])
 
     def score(self, candidates: Candidates) -> NDArray[np.floating]:
-        """See :class:`Frontier`: single statements by the reranker, longer paths by their embedding at first."""
+        """See :class:`Frontier`: the reranker scores single statements; longer paths get the score of their embedding at first."""
         return super().score(candidates) if candidates.prefixes.shape[1] else self.rescore(candidates)
 
     def rescore(self, candidates: Candidates) -> NDArray[np.floating]:
@@ -167,7 +213,19 @@ class GuidedWalk(EntityWalk):
 
 
 def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamResult:
-    """Search, and trace what each depth kept and why it pruned."""
+    """Runs the beam, and traces what each depth kept and why it pruned.
+
+    Parameters
+    ----------
+    frontier : expands and scores paths
+    seeds : shape (m,), numbers of statements in the region
+    options : width, depth and thresholds of the beam
+
+    Returns
+    -------
+    BeamResult
+        The kept paths and a trace of each depth.
+    """
     keys = np.array([frontier.region.ids[node] for node in seeds.tolist()], dtype=np.str_)
     with frontier.session.step("beam") as step:
         result = run(beam_search(seeds, options=options, keys=keys), frontier)
@@ -176,14 +234,14 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
             details = each._asdict()
             depth = details.pop("depth")
             if not each.kept:
-                del details["best"]  # there is none
+                del details["best"]  # nothing was kept
             step.details |= {f"depth {depth} {name.replace('_', ' ')}": value for name, value in details.items()}
     _note(frontier, seeds, result)
     return result
 
 
 def _note(frontier: EntityWalk, seeds: Nodes, result: BeamResult) -> None:
-    """For the explanation: seeds by their cosine, the depths of the beam, and its paths of more than one statement."""
+    """Adds to the explanation: the seeds with their cosines, the depths of the beam, and its paths of at least two statements."""
     session, ids = frontier.session, frontier.region.ids
     if not session.is_explained:
         return
@@ -208,7 +266,20 @@ def _note(frontier: EntityWalk, seeds: Nodes, result: BeamResult) -> None:
 def rerank_paths(
     session: Session, region: Region, *, paths: Sequence[tuple[int, ...]], similarities: NDArray[np.floating]
 ) -> NDArray[np.float32]:
-    """Scores of paths by the reranker, over their texts joined by spaces; ``similarities``: of their embeddings."""
+    """Scores of paths by the reranker, over their texts joined by spaces.
+
+    Parameters
+    ----------
+    session : its reranker and question
+    region : the statements of the paths
+    paths : numbers of statements, one tuple for each path
+    similarities : shape (m,), scores of the paths by their embeddings
+
+    Returns
+    -------
+    NDArray
+        Shape (m,), in the order of ``paths``.
+    """
     nodes = sorted({node for path in paths for node in path})
     records = session.records(Kind.STATEMENT, [region.ids[node] for node in nodes], made=Statement)
     text = {node: records[region.ids[node]].text if region.ids[node] in records else "" for node in nodes}
@@ -223,12 +294,25 @@ def rerank_paths(
 
 
 def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamResult, path_weight: float) -> Ranked:
-    """Seeds and all statements of kept paths, by the reranker (HLG, Eq. 9 and 10), and by their best path where it weighs.
+    """Seeds and all statements of the kept paths, ranked by the reranker (HLG, Eq. 9 and 10) and by the best path of each.
 
-    ``score = (1 - path_weight) rerank(s) + path_weight max rerank(P)`` over the kept paths P that hold the statement. The
-    papers have ``path_weight`` 0: then a statement that only bridges two others, and says little of the question itself, is
-    found by the beam and lost by the reranker. ``why`` names the best path of each statement, by embedding where paths do
-    not weigh: its score, its length, the ids on it; and whether the statement was a seed or was found by the beam.
+    ``score = (1 - path_weight) rerank(s) + path_weight max rerank(P)`` over the kept paths P that hold the statement s. The
+    papers have ``path_weight`` 0: then the beam finds a statement that only bridges two others and says little about the
+    question, and the reranker drops it. ``why`` has the best path of each statement (by embedding where ``path_weight`` is 0):
+    its score, its length and its ids; and whether the statement was a seed or was found by the beam.
+
+    Parameters
+    ----------
+    session : its reranker and question
+    region : the statements
+    seeds : shape (m,), numbers of statements in the region
+    result : what the beam found
+    path_weight : weight of the best path, from 0 to 1
+
+    Returns
+    -------
+    Ranked
+        Best first, ties by id.
     """
     pool = np.union1d(seeds, result.visited)
     ranked = rerank(session, Kind.STATEMENT, ids=[region.ids[node] for node in pool.tolist()])

@@ -1,4 +1,4 @@
-"""The communities around collected statements: what ToPG Global answers from."""
+"""The communities around collected statements, which ToPG Global answers from."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hlgraph.subgraph import Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_TOLERANCE = 1e-6  # to a sum so small nearly every time each store has the same statements, and so communities
+_TOLERANCE = 1e-6  # so small that nearly always every store finds the same statements, and so the same communities
 _DAMPING = 0.85
 
 
 class Facet(NamedTuple):
-    """A community that was chosen.
+    """A chosen community.
 
     Attributes
     ----------
     statements : ids, ascending
-    size : of all its nodes
+    size : number of all its nodes
     """
 
     statements: tuple[str, ...]
@@ -39,12 +39,25 @@ class Facet(NamedTuple):
 def facets(
     session: Session, anchors: Sequence[str], *, region: int, community_size: int, bounds: CoverBounds
 ) -> list[Facet]:
-    """The communities that cover the anchors best within the budget, in the order of their choice.
+    """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
-    The paper divides the whole graph beforehand. Here the part around the anchors is divided: the ``region`` statements
-    closest to them by personalised PageRank, with their entities and chunks; so the work is bounded, and a filter holds. The
-    communities are those of hierarchical Leiden, at every level. Without the extra ``communities`` each chunk with its
-    statements and their entities is one.
+    The paper partitions the whole graph beforehand. Here only the part around the anchors is partitioned: the ``region``
+    statements closest to them by personalised PageRank, with their entities and chunks. So the work is bounded, and filters
+    apply. The communities are those of hierarchical Leiden, at every level. Without the extra ``communities``, each chunk with
+    its statements and their entities is a community.
+
+    Parameters
+    ----------
+    session : reads the graph
+    anchors : ids of the collected statements
+    region : maximum number of statements to partition, unless there are more anchors
+    community_size : maximum number of nodes of a community at the finest level of Leiden
+    bounds : budget of the cover
+
+    Returns
+    -------
+    list
+        Empty without anchors.
 
     References
     ----------
@@ -77,7 +90,7 @@ def facets(
 
 
 def _members(graph: Subgraph, community_size: int) -> tuple[list[NDArray[np.intp]], str]:
-    """Nodes of each community, and what made them."""
+    """Nodes of each community, and the name of the method that found them."""
     made = project(graph, _SHAPE)
     try:
         found = communities_of(leiden(made.adjacency, max_size=community_size).levels)
@@ -99,7 +112,7 @@ def _chunks(graph: Subgraph) -> list[NDArray[np.intp]]:
 
 
 def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
-    """The first of each, then the second of each, and so on; each once.
+    """Interleaves rankings: the first of each, then the second of each, and so on; every item once.
 
     Examples
     --------
@@ -111,7 +124,7 @@ def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
 
 
 def numbers(chosen: Sequence[Facet]) -> Mapping[str, int]:
-    """The community of each statement, from 1; the first that has it."""
+    """The number of each statement's community, from 1; of several communities, the first."""
     held: dict[str, int] = {}
     for number, facet in enumerate(chosen, 1):
         for item in facet.statements:

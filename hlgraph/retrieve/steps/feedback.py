@@ -1,6 +1,6 @@
-"""The steps that ToPG gives to a chat model, each with two fillings: the model, and rules without one.
+"""The steps that ToPG gives to a chat model, each in two implementations: by a model, and by rules.
 
-Select says which suggestions are kept, Eval whether they are enough, NextQ what is still to be asked.
+Select decides which suggestions are kept, Eval whether they are enough, NextQ what to ask next.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hlgraph.text import content_words
 
 By = Literal["rules", "chat"]
 MOST_QUESTIONS = 3
-"""That are asked next, at most."""
+"""Maximum number of questions to ask next."""
 
 
 class Selector(Protocol):
-    """Select of ToPG, Eq. 2: which suggestions are kept."""
+    """Select of ToPG, Eq. 2: decides which suggestions are kept."""
 
     @property
     def fingerprint(self) -> str:
@@ -33,44 +33,78 @@ class Selector(Protocol):
 
     @property
     def is_trusted(self) -> bool:
-        """Whether what is kept stands before all else in the ranking; else only the scores order it."""
+        """Whether kept suggestions rank before everything else; if not, only scores order the ranking."""
 
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
-        """The ids to keep, each one of the suggestions; ``collected``: the texts that were kept before."""
+        """The ids of the suggestions to keep.
+
+        Parameters
+        ----------
+        question : text of the question
+        suggestions : what to choose from, in any order
+        collected : texts that were kept before
+
+        Returns
+        -------
+        list
+            Each one is the id of a suggestion.
+        """
 
 
 class Judge(Protocol):
-    """Eval of ToPG: whether the collected statements are enough."""
+    """Eval of ToPG: decides whether the collected statements are enough."""
 
     @property
     def fingerprint(self) -> str:
         """Name and version, for explanations."""
 
     def is_enough(self, question: str, collected: Sequence[str]) -> bool:
-        """Whether these texts answer the question."""
+        """Whether these texts answer the question.
+
+        Parameters
+        ----------
+        question : text of the question
+        collected : texts of the collected statements
+
+        Returns
+        -------
+        bool
+            True ends the search.
+        """
 
 
 class Asker(Protocol):
-    """NextQ of ToPG: what to ask next."""
+    """NextQ of ToPG: finds what to ask next."""
 
     @property
     def fingerprint(self) -> str:
         """Name and version, for explanations."""
 
     def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
-        """Questions that these texts leave open; empty when there are none."""
+        """Questions that these texts leave open.
+
+        Parameters
+        ----------
+        question : text of the question
+        collected : texts of the collected statements
+
+        Returns
+        -------
+        tuple
+            Empty where no question is open.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSelector:
-    """Select without a model: the best by score that are close to the very best and say something new.
+    """Select without a model: keeps the suggestions whose score is close to the best and that say something new.
 
-    Suggestions are looked at best first. One is kept when its score is at least ``margin`` times the best score and its
-    content words are not all but a fifth in one collected statement or one that was kept just now.
+    Suggestions are considered best first. One is kept when its score is at least ``margin`` times the best score, and no single
+    collected or kept statement has four fifths of its content words.
 
     Attributes
     ----------
-    keep : at most so many (default 3: a walk from few good seeds finds more than one from many)
+    keep : maximum number of suggestions to keep (default 3: a walk from few good seeds finds more than one from many)
     margin : from 0 (no bound) to 1 (default 0.5)
 
     Examples
@@ -93,7 +127,7 @@ class ScoreSelector:
         check.probability("margin", self.margin)
 
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
-        """See the protocol."""
+        """See :class:`Selector`."""
         order = sorted(suggestions, key=lambda item: (-item.score, item.id))
         held = [frozenset(content_words(text)) for text in collected]
         kept: list[str] = []
@@ -112,11 +146,11 @@ _SAME = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CoverageJudge:
-    """Eval without a model: enough when the collected statements have so many of the question's content words.
+    """Eval without a model: enough when the collected statements have a given share of the question's content words.
 
     Attributes
     ----------
-    share : of the distinct content words, from 0 to 1 (default 1: all)
+    share : minimum share of the distinct content words, from 0 to 1 (default 1: all)
 
     Examples
     --------
@@ -132,7 +166,7 @@ class CoverageJudge:
         check.probability("share", self.share)
 
     def is_enough(self, question: str, collected: Sequence[str]) -> bool:
-        """See the protocol."""
+        """See :class:`Judge`."""
         wanted = set(content_words(question))
         open_words = set(uncovered(question, collected))
         return len(wanted) - len(open_words) >= self.share * len(wanted)
@@ -140,7 +174,7 @@ class CoverageJudge:
 
 @dataclass(frozen=True, slots=True)
 class UncoveredAsker:
-    """NextQ without a model: the names of the question that have an uncovered word, then its uncovered words together.
+    """NextQ without a model: the names of the question that have an uncovered word, then all its uncovered words together.
 
     Examples
     --------
@@ -151,7 +185,7 @@ class UncoveredAsker:
     fingerprint: str = "uncovered/1"
 
     def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
-        """See the protocol."""
+        """See :class:`Asker`."""
         missing = uncovered(question, collected)
         if not missing:
             return ()
@@ -160,16 +194,28 @@ class UncoveredAsker:
 
 
 def uncovered(question: str, texts: Sequence[str]) -> list[str]:
-    """The content words of a question that none of the texts has, in its order."""
+    """The content words of a question that none of the texts has.
+
+    Parameters
+    ----------
+    question : text of the question
+    texts : texts of the collected statements
+
+    Returns
+    -------
+    list
+        In the order of the question, each once.
+    """
     held = {word for text in texts for word in content_words(text)}
     return [word for word in dict.fromkeys(content_words(question)) if word not in held]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSelector:
-    """Select by a chat model; one call a question and cycle.
+    """Select by a chat model, in one call for each question and cycle.
 
-    A reply that names no number and does not say NONE keeps what the rules would keep. Errors of the model are raised.
+    Where a reply names no number and does not say NONE, the rules of :class:`ScoreSelector` decide. Errors of the model are
+    raised.
     """
 
     model: ChatModel
@@ -177,11 +223,11 @@ class ChatSelector:
 
     @property
     def fingerprint(self) -> str:
-        """That of the prompt and of the model."""
+        """The fingerprint of the prompt and the model."""
         return replies.fingerprint(self.model, "select")
 
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
-        """See the protocol."""
+        """See :class:`Selector`."""
         if not suggestions:
             return []
         values = {
@@ -201,17 +247,17 @@ class ChatSelector:
 
 @dataclass(frozen=True, slots=True)
 class ChatJudge:
-    """Eval by a chat model; a reply without a yes or no is a no. Errors of the model are raised."""
+    """Eval by a chat model; a reply without a yes or no counts as no. Errors of the model are raised."""
 
     model: ChatModel
 
     @property
     def fingerprint(self) -> str:
-        """That of the prompt and of the model."""
+        """The fingerprint of the prompt and the model."""
         return replies.fingerprint(self.model, "enough")
 
     def is_enough(self, question: str, collected: Sequence[str]) -> bool:
-        """See the protocol."""
+        """See :class:`Judge`."""
         if not collected:
             return False
         values = {"statements": replies.numbered(collected), "question": delimited("question", question)}
@@ -220,17 +266,17 @@ class ChatJudge:
 
 @dataclass(frozen=True, slots=True)
 class ChatAsker:
-    """NextQ by a chat model; a reply without a usable line asks the question itself again. Errors of the model are raised."""
+    """NextQ by a chat model; without a usable line in the reply, the question itself is asked again. Raises errors of the model."""
 
     model: ChatModel
 
     @property
     def fingerprint(self) -> str:
-        """That of the prompt and of the model."""
+        """The fingerprint of the prompt and the model."""
         return replies.fingerprint(self.model, "next_questions")
 
     def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
-        """See the protocol."""
+        """See :class:`Asker`."""
         values = {
             "statements": replies.numbered(collected) or "none yet",
             "question": delimited("question", question),
@@ -239,7 +285,7 @@ class ChatAsker:
 
 
 class Feedback(NamedTuple):
-    """The three steps, filled."""
+    """An implementation of each of the three steps."""
 
     selector: Selector
     judge: Judge
@@ -247,9 +293,11 @@ class Feedback(NamedTuple):
 
 
 def chat_of(session: Session) -> ChatModel:
-    """The chat model of a session. Raises InputError when there is none."""
+    """The chat model of a session. Raises InputError where none is configured."""
     if session.chat is None:
-        raise InputError("by is 'chat', and there is no chat model; name one in models.chat, or leave by at 'rules'")
+        raise InputError(
+            "by is 'chat', and no chat model is configured; name one in models.chat, or leave by at 'rules'"
+        )
     return session.chat
 
 
@@ -261,7 +309,23 @@ def feedback(
     judge: Judge | None = None,
     asker: Asker | None = None,
 ) -> Feedback:
-    """The steps as ``by`` says, but for those that are given. Raises InputError for ``chat`` without a chat model."""
+    """The implementations of the three steps that ``by`` names.
+
+    Parameters
+    ----------
+    session : its chat model is used
+    by : ``rules`` or ``chat``
+    selector, judge, asker : used instead of the implementations that ``by`` names
+
+    Returns
+    -------
+    Feedback
+        The three steps.
+
+    Raises
+    ------
+    InputError : ``by`` is ``chat`` and no chat model is configured
+    """
     if by == "chat":
         model = chat_of(session)
         return Feedback(selector or ChatSelector(model), judge or ChatJudge(model), asker or ChatAsker(model))
@@ -269,6 +333,6 @@ def feedback(
 
 
 def check_by(by: str) -> None:
-    """Raise InputError for another word than ``rules`` or ``chat``."""
+    """Raise InputError for a value other than ``rules`` or ``chat``."""
     if by not in ("rules", "chat"):
         raise InputError(f"by is {by!r}; choose 'rules' or 'chat'")

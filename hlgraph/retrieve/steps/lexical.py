@@ -1,4 +1,4 @@
-"""How much of a question a set of statements covers together."""
+"""The share of a question's words that a set of statements covers together."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hlgraph.text import content_words
 
 
 class Coverage:
-    """The share of a question's content words that texts have together, rare words counting more.
+    """The share of a question's content words that texts cover together; rare words count more.
 
     ``c(T) = sum_(w in q and some t in T) idf(w) / sum_(w in q) idf(w)`` with ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) +
-    0.5))`` over the ``n`` texts: what :class:`hlgraph.models.local.reranker.LexicalReranker` calls coverage, for the texts of
-    a path as one. 0 for a question without content words.
+    0.5))`` over the ``n`` texts. This is the coverage of :class:`hlgraph.models.local.reranker.LexicalReranker`, with the texts
+    of a path taken as one. 0 for a question without content words.
 
     Parameters
     ----------
-    question : in words
-    texts : those that sets are made of; linear in their length
+    question : text of the question
+    texts : all texts that sets are made of; time is linear in their length
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Coverage:
         self._idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
 
     def of(self, paths: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Shape (m,), from 0 to 1, for paths of shape (m, l): indices into the texts."""
+        """Shape (m,), coverage from 0 to 1 of paths of shape (m, l), which are indices into the texts."""
         if not len(self._idf):
             return np.zeros(len(paths))
         together = self._has[paths].any(axis=1)

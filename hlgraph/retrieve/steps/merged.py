@@ -1,4 +1,4 @@
-"""Reading as merges say: entities that are one have the neighbours of all of them, and a walk begins at all of them."""
+"""Reads the graph with merges applied: merged entities share the neighbours of their group, and a walk starts at all of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,31 @@ from hlgraph.subgraph import Subgraph
 
 
 class Pulled(NamedTuple):
-    """What was pulled, and in how many round trips."""
+    """What was pulled, and the number of round trips that it took."""
 
     graph: Subgraph
     round_trips: int
 
 
 def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: GraphStore, aliases: Aliases) -> Pulled:
-    """A pull in which the entities of a group are one node: to step from one of them to another takes no hop.
+    """A pull in which merged entities act as one node: to step from one of them to another takes no hop.
 
-    Every entity of a group that the scope lets be seen is in the result, each with the edges of all. Where nothing that is
-    reached was merged with something that is not, it is one pull as ever; else one a hop and one for the edges, and a hub
-    may then follow some neighbours fewer than its fan-out, since those that are known by then count.
+    Every entity of a group that the scope makes visible is in the result, each with the edges of the whole group. Where no
+    reached entity was merged with an unreached one, a single pull is enough. Otherwise it takes one pull for each hop and one for
+    the edges. A hub may then follow fewer neighbours than its fan-out, because those already known count towards it.
+
+    Parameters
+    ----------
+    seeds : ids to start from
+    shape : bounds of the pull
+    scope : what may be seen
+    graph : the store
+    aliases : from the id of each merged entity to the ids of its group
+
+    Returns
+    -------
+    Pulled
+        The subgraph, and the number of round trips.
     """
     found = graph.pull(seeds, shape, scope=scope)
     if not aliases or not shape.relationships or Kind.ENTITY not in shape.kinds:
@@ -37,7 +50,7 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
     frontier = _with_aliases(seeds, aliases)
     known = dict.fromkeys(frontier[: shape.node_cap])
     one_hop = replace(shape, hops=1)
-    round_trips = 2  # the look that found it is partly merged, and the edges
+    round_trips = 2  # the first pull, which showed that a group is only partly reached, and the pull of the edges
     for _ in range(shape.hops):
         step = graph.pull(frontier, one_hop, scope=scope)
         round_trips += 1
@@ -54,7 +67,17 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
 
 
 def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str, float]:
-    """The weights of seeds, where an entity has the largest one of its group.
+    """The weights of seeds, spread over merged entities: each entity of a group gets the largest weight in it.
+
+    Parameters
+    ----------
+    weights : from id to weight
+    aliases : from the id of each merged entity to the ids of its group
+
+    Returns
+    -------
+    Mapping
+        ``weights`` itself where no seed was merged.
 
     Examples
     --------
@@ -71,5 +94,5 @@ def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str,
 
 
 def _with_aliases(names: Iterable[str], aliases: Aliases) -> list[str]:
-    """The same, each with what it is one with; ascending."""
+    """The same ids and those of their groups, ascending."""
     return sorted({other for name in names for other in (name, *aliases.get(name, ()))})

@@ -20,17 +20,19 @@ _SMALL = 100
 
 
 class Region:
-    """Statements by number, in the order in which they were found; grows with every pull, within the scope of the session.
+    """Statements, numbered in the order in which they were found; every pull adds to them, within the scope of the session.
 
-    Two statements are neighbours when they mention one entity (HLG, Eq. 5). A statement mentions the subject and the object
-    of every fact that it supports, so those joined through a fact are among them.
+    Two statements are neighbours when they mention the same entity (HLG, Eq. 5). A statement mentions the subject and the object
+    of every fact that it supports, so statements joined through a fact are neighbours too.
 
     Parameters
     ----------
-    fan_out : at most so many statements of one entity, and entities of one statement, are followed; the first by id
-    neighbours : at most so many neighbours of one statement: those of the highest sum, over shared entities, of 1 over the
-        number of statements that mention the entity; ties by id. So what shares more, and rarer, entities comes first, and
-        an entity that is everywhere joins nothing that anything else joins better (HLG, C.2.1)
+    session : reads the graph
+    fan_out : maximum number of statements of one entity, and of entities of one statement, that are followed; the first by id
+    neighbours : maximum number of neighbours of one statement. The weight of a neighbour is the sum of 1 / (number of statements
+        that mention the entity) over the shared entities; the heaviest are kept, ties by id. So neighbours that share more and
+        rarer entities come first, and an entity that occurs everywhere is used only where nothing better joins two statements
+        (HLG, C.2.1)
     """
 
     def __init__(self, session: Session, *, fan_out: int, neighbours: int) -> None:
@@ -42,12 +44,24 @@ class Region:
         self._entities: dict[str, int] = {}
         self._pairs: list[tuple[Nodes, Nodes]] = []
         self._mentions: Csr | None = None
-        self._rank = np.empty(0, dtype=np.intp)  # the place of each statement in the order of ids
+        self._rank = np.empty(0, dtype=np.intp)  # rank of each statement in the order of ids
         self._vectors = np.empty((0, 0), dtype=np.float32)
         self._has_vector = np.empty(0, dtype=np.bool_)
 
     def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False) -> Subgraph:
-        """Add what is around these nodes, at most 10,000 nodes; ``has_topics``: topics lead to their statements, too."""
+        """Add what is around these nodes, at most 10,000 nodes.
+
+        Parameters
+        ----------
+        seeds : ids to start from
+        hops : radius
+        has_topics : also follow topics to their statements
+
+        Returns
+        -------
+        Subgraph
+            What was pulled.
+        """
         relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
         if has_topics:
             relationships.add(Relationship.ABOUT)
@@ -69,49 +83,76 @@ class Region:
         return graph
 
     def pull_ahead(self, nodes: Nodes, *, steps: int) -> None:
-        """Add the neighbours of these statements, as the last pull of a search that has so many steps before it.
+        """Add the neighbours of these statements, as the last pull before several steps of a search.
 
-        While fewer than 100 statements are known, what all the steps can reach is pulled; later, that of the next step only:
-        each step multiplies what a pull brings, and the known statements are enough to go on among.
+        While fewer than 100 statements are known, everything within reach of all the steps is pulled. Later, only what the next
+        step reaches is pulled: each step multiplies the size of a pull, and the known statements are enough to continue among.
+
+        Parameters
+        ----------
+        nodes : shape (m,), numbers of statements
+        steps : number of steps until the search ends
         """
         hops = 2 * steps if len(self.ids) < _SMALL else 2
         self.pull([self.ids[node] for node in nodes.tolist()], hops=hops)
 
     def add(self, ids: Sequence[str]) -> None:
-        """Give statements a number; what joins them is not known before they are pulled."""
+        """Give statements a number; their neighbours are unknown until they are pulled."""
         self.ids.extend(_number(ids, self._numbers))
         self._mentions = None
         self._rank = np.empty(len(self.ids), dtype=np.intp)
         self._rank[sorted(range(len(self.ids)), key=self.ids.__getitem__)] = np.arange(len(self.ids))
 
     def numbers(self, ids: Sequence[str]) -> Nodes:
-        """The numbers of these statements; those that are not here are left out."""
+        """The numbers of these statements; unknown ones are left out."""
         return np.array([self._numbers[key] for key in ids if key in self._numbers], dtype=np.intp)
 
     def matches(self, entities: Sequence[str]) -> tuple[Nodes, Nodes]:
-        """The statements that mention some of these entities, ascending, and how many of them each mentions."""
+        """The statements that mention any of these entities, ascending, and the number of these entities that each mentions."""
         columns = [self._entities[key] for key in entities if key in self._entities]
         counts = np.asarray(self._incidence()[:, columns].sum(axis=1)).ravel().astype(np.intp)
         statements = np.flatnonzero(counts)
         return statements, counts[statements]
 
     def about(self, topics: Sequence[str], *, pulled: Subgraph) -> Nodes:
-        """The statements about some of these topics, ascending, as a pull with topics found them."""
+        """The statements about any of these topics, ascending.
+
+        Parameters
+        ----------
+        topics : ids
+        pulled : the result of a pull with topics
+
+        Returns
+        -------
+        NDArray
+            Numbers of statements.
+        """
         at = pulled.index(list(topics))
         rows, columns = pulled.edges[Relationship.ABOUT].nonzero()
         return self.numbers(pulled.ids[np.unique(rows[np.isin(columns, at)])].tolist())
 
     def closest(self, nodes: Nodes, k: int) -> Nodes:
-        """The ``k`` of these statements with the highest cosine to the question, ties by id."""
+        """The statements with the highest cosine to the question, ties by id.
+
+        Parameters
+        ----------
+        nodes : shape (m,), numbers of statements to choose from
+        k : maximum number to return
+
+        Returns
+        -------
+        NDArray
+            Best first.
+        """
         best: Nodes = nodes[top_k(self.cosines(nodes), k, tie_break=self._rank[nodes])]
         return best
 
     def has_entity(self, key: str) -> bool:
-        """Whether an entity is here."""
+        """Whether the region has this entity."""
         return key in self._entities
 
     def children(self, nodes: Nodes) -> Children:
-        """The neighbours of these statements that are here."""
+        """The neighbours of these statements that the region has."""
         mentions = self._incidence()
         degree = np.bincount(mentions.indices, minlength=mentions.shape[1])
         rows = mentions[nodes]
@@ -120,7 +161,7 @@ class Region:
         owner = np.repeat(np.arange(len(nodes)), np.diff(shared.indptr))
         is_other = shared.indices != nodes[owner]
         owner, found, overlap = owner[is_other], shared.indices[is_other].astype(np.intp), shared.data[is_other]
-        # Sums of fractions that should be equal may differ in their last digits.
+        # Rounded, because equal sums of fractions may differ in their last digits.
         order = np.lexsort((self._rank[found], -overlap.round(6), owner))
         owner, found = owner[order], found[order]
         is_near = np.arange(len(owner)) - np.searchsorted(owner, owner) < self._neighbours
@@ -128,9 +169,9 @@ class Region:
         return Children(owner, found, np.array([self.ids[node] for node in found.tolist()], dtype=np.str_))
 
     def vectors(self, nodes: Nodes) -> NDArray[np.float32]:
-        """Shape (n, d): the embeddings of all statements; sure to be there for ``nodes`` only, zeros where there is none.
+        """Shape (n, d): the embeddings of all statements, complete only for ``nodes``; zeros where one is missing.
 
-        What is missing of ``nodes`` is read at once.
+        Missing embeddings of ``nodes`` are read in one round trip.
         """
         wanted = np.unique(nodes)
         grown = len(self.ids) - len(self._has_vector)
@@ -148,7 +189,7 @@ class Region:
         return self._vectors
 
     def cosines(self, nodes: Nodes) -> NDArray[np.float32]:
-        """To the question; -1 where there is no embedding."""
+        """Cosines of these statements to the question; -1 without an embedding."""
         found = self._session.similarities(Kind.STATEMENT, [self.ids[node] for node in nodes.tolist()])
         return np.array([found.get(self.ids[node], -1.0) for node in nodes.tolist()], dtype=np.float32)
 
@@ -164,7 +205,7 @@ class Region:
 
 
 def _number(keys: Sequence[str], table: dict[str, int]) -> list[str]:
-    """Give the keys that the table does not have the next numbers, and return them."""
+    """Numbers the keys that the table does not have yet, and returns these keys."""
     new = [key for key in keys if key not in table]
     table.update(zip(new, range(len(table), len(table) + len(new)), strict=True))
     return new

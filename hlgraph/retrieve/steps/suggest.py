@@ -1,4 +1,4 @@
-"""The suggestion step of ToPG: the part of the graph around statements, and the walk over it that follows a question."""
+"""The suggestion step of ToPG: the part of the graph around statements, and the query-guided walk over it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from hlgraph.subgraph import Csr, Subgraph
 
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 _WIDE = 1_000
-_EPSILON = 1e-5  # around the seeds: of the best 500 statements some 40 are others than by exact scores
-_TOLERANCE = 1e-3  # over the whole graph: of the best 500 at most two are others than by exact scores
-_FINE = 1e-6  # likewise: of the best 5,000 one is another in one of eight rankings at 1e-5, and in fewer here
+_EPSILON = 1e-5  # push around the seeds: about 40 of the best 500 statements differ from exact scores
+_TOLERANCE = 1e-3  # whole graph: at most 2 of the best 500 differ from exact scores
+_FINE = 1e-6  # whole graph: at 1e-5 one of the best 5,000 differs in one of eight rankings; fewer at 1e-6
 _DAMPING = 0.85
 
 
@@ -36,8 +36,9 @@ class Suggestion(NamedTuple):
 
     Attributes
     ----------
+    id : of the statement
     text : of the statement
-    score : what it is proposed for; higher is better, comparable within one step only
+    score : higher is better; comparable within one step only
     """
 
     id: str
@@ -47,15 +48,15 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How the part of the graph around statements is taken out (GExtract).
+    """How the part of the graph around statements is extracted (GExtract).
 
     Attributes
     ----------
-    size : l, so many statements, those of the highest share (paper: 500)
-    by : ``push``: personalised PageRank by the ranker of the store, without chance; ``walk``: random walks with restart in
-        process over what a pull reaches, as in the paper
-    steps, seed : of the random walks (20,000 in the authors' code)
-    hops, fan_out, node_cap : bounds of the pull that the random walks go over
+    size : l, maximum number of statements, those with the highest share (default 500, as in the paper)
+    by : ``push``: deterministic personalised PageRank by the ranker of the store; ``walk``: random walks with restart, in
+        process over a pulled subgraph, as in the paper
+    steps, seed : number of steps (default 20,000, as in the authors' code) and random seed of the walks
+    hops, fan_out, node_cap : bounds of the pull that the random walks run on
     """
 
     size: int = 500
@@ -79,7 +80,7 @@ class Extraction:
 
     @property
     def fingerprint(self) -> str:
-        """For explanations."""
+        """A short description for explanations."""
         return (
             f"{self.by} {self.size}" if self.by == "push" else f"walk {self.size}, {self.steps} steps, seed {self.seed}"
         )
@@ -92,11 +93,11 @@ class Horizon:
     Attributes
     ----------
     ids : shape (n,), of its statements, ascending
-    graph : how they are joined
-    vectors : shape (n, d); zeros where a statement has none
-    across : CSR of shape (n, m), the statements by their entities and chunks
-    joints : shape (m,), ids of these
-    kinds : of the joints
+    graph : the edges between statements and joints
+    vectors : shape (n, d); zeros where a statement has no embedding
+    across : CSR of shape (n, m), statements by joints, which are their entities and chunks
+    joints : shape (m,), ids of the joints
+    kinds : kinds of the joints
     """
 
     ids: NDArray[np.str_]
@@ -109,17 +110,39 @@ class Horizon:
     def shares(
         self, seeds: Sequence[Sequence[str]], vectors: NDArray[np.floating], *, walk: QueryWalk
     ) -> NDArray[np.float64]:
-        """Shape (w, n): the stationary shares of w walkers, each with its seeds and its question's vector."""
+        """The stationary shares of w walkers.
+
+        Parameters
+        ----------
+        seeds : ids of statements, one sequence for each walker
+        vectors : shape (w, d), the embedding of each walker's question
+        walk : parameters of the walk
+
+        Returns
+        -------
+        NDArray
+            Shape (w, n).
+        """
         weights = np.stack([np.isin(self.ids, list(some)) for some in seeds]).astype(np.float64)
-        # Row by row: a product of matrices would wake the threads of BLAS for very little.
+        # Row by row: a matrix product would start the BLAS threads for very little work.
         asked = np.asarray(vectors, dtype=np.float64)[:, np.newaxis]
         cosines = np.vecdot(self.vectors.astype(np.float64), asked)
         return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk).scores
 
     def link(self, node: str, pool: Sequence[str]) -> tuple[list[str], list[Kind]]:
-        """How a statement is joined to one of the pool: pool, joint, statement; nothing where they share nothing.
+        """The path that joins a statement to one of a pool: statement of the pool, joint, statement.
 
-        The rarest joint, ties by id.
+        The rarest common joint is used, ties by id.
+
+        Parameters
+        ----------
+        node : id of the statement
+        pool : ids of statements
+
+        Returns
+        -------
+        tuple
+            The ids on the path and their kinds; both empty where no joint is common.
         """
         at = int(np.searchsorted(self.ids, node))
         mine = self.across[[at]].indices
@@ -140,15 +163,23 @@ class Horizon:
 def horizons(
     session: Session, parts: Sequence[Sequence[str]], *, extraction: Extraction, is_exact: bool = False
 ) -> list[Horizon]:
-    """Take out the part of the graph around each of these pools of statements: GExtract of the paper.
+    """The part of the graph around each pool of statements: GExtract of the paper.
 
-    A pool itself is always in its part. However many pools there are, it takes one ranking (``push``), one pull, and one
-    reading of the vectors that are not known yet: what lies around all pools is pulled, and divided in process.
+    A pool is always in its own part. The cost does not depend on the number of pools: one ranking (``push``), one pull, and one
+    read of the embeddings that are not known yet. What lies around all pools is pulled, and divided in process.
 
     Parameters
     ----------
-    is_exact : rank (``push``) by exact scores, so that every store pulls the same statements; it takes time linear in the
-        graph. False: by what a push around the pool finds, in time that does not grow with the graph
+    session : reads the graph
+    parts : ids of statements, one sequence for each pool
+    extraction : how the part is extracted
+    is_exact : ``push`` ranks by exact scores, so that every store pulls the same statements, in time linear in the graph. False
+        (default): it ranks by a push around the pool, in time that does not grow with the graph
+
+    Returns
+    -------
+    list
+        One for each pool.
 
     References
     ----------
@@ -200,7 +231,7 @@ def _region(session: Session, pool: Sequence[str], *, extraction: Extraction, si
 
 
 def _places(region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Extraction) -> list[NDArray[np.intp]]:
-    """Of each pool the statements of its part, as places among the statements of the region, ascending."""
+    """For each pool, the statements of its part, as places among the statements of the region, ascending."""
     statements = region.nodes(Kind.STATEMENT)
     ids = region.ids[statements]
     made = project(region, _SHAPE)
@@ -228,7 +259,7 @@ def _places(region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Ext
 
 
 def _vectors(session: Session, ids: NDArray[np.str_], *, wanted: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Shape (n, d); zeros for those that are not wanted, or have none: an embedding may come after its statement."""
+    """Shape (n, d); zeros for statements that are not wanted or have no embedding yet."""
     found, vectors = session.vectors(Kind.STATEMENT, ids[wanted].tolist())
     if len(found) == len(ids):
         return vectors
@@ -239,7 +270,19 @@ def _vectors(session: Session, ids: NDArray[np.str_], *, wanted: NDArray[np.intp
 
 
 def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
-    """The ``k`` best statements of a search, in the order of the reranker: what the strategy ``statement`` gives.
+    """The best statements of a search, in the order of the reranker; the same as the strategy ``statement`` finds.
+
+    Parameters
+    ----------
+    session : runs the search
+    question : text to search for
+    k : maximum number of suggestions
+    candidates : number of search hits to rerank, at least ``k`` of them
+
+    Returns
+    -------
+    list
+        Best first.
 
     References
     ----------
@@ -253,12 +296,35 @@ def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -
 
 
 def best_of(ids: NDArray[np.str_], shares: NDArray[np.float64], *, k: int) -> list[tuple[str, float]]:
-    """The ``k`` statements with the highest shares above 0, best first, ties by id."""
+    """The statements with the highest shares above 0.
+
+    Parameters
+    ----------
+    ids : shape (n,)
+    shares : shape (n,)
+    k : maximum number to return
+
+    Returns
+    -------
+    list
+        Ids with their shares, best first, ties by id.
+    """
     there = np.flatnonzero(shares > 0)
     best = there[top_k(shares[there], min(k, len(there)), tie_break=ids[there])]
     return [(str(ids[at]), float(shares[at])) for at in best]
 
 
 def texts_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
-    """The texts of statements by id."""
+    """The texts of statements, by id.
+
+    Parameters
+    ----------
+    session : reads the records
+    ids : of statements
+
+    Returns
+    -------
+    dict
+        Without the ids whose record is gone.
+    """
     return {item: record.text for item, record in session.records(Kind.STATEMENT, ids, made=Statement).items()}
