@@ -64,9 +64,9 @@ def page(explanation: Explanation) -> str:
 
 
 def picture(explanation: Explanation) -> str:
-    """The picture of the page as an SVG document of its own, in the light colours.
+    """The drawing of the page as a standalone SVG document, in the light colours.
 
-    Raises InputError when the search was not asked to explain.
+    Raises InputError when the search ran without ``explain=True``.
     """
     _check_is_explained(explanation)
     graph = explanation.graph
@@ -75,7 +75,9 @@ def picture(explanation: Explanation) -> str:
 
 def _check_is_explained(explanation: Explanation) -> None:
     if not explanation.hops:
-        raise InputError("the search was not asked to explain, so there is nothing to draw; search with explain=True")
+        raise InputError(
+            "the search ran without explain=True, so there is nothing to draw; search again with explain=True"
+        )
 
 
 def _seed_ids(graph: EvidenceGraph) -> set[str]:

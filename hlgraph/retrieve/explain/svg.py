@@ -43,12 +43,19 @@ def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> s
 
 
 def document(graph: EvidenceGraph, question: str, *, seeds: Collection[str], style: str) -> str:
-    """The picture of :func:`drawing` as an SVG document with its own colours and background.
+    """The picture of :func:`drawing` as a standalone SVG document, with its own colours and background.
 
     Parameters
     ----------
+    graph : what to draw
+    question : text of the question
     seeds : ids of the nodes that a search or rule gave as seeds
     style : the rules of ``picture.css``
+
+    Returns
+    -------
+    str
+        Ends with a line break.
     """
     layout = arrange(graph, question)
     size = f'xmlns="http://www.w3.org/2000/svg" width="{layout.width:.0f}" height="{layout.height:.0f}"'
