@@ -87,7 +87,7 @@ class NamedChat:
         self.fingerprint = fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> NoReturn:  # noqa: ARG002 - the protocol has them
-        """Raise InputError: a name cannot be asked."""
+        """See :class:`hlgraph.models.seams.ChatModel`. Raises InputError: a name cannot be asked."""
         raise InputError(f"{self.fingerprint} stands for a plan only; give a chat model to ask")
 
 

@@ -215,6 +215,15 @@ class HLGraph:
     ) -> Plan:
         """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
 
+        Parameters
+        ----------
+        sources : see :meth:`ingest`
+        options : how they would be read, chunked and extracted; None: the defaults
+
+        Returns
+        -------
+        Plan
+
         Raises
         ------
         InputError : options that cannot be used, or no chat model is named
@@ -387,9 +396,12 @@ class HLGraph:
     ) -> Iterator[AnswerEvent]:
         """The answer of :meth:`answer` as events: the evidence, then pieces of the text, then the checked answer.
 
-        Parameters are those of :meth:`answer`. With ``unsupported="drop"`` the final text is shorter than the pieces. Where a
-        model cannot stream, or a kept reply is used, the text comes in one piece. Closing the iterator ends the call of the
-        model; what came until then is counted.
+        With ``unsupported="drop"`` the final text is shorter than the pieces. Where a model cannot stream, or a kept reply is used,
+        the text comes in one piece. Closing the iterator ends the call of the model; what came until then is counted.
+
+        Parameters
+        ----------
+        See :meth:`answer`.
 
         Returns
         -------

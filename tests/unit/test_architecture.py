@@ -28,6 +28,7 @@ AUTHOR = re.compile(
     r"^\s*(?:__(?:author|date|copyright)__|:author:|#\s*(?:@?author:|created (?:on|by)\b|copyright\b))",
     re.IGNORECASE | re.MULTILINE,
 )
+STUMBLES = re.compile(r"\b(so many|nobody|somebody|who minds|some that|what there is|(?<!there )(?:is|are) none)\b")
 # A pattern in brackets tells MATCH of Cypher from MATCH of full-text search in SQL.
 CYPHER = re.compile(r"\b(MATCH|MERGE)\s*(\w+\s*=\s*)?\(|\bUNWIND\s+[$\[\w]|\bDETACH\s+DELETE\b|\bCREATE\s+CONSTRAINT\b")
 ROOT_LOGGER = {
@@ -206,6 +207,29 @@ def missing_docstrings(module: Module) -> Iterator[Breach]:
             yield function.lineno, function.name
 
 
+def undocumented_parameters(module: Module) -> Iterator[Breach]:
+    """Give a public function with two or more parameters a section Parameters, or "See :..." where a protocol says it all."""
+    if module.is_in("cli") or module.is_in("testing"):
+        return
+    for function, owner in module.functions():
+        arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        names = [each.arg for each in arguments if each.arg not in ("self", "cls")]
+        words = ast.get_docstring(function) or ""
+        is_reachable = is_public(function.name) and (owner is None or is_public(owner.name))
+        is_said = "Parameters\n" in words or words.startswith("See :")
+        if is_reachable and len(names) > 1 and not is_said:
+            yield function.lineno, f"{function.name} does not say what its parameters are"
+
+
+def stumbling_words(module: Module) -> Iterator[Breach]:
+    """Say it as a native engineer would: these words made strangers stumble."""
+    holders = module.nodes(ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [(words.lineno, ast.unparse(words)) for words in map(docstring, holders) if words]
+    comments = ((number, line.partition("# ")[2]) for number, line in enumerate(module.text.splitlines(), 1))
+    for line, text in (*texts, *comments):
+        yield from ((line, found[0]) for found in STUMBLES.finditer(text))
+
+
 def author_headers(module: Module) -> Iterator[Breach]:
     """Leave it out: git knows who and when."""
     for found in AUTHOR.finditer(module.text):
@@ -298,6 +322,9 @@ RULES: list[tuple[Callable[[Module], Iterator[Breach]], Module]] = [
     (missing_docstrings, Module("hlgraph/x.py", "")),
     (missing_docstrings, Module("hlgraph/x.py", '"""x"""\ndef f(): ...')),
     (missing_docstrings, Module("hlgraph/x.py", '"""x"""\nclass A:\n    """x"""\n    def f(self): ...')),
+    (undocumented_parameters, Module("hlgraph/x.py", 'def f(a, b):\n    """Words."""')),
+    (stumbling_words, Module("hlgraph/x.py", "x = 1  # so many at most")),
+    (stumbling_words, Module("hlgraph/x.py", 'def f():\n    """It is none."""')),
     (author_headers, Module("hlgraph/x.py", '"""x"""\n# Author: somebody')),
     (broad_excepts, Module("hlgraph/x.py", "try: ...\nexcept (ValueError, Exception): ...")),
     (broad_excepts, Module("hlgraph/x.py", "try: ...\nexcept: ...")),
