@@ -17,7 +17,7 @@ import neo4j
 import neo4j.exceptions
 import pytest
 import trustme
-from live_stores import empty, neo4j_of, opened, settings_for
+from live_stores import FORGET_SCHEMA, empty, neo4j_of, opened, settings_for
 from opensearch_fixture import opened as opened_vectors
 from tcp_proxy import TcpProxy, passed_on
 from thoroughness import cases
@@ -274,6 +274,7 @@ def bare(servers: Any, server: Server) -> Iterator[Server]:
 
 
 def _drop_schema(server: Server) -> None:
+    server.schema(FORGET_SCHEMA)
     with server.driver().session(database=server.settings.database) as session:
         names = [row["name"] for row in session.run("SHOW CONSTRAINTS YIELD name")]
         for name in names:

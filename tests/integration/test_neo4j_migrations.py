@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from live_stores import FORGET_SCHEMA
 
 from hlgraph.errors import MigrationError, StoreLockedError
 from hlgraph.stores import migrate
@@ -19,9 +21,10 @@ from hlgraph.testing.graph_contract import fill
 
 
 @pytest.fixture
-def target(graph_server: Server) -> Neo4jTarget:
-    graph_server.schema(["MATCH (m:Migration) DELETE m"])
-    return Neo4jTarget(graph_server)
+def target(graph_server: Server) -> Iterator[Neo4jTarget]:
+    graph_server.schema(FORGET_SCHEMA)
+    yield Neo4jTarget(graph_server)
+    graph_server.schema(FORGET_SCHEMA)
 
 
 def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, target: Neo4jTarget) -> None:
