@@ -462,7 +462,7 @@ class HLGraph:
         Returns
         -------
         list of Spent
-            ``unpriced_calls`` counts calls whose price nobody has named. Deleted sources stand there by their ids.
+            ``unpriced_calls`` counts calls without a known price. Deleted sources stand there by their ids.
 
         Raises
         ------

@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 def test_settings_made_in_python_are_checked_too() -> None:
     with pytest.raises(SettingsError, match="at least 20 tokens"):
         ChunkSettings(max_tokens=5)
-    with pytest.raises(SettingsError, match=r"overlap -0\.1"):
+    with pytest.raises(SettingsError, match=r"overlap is -0\.1"):
         ChunkSettings(overlap=-0.1)
 
 
