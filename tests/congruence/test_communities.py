@@ -62,27 +62,28 @@ class Both(NamedTuple):
     embedded: Opened
     live: Opened
     server: Server
+    corpus: str
 
     def tiers(self) -> tuple[Communities, Communities]:
-        return Communities(CORPUS, self.embedded.stores), Communities(CORPUS, self.live.stores)
+        return Communities(self.corpus, self.embedded.stores), Communities(self.corpus, self.live.stores)
 
 
 @pytest.fixture(scope="module")
 def both(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """For the tests that leave the documents as they are; they come first, for the others empty the server."""
-    with _filled(servers, tmp_path_factory.mktemp("communities")) as found:
+    with _filled(servers, tmp_path_factory.mktemp("communities"), CORPUS) as found:
         yield found
 
 
 @pytest.fixture
 def own(servers: Any, tmp_path: Path) -> Iterator[Both]:
-    """For a test that deletes documents, or leaves a build half done."""
-    with _filled(servers, tmp_path) as found:
+    """For a test that deletes documents, or leaves a build half done: another corpus, since projections of the first stay."""
+    with _filled(servers, tmp_path, "own") as found:
         yield found
 
 
 @contextlib.contextmanager
-def _filled(servers: Any, folder: Path) -> Iterator[Both]:
+def _filled(servers: Any, folder: Path, corpus: str) -> Iterator[Both]:
     empty(servers)
     embedded = open_stores(f"hlgraph://{folder}/store")
     live = open_stores(
@@ -92,8 +93,8 @@ def _filled(servers: Any, folder: Path) -> Iterator[Both]:
     with embedded.closing, live.closing:
         for opened in (embedded, live):
             steps = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder(48))
-            pipeline.ingest(_documents(30, seed=5), CORPUS, stores=opened.stores, steps=steps)
-        yield Both(embedded, live, server)
+            pipeline.ingest(_documents(30, seed=5), corpus, stores=opened.stores, steps=steps)
+        yield Both(embedded, live, server, corpus)
     server.close()
 
 
@@ -164,22 +165,22 @@ def test_deleting_sources_leaves_the_same_members(own: Both) -> None:
     kept = own.embedded.stores.derived
     assert derived
     assert kept
-    communities = kept.communities(CORPUS, run.name)
+    communities = kept.communities(own.corpus, run.name)
     members = {
         name: [item.id for item in some] for name, some in kept.members([item.id for item in communities]).items()
     }
     with own.live.stores.graph.lock():
         derived.save(run, Made(communities, members))
     for opened in (own.embedded, own.live):
-        gone = [source_id(CORPUS, f"doc:{number}") for number in range(0, 30, 2)]
-        delete_sources(gone, CORPUS, stores=opened.stores)
+        gone = [source_id(own.corpus, f"doc:{number}") for number in range(0, 30, 2)]
+        delete_sources(gone, own.corpus, stores=opened.stores)
         assert all(item.is_fine for item in opened.check())
-    left = kept.communities(CORPUS, run.name)
-    assert left == derived.communities(CORPUS, run.name)
+    left = kept.communities(own.corpus, run.name)
+    assert left == derived.communities(own.corpus, run.name)
     assert sum(item.size for item in left) < sum(item.size for item in communities)
     ids = [item.id for item in left]
     assert kept.members(ids) == derived.members(ids)
-    assert [item.is_stale for item in derived.runs(CORPUS)] == [True]
+    assert [item.is_stale for item in derived.runs(own.corpus)] == [True]
 
 
 @pytest.mark.parametrize("moment", ["before it is shown", "after it is shown"])
@@ -219,7 +220,7 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     assert again.is_unchanged == (moment == "after it is shown")
     tier.build("entity_entity", max_size=6)
     assert all(item.is_fine for item in own.live.check())
-    delete_sources([source_id(CORPUS, f"doc:{n}") for n in range(30)], CORPUS, stores=own.live.stores)
+    delete_sources([source_id(own.corpus, f"doc:{n}") for n in range(30)], own.corpus, stores=own.live.stores)
     assert tier.find("entity_entity").run is None
     left = own.server.driver().execute_query(
         "MATCH (n) RETURN DISTINCT labels(n) AS labels", database_=own.server.settings.database
