@@ -202,4 +202,4 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     code, out = run("extract", "import", *chosen, "--results", "results.jsonl", "--json")
     assert (code, json.loads(out)["calls"]) == (0, len(lines(Path("batch.jsonl"))))
     code, out = run("extract", "import", *chosen, "--results", "results.jsonl")
-    assert "0 kept" in out
+    assert "0 stored" in out

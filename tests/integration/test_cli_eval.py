@@ -129,7 +129,7 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
         "--against 'topic' is not among the strategies asked"
         in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
     )
-    assert "is no saved run" in call("eval", place / "small", "--baseline", place / "small" / "corpus.jsonl")[2]
+    assert "is not a saved run" in call("eval", place / "small", "--baseline", place / "small" / "corpus.jsonl")[2]
 
 
 def test_subsets(place: Path) -> None:

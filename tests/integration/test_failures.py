@@ -521,7 +521,7 @@ def test_the_command_line_lists_shows_retries_and_accepts(store: Path, server: S
     assert out.rstrip().endswith(POET.text)
     code, out, _ = call("failures", "retry", "--all")
     assert code == 1
-    assert "0 mended, 1 failed again" in out
+    assert "0 repaired, 1 failed again" in out
     code, out, err = call("failures", "accept", name, "--file", "-", text="no")
     assert (code, out) == (2, "")
     assert f"the reply for {name} cannot be used" in err
@@ -529,7 +529,7 @@ def test_the_command_line_lists_shows_retries_and_accepts(store: Path, server: S
     file.write_text(json.dumps(GOOD))
     code, out, _ = call("failures", "accept", name, "--file", file)
     assert code == 0
-    assert "1 mended, 0 failed again\nadded: 1 statements, 1 facts" in out
+    assert "1 repaired, 0 failed again\nadded: 1 statements, 1 facts" in out
     assert call("failures", "list")[1] == "no chunk failed\n"
 
 
