@@ -97,7 +97,7 @@ def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "hlgraph.yaml").write_text("corpus: mine\n")
     code, _, err = _call("init", "--servers")
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
     assert (tmp_path / "hlgraph.yaml").read_text() == "corpus: mine\n"
 
 
