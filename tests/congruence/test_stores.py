@@ -294,4 +294,4 @@ def test_the_pulls_of_beams_give_the_same_subgraph(pair: Pair, corpus: str, has_
         scope = Scope(corpus, _filter(rng) if rng.random() < 0.5 else None)
         seeds = [*rng.sample(everything, rng.randint(1, 6)), "nothing"]
         sizes.add(len(_same_pull(pair, seeds, shape, scope)))
-    assert len(sizes) > 8
+    assert len(sizes) > 4

@@ -107,7 +107,7 @@ def test_no_credentials_are_told_before_anything_is_sent(monkeypatch: pytest.Mon
 
 
 def test_a_service_needs_a_region() -> None:
-    with pytest.raises(SettingsError, match=r"opensearch\.region is needed"):
+    with pytest.raises(SettingsError, match=r"opensearch\.region is empty"):
         OpenSearchSettings(service="es")
 
 

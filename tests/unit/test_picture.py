@@ -256,7 +256,7 @@ def test_a_path_names_what_joins_its_nodes_and_its_jumps() -> None:
 
 def test_a_search_that_was_not_asked_to_explain_has_no_page() -> None:
     plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
-    with pytest.raises(InputError, match="search with explain=True"):
+    with pytest.raises(InputError, match="search again with explain=True"):
         plain.to_html()
 
 
@@ -275,7 +275,7 @@ def test_the_picture_is_a_document_of_its_own() -> None:
 
 def test_a_search_that_was_not_asked_to_explain_has_no_picture() -> None:
     plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
-    with pytest.raises(InputError, match="search with explain=True"):
+    with pytest.raises(InputError, match="search again with explain=True"):
         plain.to_svg()
 
 

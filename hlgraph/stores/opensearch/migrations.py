@@ -26,6 +26,7 @@ _BODY: dict[str, Json] = {
     "mappings": {"dynamic": "strict", "properties": {"json": {"type": "object", "enabled": False}}},
 }
 _CONFLICT = 409
+_EXISTS = "resource_already_exists_exception"
 
 
 class _Run(msgspec.Struct):
@@ -95,7 +96,7 @@ class OpenSearchTarget:
         """Holds the lock document; waits until another process releases it or its lock expires."""
         body = _BODY if not self._connection.is_serverless else {"mappings": _BODY["mappings"]}
         made = self._connection.send("PUT", f"/{self._index}", body=body)
-        if made.status >= 400 and "resource_already_exists_exception" not in made.body:
+        if made.status >= 400 and _EXISTS not in made.body:
             raise refusal(self._connection.url, made.status, cause=cause_of(made.body))
         if self._connection.is_serverless:  # it has no conditional writes, and a migration may safely run twice
             self._is_locked = True
@@ -191,7 +192,8 @@ class OpenSearchTarget:
         serverless = self._connection.is_serverless
         body = index_body(migration.text, meta, replicas=self._connection.settings.replicas, is_serverless=serverless)
         made = self._connection.send("PUT", f"/{name}", body=body)
-        if made.status >= 400:
+        # The name is new: an index that exists was made by a request whose answer did not come in time, and was sent again.
+        if made.status >= 400 and _EXISTS not in made.body:
             cause = cause_of(made.body)
             error = refusal(self._connection.url, made.status, cause=cause)
             if type(error) is StoreError and made.status == 400 and "k-NN" not in str(error):
