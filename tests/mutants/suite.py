@@ -72,8 +72,8 @@ class Limits:
     """Seconds of recorded tests for a mutant, and what a run may take: a loop without end is killed by the clock."""
 
     budget: float = 45
-    start: float = 30
-    slower: float = 3
+    start: float = 90
+    slower: float = 6
 
     def clock(self, tests: Sequence[Test]) -> float:
         return self.start + self.slower * sum(test.seconds for test in tests)
@@ -188,6 +188,7 @@ class Suite:
         path = os.pathsep.join((str(copy), str(Path(__file__).parent)))
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", **more}
         environment.pop(SERVERS, None)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile all that it imports
         if self.servers:
             environment[SERVERS] = self.servers
         command = [self.python, "-m", "pytest", "-p", "seeing", "-p", "no:cacheprovider", "-q", "--hypothesis-seed=0"]
