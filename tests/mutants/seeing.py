@@ -32,6 +32,7 @@ class Recording:
         self._coverage = coverage.Coverage(
             data_file=f"{file}.coverage", source=[str(Path("hlgraph").absolute())], config_file=False
         )
+        self._coverage.set_option("run:relative_files", True)  # the folder of the copies may be moved
         self._coverage.start()
         self._context = ""
 

@@ -32,10 +32,13 @@ SERVER_TESTS = (
     "tests/congruence/test_neo4j_gds.py",
     "tests/congruence/test_opensearch_vectors.py",
     "tests/congruence/test_rankers.py",
+    "tests/integration/test_abandoned_change.py",
     "tests/integration/test_gds_client.py",
     "tests/integration/test_init_servers.py",
+    "tests/integration/test_neo4j_cost.py",
     "tests/integration/test_neo4j_lease.py",
     "tests/integration/test_neo4j_migrations.py",
+    "tests/integration/test_opensearch_faults.py",
     "tests/integration/test_opensearch_journal.py",
     "tests/integration/test_opensearch_store.py",
 )
@@ -214,10 +217,10 @@ class Suite:
     def _lines(self, file: str) -> dict[int, set[str]]:
         """The contexts of each line of a file."""
         lines: dict[int, set[str]] = defaultdict(set)
-        for number, copy in enumerate(self.copies):
+        for number in range(len(self.copies)):
             data = coverage.CoverageData(str(self.folder / f"{self.kind}{number}.json.coverage"))
             data.read()
-            for line, contexts in data.contexts_by_lineno(str(copy / file)).items():
+            for line, contexts in data.contexts_by_lineno(file).items():
                 lines[line].update(contexts)
         return lines
 
