@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from live_stores import neo4j_of
+from live_stores import EMPTY, neo4j_of
 from opensearch_fixture import opened as remembered
 from opensearch_fixture import settings_of
 from pages import DOCS, README, REPOSITORY, Reader, blocks, name_of
@@ -51,6 +51,7 @@ def served(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     reader = Reader(folder)
     server = Server(servers.neo4j.url, neo4j_of(servers))
     with contextlib.closing(server), remembered(servers.opensearch, prefix=index.prefix):
+        server.schema(EMPTY)  # the pages ask doctor and reconcile about every corpus, and others have other indexes
         try:
             reader.read(README, has_servers=True)
             reader.read(_SERVERS, has_servers=True)
