@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hlgraph.answer.request import AnswerMode
     from hlgraph.answer.verify import Unsupported, Verify
     from hlgraph.extract.quarantine import Quarantined
-    from hlgraph.index.communities import Built
+    from hlgraph.index.communities import BuiltCommunities
     from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery
     from hlgraph.ingest.batches import BatchReport
     from hlgraph.ingest.options import IngestOptions
@@ -88,7 +88,7 @@ __all__ = [
     "BatchReport",
     "Batches",
     "Budget",
-    "Built",
+    "BuiltCommunities",
     "BuiltHierarchy",
     "CandidateQuery",
     "Candidates",
@@ -172,7 +172,7 @@ _LATER = {
     "BatchReport": "hlgraph.ingest.batches",
     "Batches": "hlgraph.sdk.batches",
     "Budget": "hlgraph.models.accounts.budget",
-    "Built": "hlgraph.index.communities",
+    "BuiltCommunities": "hlgraph.index.communities",
     "BuiltHierarchy": "hlgraph.index.hierarchy",
     "CandidateQuery": "hlgraph.resolve.candidates",
     "Candidates": "hlgraph.resolve.candidates",

@@ -17,7 +17,7 @@ from hlgraph.stores.protocols import Stores
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltCommunities:
     """The result of :func:`build_communities`.
 
     Attributes
@@ -47,7 +47,7 @@ def derived_store(stores: Stores) -> DerivedStore:
     return stores.derived
 
 
-def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Built:
+def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> BuiltCommunities:
     """Find the communities of a corpus and store them in place of those of the same graph.
 
     Interrupted changes are finished first. If the corpus and the parameters are the same as in the last run, nothing is done.
@@ -61,7 +61,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
 
     Returns
     -------
-    Built
+    BuiltCommunities
         The stored run, with the numbers of communities.
 
     Raises
@@ -86,7 +86,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         held = run_named(derived, corpus, name=name)
         if held is not None and not held.is_stale and held.parameters == query.parameters:
             counts = _counts(derived.communities(corpus, name), held.levels)
-            return Built(held, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
+            return BuiltCommunities(held, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
         clusterer = stores.clusterer or ProcessClusterer(pulled(stores.graph))
         found = clusterer.cluster(query, corpus=corpus)
         levels = len(found.communities.levels) if found.ids else 0
@@ -94,7 +94,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         made = from_levels(run, found)
         run = replace(run, stamp=made.stamp)
         saved = derived.save(run, made)
-        return Built(run, _counts(made.communities, levels), saved)
+        return BuiltCommunities(run, _counts(made.communities, levels), saved)
 
 
 def _counts(communities: Sequence[Community], levels: int) -> tuple[int, ...]:

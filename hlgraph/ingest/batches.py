@@ -69,7 +69,7 @@ class BatchFiles:
 
     Parameters
     ----------
-    executor : of the chat model, with kept replies and a ledger
+    executor : of the chat model, with stored replies and a ledger
     max_tokens : limit of one reply
     domain : of the corpus, which the prompts name; None: none
     quarantine : of the corpus: chunks that failed too often are not sent; None: there are no failures

@@ -40,7 +40,7 @@ def forgetting(
     sweep = _Sweep(settings, corpus, graph=graph) if is_filled or _has_kept(settings) else None
     try:
         if sweep is not None:
-            sweep.begin(is_made=is_filled)
+            sweep.begin(create=is_filled)
         reports: list[Report] = []
         yield reports
         if sweep is None and _has_kept(settings):  # another process began to pay meanwhile
@@ -58,7 +58,7 @@ def _has_kept(settings: Settings) -> bool:
 
 
 class _Sweep:
-    """One sweep of the kept replies of a corpus."""
+    """One sweep of the stored replies of a corpus."""
 
     def __init__(self, settings: Settings, corpus: str, *, graph: GraphStore) -> None:
         from hlgraph.models.accounts.open import kept_replies
@@ -69,9 +69,9 @@ class _Sweep:
         self._replies: Replies = kept_replies(settings)
         self._is_overdue = False
 
-    def begin(self, *, is_made: bool) -> None:
-        """Note that texts may go from now on; ``is_made``: make the file of replies where it is missing."""
-        self._is_overdue = self._replies.begin_sweep(self._corpus, is_made=is_made)
+    def begin(self, *, create: bool) -> None:
+        """Note that texts may go from now on; ``create``: make the file of replies where it is missing."""
+        self._is_overdue = self._replies.begin_sweep(self._corpus, create=create)
         self._mark()
 
     def end(self, reports: list[Report], *, everything: bool) -> None:
@@ -80,7 +80,7 @@ class _Sweep:
         self._mark()
         replies, corpus = self._replies, self._corpus
         if everything or self._is_overdue or any(_has_removed(item) for item in reports):
-            replies.retain(corpus, _parts(corpus, replies.sources(corpus), self._graph), is_all=everything)
+            replies.retain(corpus, _parts(corpus, replies.sources(corpus), self._graph), everything=everything)
         else:
             replies.end_sweep(corpus)
 

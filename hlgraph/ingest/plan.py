@@ -136,11 +136,11 @@ def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine
 
 
 def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
-    """The kept reply to a request; None where the call would have to be paid.
+    """The stored reply to a request; None if the call would have to be paid.
 
     Parameters
     ----------
-    executor : with the kept replies
+    executor : with the stored replies
     prompt : the version of the prompt
     messages : of the request
     max_tokens : limit of one reply
@@ -154,7 +154,7 @@ def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_token
 
 
 class Planner:
-    """Plans an ingest with the chunker, prompts, kept replies and ledger that the ingest would use.
+    """Plans an ingest with the chunker, prompts, stored replies and ledger that the ingest would use.
 
     Tokens are estimated from the messages themselves (:func:`hlgraph.models.tokens.estimated_tokens`). Once ten calls of a prompt
     were paid, the ledger's measured tokens a call correct the estimate.

@@ -95,7 +95,7 @@ class BedrockJobs:
         self._jobs = jobs
         self._objects = objects
 
-    def submit(self, batch: Path, *, model: str, to: str, role: str, is_again: bool = False) -> BatchJob:
+    def submit(self, batch: Path, *, model: str, to: str, role: str, repeat: bool = False) -> BatchJob:
         """Upload a batch file and start its job. Submitting the same file twice gives one job, which is charged once.
 
         Parameters
@@ -104,7 +104,7 @@ class BedrockJobs:
         model : model id in Bedrock, or the ARN of an inference profile
         to : folder in S3, ``s3://bucket/folder/``; results are written beside the batch
         role : ARN of the role that Bedrock assumes to read and write there
-        is_again : start another job, for a file whose job failed; default False
+        repeat : start another job, for a file whose job failed; default False
 
         Returns
         -------
@@ -119,7 +119,7 @@ class BedrockJobs:
             AWS refuses the request or does not answer.
         """
         bucket, folder = _place(to)
-        token = _digest(batch) if not is_again else uuid.uuid4().hex
+        token = _digest(batch) if not repeat else uuid.uuid4().hex
         name, key = f"hlgraph-{token}", f"{folder}{token}.jsonl"
         shown = f"bedrock:{model}"
         mapped(shown, lambda: self._objects.upload_file(Filename=str(batch), Bucket=bucket, Key=key))

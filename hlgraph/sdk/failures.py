@@ -1,4 +1,4 @@
-"""The chunks whose extraction by a chat model failed, for callers: listed, retried, mended by hand, or given up."""
+"""The chunks whose extraction by a chat model failed, for callers: listed, retried, corrected by hand, or accepted as lost."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ class Failures:
     def retry(self, ids: Sequence[str] | None = None, *, budget: Budget | None = None) -> Mending:
         """Extract failed chunks again with the chat model of the settings.
 
-        A chunk that succeeds is written as an ingest writes it, and is no failure any more. A chunk that fails again stays one,
-        with the new reason. A source that then lacks nothing is unchanged for the next ingest, even where another model mended
-        it.
+        A chunk that succeeds is written as an ingest writes it, and is no longer a failure. A chunk that fails again stays a
+        failure, with the new reason. A source without failures counts as unchanged in the next ingest, even if another model
+        extracted its last chunk.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Failures:
         return mending
 
     def accept(self, name: str, reply: str) -> Mending:
-        """Accept a reply that a person mended in place of the model's: its statements go into the graph. No model is asked.
+        """Accept a reply that a person corrected in place of the model's: its statements go into the graph. No model is asked.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Failures:
                 read = mended(entry.chunk, reply, replies=entry.replies, domain=domain)
             except ReplyError as error:
                 raise InputError(
-                    f"the reply for {entry.id} cannot be used: {error}; mend it: hlgraph failures show {entry.id} prints "
+                    f"the reply for {entry.id} cannot be used: {error}; correct it: hlgraph failures show {entry.id} prints "
                     'the text and what the model replied, and the form is {"propositions": [{"text": ..., "topics": [...], '
                     '"entities": [...], "facts": [...]}]}'
                 ) from error
@@ -225,7 +225,7 @@ class Failures:
 
     @contextmanager
     def _writing(self, report: Report) -> Iterator[None]:
-        """The write lock; within it, the quarantine and the kept replies lose what the change removes."""
+        """The write lock; within it, the quarantine and the stored replies lose what the change removes."""
         graph = self._stores.graph
         with graph.lock() as pending:
             report.resumed = resume(pending, self._stores)
@@ -283,7 +283,7 @@ class Failures:
             mending.mended.append(item.entry.id)
 
     def _keep_replies(self, entry: Quarantined, calls: Sequence[tuple[str, tuple[str, str], str]]) -> None:
-        """Keep the mended replies as those of the model, so that the same text is not asked for again."""
+        """Store the corrected replies as those of the model, so that no model is asked about the same text again."""
         from hlgraph.ingest.plan import NamedChat
 
         chunk, most = entry.chunk, self._settings.models.max_tokens

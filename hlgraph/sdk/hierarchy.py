@@ -102,7 +102,7 @@ class Hierarchy:
         Raises
         ------
         InputError : ``chat`` without a chat model
-        BudgetError : the budget does not reach
+        BudgetError : the budget does not cover the calls
         And what :func:`hlgraph.index.hierarchy.build_hierarchy` raises.
         """
         return build_hierarchy(

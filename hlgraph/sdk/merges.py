@@ -138,7 +138,7 @@ class Merges:
         certain = [item for item in proposed.found if item.is_certain]
         rest = [item for item in proposed.found if not item.is_certain]
         if calls is None or dry_run:
-            reason = "not asked for: a dry run" if dry_run else "not asked for: no chat model judges"
+            reason = "no model was asked: a dry run" if dry_run else "no model was asked: rules alone judge"
             asked = Asked(undecided=[(item, reason) for item in rest])
             asked.calls = calls_for(len(rest)) if calls is not None or by == "chat" else 0
         else:

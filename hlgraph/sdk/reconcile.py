@@ -1,4 +1,4 @@
-"""Proves that the graph store and the vector store hold the same ids, and mends what differs.
+"""Proves that the graph store and the vector store hold the same ids, and repairs what differs.
 
 Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost
 data. A missing vector is embedded again from its record. A missing record is extracted again from the stored chunks, with the
@@ -64,7 +64,7 @@ def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool
     corpus : the corpus
     stores : the open stores
     models : the embedder, made when it is first used
-    repair : mend the drift; see :meth:`hlgraph.HLGraph.reconcile`
+    repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
 
     Returns
     -------

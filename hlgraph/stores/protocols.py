@@ -77,7 +77,7 @@ class CorpusStats:
     version : grows with every published change
     embedding : name of the embedding model; empty before the first vector
     dimensions : length of the vectors; 0 before the first vector
-    records, relationships : counts; empty when they were not asked for
+    records, relationships : counts; empty unless they were asked for
     fields : metadata fields that a filter can name
     pending : ids of the changes that are staged but not done
     """

@@ -53,7 +53,7 @@ _WORDS = [
 ]
 _CORPORA = cases(1, 3)
 _REQUESTS = cases(12, 34)  # of a strategy, in each corpus
-_PULLS = cases(12, 34)  # in each corpus
+_PULLS = 34  # in each corpus
 _OTHERS = {"global": GlobalRetriever(anchors=60)}  # 200 anchors are most of what a filter leaves of these corpora
 
 
@@ -272,7 +272,7 @@ def test_pulls_give_the_same_subgraph(pair: Pair, corpus: str) -> None:
         )
         scope = Scope(corpus, _filter(rng) if rng.random() < 0.6 else None)
         sizes.add(len(_same_pull(pair, rng.sample(everything, rng.randint(1, 6)), shape, scope)))
-    assert len(sizes) > 4
+    assert len(sizes) > 8
 
 
 @pytest.mark.parametrize("has_topics", [False, True])
@@ -294,4 +294,4 @@ def test_the_pulls_of_beams_give_the_same_subgraph(pair: Pair, corpus: str, has_
         scope = Scope(corpus, _filter(rng) if rng.random() < 0.5 else None)
         seeds = [*rng.sample(everything, rng.randint(1, 6)), "nothing"]
         sizes.add(len(_same_pull(pair, seeds, shape, scope)))
-    assert len(sizes) > 4
+    assert len(sizes) > 8

@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A state folder whose servers end with the module."""
     found = tmp_path_factory.mktemp("servers")
     yield found
-    operate.stop(found, is_forced=True)
+    operate.stop(found, force=True)
 
 
 def launch(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -29,9 +29,9 @@ from hlgraph.records import Kind
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.migrate import apply, discover
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.migrations import OpenSearchTarget
+from hlgraph.stores.opensearch.migrations import TRIAL, OpenSearchTarget
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
-from hlgraph.stores.opensearch.wire import Anything
+from hlgraph.stores.opensearch.wire import Anything, Mapped
 from hlgraph.stores.protocols import VectorBatch, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -283,6 +283,27 @@ def test_an_index_that_another_process_made_anew_in_other_dimensions(server: Sim
         ):
             with pytest.raises(ModelMismatchError, match="dimension"):
                 call()
+
+
+def test_a_trial_index_whose_answer_was_lost_is_asked_for_again_and_removed(
+    proxy: Proxy, server: SimpleNamespace
+) -> None:
+    made: list[int] = []
+
+    def lose_the_first_answer(request: Request, forward: Forward) -> Reply | None:
+        if made or request.method != "PUT" or TRIAL not in request.path:
+            return None
+        made.append(forward(request.body).status)
+        return Reply(0, b"", {})
+
+    with opened(through(proxy, server)) as store:
+        proxy.behaviour = lose_the_first_answer
+        assert apply(store.target).version == 1
+        asked = [item.path for item in proxy.requests if item.method == "PUT" and TRIAL in item.path]
+        assert made == [200]
+        assert asked[0] == asked[1]
+        left = store.connection.ask("GET", f"/{store.connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped])
+        assert not [name for name in left if TRIAL in name]
 
 
 def test_an_index_of_somebody_else_is_left_alone(server: SimpleNamespace) -> None:

@@ -8,7 +8,7 @@ import hlgraph
 from hlgraph.ingest.pipeline import Report
 from hlgraph.records import Answer
 from hlgraph.retrieve import SearchResult
-from hlgraph.sdk.communities import Built, FoundCommunities
+from hlgraph.sdk.communities import BuiltCommunities, FoundCommunities
 from hlgraph.sdk.hierarchy import FoundHierarchy
 from hlgraph.settings import Settings
 
@@ -18,7 +18,7 @@ async def calls(graph: hlgraph.AsyncHLGraph) -> None:
     assert_type(await graph.search("Who?", k=3, explain=True), SearchResult)
     assert_type(await graph.ingest(["docs/"]), Report)
     assert_type(await graph.in_corpus("other").answer("Who?", mode="short"), Answer)
-    assert_type(await graph.communities.build(resolution=2.0), Built)
+    assert_type(await graph.communities.build(resolution=2.0), BuiltCommunities)
     assert_type(await graph.communities.find(level=0), FoundCommunities)
     assert_type(await graph.hierarchy.find(k=1), FoundHierarchy)
     assert_type(graph.settings, Settings)

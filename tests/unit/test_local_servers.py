@@ -246,7 +246,7 @@ def test_a_stale_pid_is_nobodys_server(tmp_path: Path, bystander: subprocess.Pop
     state.write(tmp_path, Servers(neo4j=stale))
     assert operate.running(tmp_path) == {"neo4j": False}
     assert operate.stop(tmp_path) == []
-    assert operate.stop(tmp_path, is_forced=True) == []
+    assert operate.stop(tmp_path, force=True) == []
     assert bystander.poll() is None
 
 

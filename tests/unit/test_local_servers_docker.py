@@ -53,7 +53,7 @@ def test_containers_are_started_killed_and_stopped_by_compose(docker: Path, tmp_
     assert (made.neo4j.pid, made.opensearch.pid) == (0, 0)
     assert operate.start(folder, by=operate.AUTO) == made
     assert operate.running(folder) == {"neo4j": True, "opensearch": True}
-    assert operate.stop(folder, ["neo4j"], is_forced=True) == ["neo4j"]
+    assert operate.stop(folder, ["neo4j"], force=True) == ["neo4j"]
     assert operate.restart(folder, "neo4j") == made
     assert operate.stop(folder) == ["neo4j", "opensearch"]
     asked = docker.read_text()

@@ -88,7 +88,7 @@ def test_installing_again_changes_nothing_unless_forced(source: Path, root: Path
     (model.path / "mark").touch()
     assert install(str(source), root=root, name="mine") == model
     assert (model.path / "mark").exists()
-    assert install(str(source), root=root, name="mine", is_forced=True) == model
+    assert install(str(source), root=root, name="mine", force=True) == model
     assert not (model.path / "mark").exists()
     assert [found.name for found in installed(root=root)] == visible(root) == ["mine"]
 

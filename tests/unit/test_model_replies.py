@@ -33,7 +33,7 @@ def test_nothing_is_made_before_something_is_kept(replies: Replies) -> None:
     assert replies.sources("c") == []
     replies.retain("c", {})
     replies.end_sweep("c")
-    assert not replies.begin_sweep("c", is_made=False)
+    assert not replies.begin_sweep("c", create=False)
     assert not replies.path.parent.exists()
 
 
@@ -70,7 +70,7 @@ def test_what_was_paid_and_is_not_stored_yet_stays_until_its_source_or_all_goes(
     assert all(held(replies, name) for name in names)
     replies.retain("c", {})
     assert [held(replies, name) for name in names] == [False, False, True]
-    replies.retain("c", {}, is_all=True)
+    replies.retain("c", {}, everything=True)
     assert not held(replies, "of another source")
 
 
@@ -107,7 +107,7 @@ def test_a_broken_file_is_put_aside(replies: Replies, caplog: pytest.LogCaptureF
     replies.path.write_bytes(b"no database" * 1000)
     keep(replies, "a", Origin("c"))
     assert held(replies, "a")
-    assert "file of kept replies" in caplog.text
+    assert "file of stored replies" in caplog.text
     assert "a new one is created" in caplog.text
     replies.retain("c", {})
     assert not replies.path.with_name("replies.sqlite.broken").exists()

@@ -90,7 +90,7 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def _kill(options: argparse.Namespace) -> None:
-    if not operate.stop(options.state, [options.name], is_forced=True):
+    if not operate.stop(options.state, [options.name], force=True):
         raise ServerError(f"{options.state}: {options.name} does not run")
     print(f"killed: {options.name}")
 

@@ -74,12 +74,12 @@ def start(
     return servers
 
 
-def stop(folder: Path, names: Sequence[str], *, is_forced: bool = False) -> list[str]:
-    """Ends containers, by a request or (``is_forced``) by SIGKILL, but keeps their data; returns the names of those that ran."""
+def stop(folder: Path, names: Sequence[str], *, force: bool = False) -> list[str]:
+    """Ends containers, by a request or (``force``) by SIGKILL, but keeps their data; returns the names of those that ran."""
     ended = [name for name in names if is_running(folder, name)]
     if ended:
         compose = _compose(folder, ended)
-        how = ["kill", "--signal", "SIGKILL"] if is_forced else ["stop"]
+        how = ["kill", "--signal", "SIGKILL"] if force else ["stop"]
         _run([*compose.compose_command_property, *how, *ended], compose)
     return ended
 

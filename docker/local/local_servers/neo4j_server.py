@@ -80,7 +80,7 @@ def start(pin: Pin, state: Path, endpoint: Neo4jEndpoint, note: Callable[[Neo4jE
         )
         _check_plugins(pin, running)
     except BaseException:
-        process.end(pid, mark(state), is_forced=True)
+        process.end(pid, mark(state), force=True)
         raise
 
 

@@ -104,7 +104,7 @@ def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[O
         )
         _check_plugins(pin, running)
     except BaseException:
-        process.end(pid, mark(state), is_forced=True)
+        process.end(pid, mark(state), force=True)
         raise
 
 

@@ -62,20 +62,19 @@ def start(
         return book.servers
 
 
-def stop(folder: Path, names: Sequence[str] = NAMES, *, is_forced: bool = False) -> list[str]:
-    """Ends the servers of a folder, by SIGTERM or (``is_forced``) by SIGKILL; returns the names of those that ran."""
+def stop(folder: Path, names: Sequence[str] = NAMES, *, force: bool = False) -> list[str]:
+    """Ends the servers of a folder, by SIGTERM or (``force``) by SIGKILL; returns the names of those that ran."""
     folder = folder.absolute()
     if not folder.is_dir():
         return []
     with state.locked(folder):
         if compose.is_used(folder):
-            return compose.stop(folder, names, is_forced=is_forced)
+            return compose.stop(folder, names, force=force)
         servers = state.read(folder)
         known = {name: endpoint.pid for name in names if (endpoint := _endpoint(servers, name))}
         with ThreadPoolExecutor() as pool:
             ended = {
-                name: pool.submit(process.end, pid, _mark(name, folder), is_forced=is_forced)
-                for name, pid in known.items()
+                name: pool.submit(process.end, pid, _mark(name, folder), force=force) for name, pid in known.items()
             }
         return [name for name, one in ended.items() if one.result()]
 
@@ -107,7 +106,7 @@ def running(folder: Path) -> dict[str, bool]:
 def remove(folder: Path) -> list[str]:
     """Kills the servers of a folder and removes it with all their data; returns the names of those that ran."""
     folder = folder.absolute()
-    ended = stop(folder, is_forced=True)
+    ended = stop(folder, force=True)
     if compose.is_used(folder):
         compose.remove(folder)
     if (folder / state.FILE).exists():

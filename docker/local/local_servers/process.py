@@ -79,14 +79,14 @@ def is_running(pid: int, mark: str) -> bool:
     return pid > 0 and mark in command_line(pid)
 
 
-def end(pid: int, mark: str, *, is_forced: bool = False, patience: float = 60.0) -> bool:
-    """Ends a process that has the mark, by SIGTERM or (``is_forced``) by SIGKILL; returns False if there is none.
+def end(pid: int, mark: str, *, force: bool = False, patience: float = 60.0) -> bool:
+    """Ends a process that has the mark, by SIGTERM or (``force``) by SIGKILL; returns False if there is none.
 
     A process that does not end within ``patience`` seconds is killed.
     """
     if not is_running(pid, mark):
         return False
-    os.kill(pid, signal.SIGKILL if is_forced else signal.SIGTERM)
+    os.kill(pid, signal.SIGKILL if force else signal.SIGTERM)
     if not _is_gone(pid, mark, patience):
         os.kill(pid, signal.SIGKILL)
         if not _is_gone(pid, mark, patience):

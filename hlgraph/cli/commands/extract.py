@@ -128,7 +128,7 @@ def submit(
     """
     from hlgraph.models.bedrock_jobs import bedrock_jobs
 
-    job = bedrock_jobs().submit(batch, model=_bedrock_model(context, chat), to=to, role=role, is_again=again)
+    job = bedrock_jobs().submit(batch, model=_bedrock_model(context, chat), to=to, role=role, repeat=again)
     if json:
         print_json(asdict(job))
     else:

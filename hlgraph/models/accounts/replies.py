@@ -63,7 +63,7 @@ class Replies:
     def __init__(self, path: Path, *, max_bytes: int = 1 << 30) -> None:
         self.path = path
         self._max_bytes = max_bytes
-        self._file = DiskFile(path, _SCHEMA, name="file of kept replies", loss=_LOSS)
+        self._file = DiskFile(path, _SCHEMA, name="file of stored replies", loss=_LOSS)
 
     def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
         """The stored reply to a request; None if there is none.
@@ -116,13 +116,13 @@ class Replies:
 
         self._file.attempt(insert)
 
-    def begin_sweep(self, corpus: str, *, is_made: bool = True) -> bool:
+    def begin_sweep(self, corpus: str, *, create: bool = True) -> bool:
         """Record that texts of a corpus may be deleted from now on.
 
         Parameters
         ----------
         corpus : the corpus
-        is_made : create the file if it is missing, since replies will follow; default True
+        create : create the file if it is missing, since replies will follow; default True
 
         Returns
         -------
@@ -134,7 +134,7 @@ class Replies:
             with writing(connection):
                 return not connection.execute("INSERT OR IGNORE INTO unswept VALUES (?)", (corpus,)).rowcount
 
-        return (is_made or self.path.exists()) and bool(self._file.attempt(insert))
+        return (create or self.path.exists()) and bool(self._file.attempt(insert))
 
     def sources(self, corpus: str, *, is_unmarked: bool = False) -> list[str]:
         """Ids of the sources that have stored replies, in order.
@@ -179,7 +179,7 @@ class Replies:
         if parts and self.path.exists():
             self._file.attempt(update)
 
-    def retain(self, corpus: str, parts: Mapping[str, Collection[str]], *, is_all: bool = False) -> None:
+    def retain(self, corpus: str, parts: Mapping[str, Collection[str]], *, everything: bool = False) -> None:
         """Delete the replies whose parts were in the graph store and no longer are, and overwrite their space in the file.
 
         Replies without a source are deleted too. Ends the sweep that :meth:`begin_sweep` began.
@@ -188,7 +188,7 @@ class Replies:
         ----------
         corpus : the corpus
         parts : hashes of the parts that are in the graph store, by source id
-        is_all : delete the replies whose parts are not in the store yet as well; default False
+        everything : delete the replies whose parts are not in the store yet as well; default False
         """
 
         def delete(connection: sqlite3.Connection) -> bool:
@@ -203,7 +203,7 @@ class Replies:
                         OR source NOT IN (SELECT source FROM alive)
                         AND source IN (SELECT source FROM origins WHERE corpus = :corpus AND is_stored))
                     """,
-                    {"corpus": corpus, "all": is_all},
+                    {"corpus": corpus, "all": everything},
                 )
                 connection.execute("DELETE FROM replies WHERE request NOT IN (SELECT request FROM origins)")
                 connection.execute("DELETE FROM unswept WHERE corpus = ?", (corpus,))
