@@ -39,7 +39,7 @@ def _texts(cell: NotebookNode) -> list[str]:
 @pytest.mark.model
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ON_SERVERS])
 def test_a_notebook_runs_offline(name: str, tmp_path: Path) -> None:
-    run_copy(name, tmp_path, http_proxy=NOWHERE, https_proxy=NOWHERE, all_proxy=NOWHERE)
+    assert run_copy(name, tmp_path, http_proxy=NOWHERE, https_proxy=NOWHERE, all_proxy=NOWHERE) == ""
 
 
 def test_there_are_five() -> None:

@@ -20,11 +20,11 @@ def test_the_tour_in_cypher_runs(servers: Any, tmp_path: Path) -> None:
     config = tmp_path / state.SETTINGS
     state.write_private(config, own)
     with opened(servers.opensearch, prefix=index.prefix):
-        run_copy("3_cypher_tour.ipynb", tmp_path, HLGRAPH_CONFIG=str(config))
+        assert run_copy("3_cypher_tour.ipynb", tmp_path, HLGRAPH_CONFIG=str(config)) == ""
 
 
 @pytest.mark.model
 def test_without_servers_it_says_how_to_start_them(tmp_path: Path) -> None:
-    with pytest.raises(pytest.fail.Exception, match="make servers") as failed:
-        run_copy("3_cypher_tour.ipynb", tmp_path)
-    assert "cell 2" in str(failed.value)
+    failed = run_copy("3_cypher_tour.ipynb", tmp_path)
+    assert "cell 2" in failed
+    assert "make servers" in failed

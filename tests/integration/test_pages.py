@@ -47,13 +47,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in (_SERVERS, _ANALYSTS)], ids=name_of)
 def test_the_blocks_of_a_page_run_in_order(page: Path, reader: Reader, tmp_path: Path) -> None:
     if page in _FRESH:
-        Reader(tmp_path).read(page)
+        failed = Reader(tmp_path).read(page)
     elif page == _PROVIDERS:
         with HTTPServer(threaded=True) as server:
             keys = {"HLGRAPH_CHAT_URL": ChatServer(server).url, "OPENAI_API_KEY": "test"}
-            Reader(reader.folder, {**reader.variables, **keys}).read(page)
+            failed = Reader(reader.folder, {**reader.variables, **keys}).read(page)
     else:
-        Reader(reader.folder, dict(reader.variables)).read(page)
+        failed = Reader(reader.folder, dict(reader.variables)).read(page)
+    assert failed == ""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -386,3 +386,10 @@ def test_every_type_that_an_annotation_of_the_sdk_needs_is_exported() -> None:
         f"{place}: {name}" for kind in parts for place, name in _annotations(kind) if name not in hlgraph.__all__
     }
     assert not missing
+
+
+def test_the_page_on_the_architecture_draws_the_layers() -> None:
+    page = (REPOSITORY / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    drawing = page.partition("## Imports point one way\n\n```text\n")[2].partition("```")[0]
+    drawn = [tuple(name.strip() for name in row.split(",")) for row in " ".join(drawing.split()).split("<-")]
+    assert [set(row) for row in drawn] == [set(layer) - {"__main__"} for layer in LAYERS]

@@ -90,9 +90,6 @@ class Links(NamedTuple):
     back: OneWay
     is_even: bool = False
 
-    def __bool__(self) -> bool:
-        return len(self.there.targets) > 0
-
     def induced(self, nodes: NDArray[np.int64]) -> Csr:
         """The links between these nodes, as a matrix in their order; ``nodes`` must be ascending.
 
