@@ -102,7 +102,7 @@ def _extractor(name: str) -> Literal["local", "precomputed", "chat"]:
 def progress_text(at: Progress) -> str:
     """The progress of an ingest as one line; on a terminal with the step just finished."""
     if not at.sources:
-        return f"finished for the first sources: {at.step}"
+        return f"first batch of sources: {at.step} done"
     text = f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
     return f"{text} ({at.step})" if sys.stderr.isatty() else text
 
