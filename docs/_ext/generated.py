@@ -360,9 +360,15 @@ def _fill(_app: object, _name: str, source: list[str]) -> None:
     source[0] = filled(source[0])
 
 
+def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages with a generated list are read in every build: the code that gives the list may have changed."""
+    return [name for name in env.found_docs if _MARK.search(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("source-read", _fill)
+    app.connect("env-get-outdated", _outdated)
     app.connect("autodoc-process-docstring", _described, priority=100)  # before numpydoc
     app.connect("autodoc-process-signature", _public)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

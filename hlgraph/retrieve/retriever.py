@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
@@ -99,13 +99,24 @@ def with_preset(strategy: type[_Made], preset: str) -> _Made:
     return strategy(**presets.get(preset, {}))
 
 
-def check_counts(retriever: Retriever) -> None:
-    """Raise InputError for a count among the parameters that is below 1; for ``__post_init__``."""
+def check_counts(retriever: Retriever, *, zero: Collection[str] = ()) -> None:
+    """Check the counts among the parameters of a retriever; for ``__post_init__``.
+
+    Parameters
+    ----------
+    retriever : its whole-number fields are the counts
+    zero : names of counts that may be 0; the others must be at least 1
+
+    Raises
+    ------
+    InputError
+        A count is too low.
+    """
     for item in fields(retriever):
         value = getattr(retriever, item.name)
         is_count = isinstance(value, int) and not isinstance(value, bool) and "float" not in str(item.type)
-        if is_count and value < 1:
-            raise InputError(f"{item.name} is {value}; it must be at least 1")
+        if is_count and value < (item.name not in zero):
+            raise InputError(f"{item.name} is {value}; it must be at least {int(item.name not in zero)}")
 
 
 def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:

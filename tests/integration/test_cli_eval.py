@@ -132,6 +132,28 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
     assert "is not a saved run" in call("eval", place / "small", "--baseline", place / "small" / "corpus.jsonl")[2]
 
 
+def test_a_sweep_compares_every_variant_with_the_strategy_itself(place: Path) -> None:
+    code, out, _ = call(
+        "eval", place / "small", "--set", "statement.candidates=1,100", "--set", "statement.has_rerank=false", "--json"
+    )
+    tree = json.loads(out)
+    assert code == 0
+    assert list(tree["strategies"]) == [
+        "statement",
+        "statement[candidates=1,has_rerank=False]",
+        "statement[has_rerank=False]",
+    ]
+    assert tree["against"] == "statement"
+    assert tree["setting"]["parameters"]["statement[has_rerank=False]"] == {"candidates": 100, "has_rerank": False}
+    code, out, _ = call("eval", place / "small", "--strategies", "chunk,path", "--set", "path.jump_points=0,1")
+    assert code == 0
+    assert "minus path" in out
+    assert "path[jump_points=0]" in out
+    code, out, err = call("eval", place / "small", "--set", "path.jump_point=0")
+    assert (code, out) == (2, "")
+    assert "has no parameter 'jump_point'; did you mean 'jump_points'?" in err
+
+
 def test_subsets(place: Path) -> None:
     code, out, _ = call("eval", place / "small", "--strategies", "chunk", "--subset", "dev", "--json")
     assert (code, json.loads(out)["questions"]) == (0, 2)

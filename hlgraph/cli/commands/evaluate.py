@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,9 +36,21 @@ Questions = Annotated[
     typer.Option(metavar="FILE", help="Questions to use instead of those in the folder.", show_default=False),
 ]
 Strategies = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="NAMES", help="Strategies, separated by commas, or all: every strategy that needs no chat model."
+        metavar="NAMES",
+        help="Strategies, separated by commas, or all: every strategy that needs no chat model.  [default: those of "
+        "--set, else all]",
+        show_default=False,
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="STRATEGY.PARAMETER=VALUES",
+        help="Ask the strategy again with other values of a parameter, separated by commas (may be repeated).",
+        show_default=False,
     ),
 ]
 Subset = Annotated[
@@ -146,10 +158,21 @@ def _asked(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
     return at
 
 
+def _retrievers(strategies: str | None, sets: Sequence[str], *, preset: str) -> dict[str, Retriever]:
+    """The retrievers to ask, and their variants; without ``--strategies`` those that ``--set`` names, else all."""
+    from hlgraph.evaluate.asking import ALL, chosen
+    from hlgraph.evaluate.sweep import knob, with_variants
+
+    knobs = [knob(text) for text in sets]
+    named = strategies or ",".join(dict.fromkeys(item.strategy for item in knobs)) or ALL
+    return with_variants(chosen(named, preset), knobs)
+
+
 def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) -> None:
     """Build what the retrievers need; with ``is_all``, skip the hierarchy if its extra is not installed."""
     from hlgraph.errors import MissingExtraError
     from hlgraph.evaluate.asking import prepare
+    from hlgraph.evaluate.sweep import base_of
 
     try:
         prepare(graph, retrievers.values())
@@ -157,7 +180,8 @@ def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) 
         if not is_all:
             raise
         note(f"hlgraph: warning: the strategy hierarchy is skipped: {error}")
-        del retrievers["hierarchy"]
+        for name in [name for name in retrievers if base_of(name) == "hierarchy"]:
+            del retrievers[name]
 
 
 def _ask(
@@ -231,7 +255,8 @@ def evaluate(
     context: typer.Context,
     folder: Folder,
     questions: Questions = None,
-    strategies: Strategies = "all",
+    strategies: Strategies = None,
+    sets: Set = None,
     subset: Subset = None,
     limit: Limit = None,
     preset: Preset = "paper",
@@ -249,6 +274,9 @@ def evaluate(
     round_trips, rows and bytes are store traffic, the mean per question; cpu_ms is the median CPU time of this process.
     Questions are embedded before timing starts.
 
+    With --set, every combination of the values is one more strategy, such as path[jump_points=0]; the table compares
+    all of them with the strategy itself.
+
     Intervals are 95 % confidence intervals from a paired bootstrap over questions (10,000 resamples, seeded). A
     difference whose interval contains 0 is marked as noise. Two runs are compared only if corpus and questions are the
     same. A question on which a strategy fails counts as nothing found, and the exit code is 1.
@@ -258,15 +286,16 @@ def evaluate(
       hlgraph eval data/musique --strategies chunk,statement --limit 100 --json
       hlgraph eval data/musique --save before.json --out tables/
       hlgraph eval data/musique --preset tuned --baseline before.json
+      hlgraph eval data/musique --set local.cycles=1,2,3
     """
-    from hlgraph.evaluate.asking import chosen
+    from hlgraph.evaluate.asking import ALL
     from hlgraph.evaluate.datasets import load
     from hlgraph.evaluate.results import as_text, as_tree, write_folder
     from hlgraph.evaluate.runs import run_of
     from hlgraph.evaluate.runs import save as save_run
 
     state: State = context.obj
-    retrievers = chosen(strategies, preset)
+    retrievers = _retrievers(strategies, sets or (), preset=preset)
     _check_place(save)
     dataset = load(folder, questions=questions, limit=limit, subsets=subset or ())
     setting = _setting(state.settings(), dataset, preset=preset, retrievers=retrievers)
@@ -279,9 +308,10 @@ def evaluate(
         for failure in ingested.failed:
             note(f"hlgraph: warning: not ingested: {failure.error}")
         planned = _with_embedder(planned, graph)
-        _prepare(graph, retrievers, is_all=strategies == "all")
+        _prepare(graph, retrievers, is_all=strategies in (None, ALL))
         report = _ask(graph, dataset, retrievers=retrievers, show=show)
-    results = _results(report, planned, earlier=earlier, against=against)
+    compared = against or next((text.partition(".")[0].strip() for text in sets or ()), None)
+    results = _results(report, planned, earlier=earlier, against=compared)
     if save is not None:
         save_run(run_of(report, planned.setting, corpus=planned.corpus, asked=planned.asked), save)
     if out is not None:

@@ -208,8 +208,8 @@ class PathRetriever:
     passages : number of passages that make the subgraph
     beam_width, max_length, jump_points, rescored : of the beam search; ``rescored`` paths of a depth are scored by the embedding of
         their joined texts
-    paths, path_entities : number of best paths that are exploited, and of their entities
-    seed_entities : number of entities of the best ``beam_width`` single statements that are explored
+    paths, path_entities : number of best paths that are exploited, and of their entities; 0 entities: nothing is exploited
+    seed_entities : number of entities of the best ``beam_width`` single statements that are explored; 0: nothing is explored
     passage_weight : weight of the cosine of a passage as a seed of the second PageRank
     passage_weight_first : the same for the first one: 0 in the paper; its authors' code has .05
     words : where words count beside embeddings (ours; ``none`` in the paper). ``statements``: in the scores of statements and of
@@ -255,7 +255,7 @@ class PathRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        check_counts(self)
+        check_counts(self, zero=("jump_points", "path_entities", "seed_entities"))
         for name in ("damping_first", "damping"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to below 1")
