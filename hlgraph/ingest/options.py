@@ -34,6 +34,7 @@ class IngestOptions:
     format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
     extract : ``local`` (rules), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
     extractions : JSON lines files for ``precomputed``
+    missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
     is_chunked : each document is one chunk already (a passage)
     delete_missing : remove stored sources under the given paths that no longer exist there
     budget : what ``chat`` may spend; at its end the run stops with BudgetError, keeps what was extracted, and the same call
@@ -52,13 +53,16 @@ class IngestOptions:
     max_bytes: int | None = None
     extract: Literal["local", "precomputed", "chat"] = "local"
     extractions: tuple[str, ...] = ()
+    missing: Literal["nothing", "local"] = "nothing"
     is_chunked: bool = False
     delete_missing: bool = False
     budget: Budget | None = None
     adapt: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a budget where nothing costs, and a domain where no prompt names it."""
+        """Refuse a budget where nothing costs, a domain where no prompt names it, and unknown names."""
+        if self.missing not in ("nothing", "local"):
+            raise InputError(f"missing is {self.missing!r}; choose nothing or local")
         if self.adapt and self.extract != "chat":
             raise InputError(
                 f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; add "
@@ -126,7 +130,8 @@ def extractor_of(
     if options.extract == "precomputed":
         if not options.extractions:
             raise InputError("precomputed extraction needs files with its records; name them with --extractions")
-        return PrecomputedExtractor([Path(item) for item in options.extractions])
+        missing = LocalExtractor() if options.missing == "local" else None
+        return PrecomputedExtractor([Path(item) for item in options.extractions], missing=missing)
     if options.extract == "chat":
         return _chat_extractor(calls(), settings, corpus=corpus, domain=domain)
     raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")

@@ -155,6 +155,7 @@ class HLGraph:
         max_bytes: int | None = None,
         extract: Literal["local", "precomputed", "chat"] = "local",
         extractions: Sequence[str] = (),
+        missing: Literal["nothing", "local"] = "nothing",
         is_chunked: bool = False,
         delete_missing: bool = False,
         budget: Budget | None = None,
@@ -172,6 +173,7 @@ class HLGraph:
         format, mapping, encoding, max_bytes : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
         extractions : JSON lines files for ``precomputed``
+        missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
         is_chunked : each document is one chunk already (a passage)
         delete_missing : remove stored sources under the given paths that no longer exist there
         budget : what ``chat`` may spend; at its end the run stops with what it has, and the same call goes on
@@ -196,6 +198,7 @@ class HLGraph:
             max_bytes=max_bytes,
             extract=extract,
             extractions=tuple(extractions),
+            missing=missing,
             is_chunked=is_chunked,
             delete_missing=delete_missing,
             budget=budget,

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph.errors import ExtractionError
-from hlgraph.extract import ChunkInput, PrecomputedExtractor
+from hlgraph.errors import ExtractionError, InputError
+from hlgraph.extract import ChunkInput, LocalExtractor, PrecomputedExtractor
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import Extraction, Mention, Triple
 
 OWN = {
@@ -155,6 +156,38 @@ class TestLookup:
             write(tmp_path / "a.jsonl", {"passage_id": "p", "entities": ["x"], "triples": []})
         )
         assert "neither statements nor triples" in one(extractor, ChunkInput("x", key="p")).problem
+
+
+class TestMissing:
+    def test_another_extractor_takes_the_chunks_without_a_record(self, tmp_path: Path) -> None:
+        file = write(tmp_path / "e.jsonl", OWN)
+        there, gone = (
+            ChunkInput("Ada Lovelace wrote it.", key="doc-1"),
+            ChunkInput("Ivo Brandt built Orne.", key="doc-2"),
+        )
+        local = LocalExtractor()
+        extractor = PrecomputedExtractor(file, missing=local)
+        plain = PrecomputedExtractor(file)
+        assert extractor.extract([gone, there, gone]) == [
+            *local.extract([gone]),
+            *plain.extract([there]),
+            *local.extract([gone]),
+        ]
+        assert local.extract([gone])[0].propositions
+        assert extractor.input_fingerprint(there) == plain.input_fingerprint(there)
+        assert extractor.input_fingerprint(gone) == local.input_fingerprint(gone)
+        assert extractor.fingerprint == f"{plain.fingerprint}+{local.fingerprint}"
+
+    def test_a_broken_line_about_a_chunk_stays_a_problem(self, tmp_path: Path) -> None:
+        file = write(tmp_path / "e.jsonl", OWN, {"id": "doc-2", "statements": 3})
+        extractor = PrecomputedExtractor(file, missing=LocalExtractor())
+        found = one(extractor, ChunkInput("Ivo Brandt built Orne.", key="doc-2"))
+        assert "no record for 'doc-2'" in (found.problem or "")
+        assert not found.propositions
+
+    def test_an_unknown_name_is_refused(self) -> None:
+        with pytest.raises(InputError, match="missing is 'rules'; choose nothing or local"):
+            IngestOptions(extract="precomputed", missing="rules")  # type: ignore[arg-type]
 
 
 class TestSeveralChunks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pytest
@@ -10,8 +11,10 @@ from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve.question.clauses import clauses
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
@@ -72,6 +75,72 @@ def test_strategies_of_chunks_alone_still_give_statements(stores: Stores) -> Non
 def test_the_default_finds_both_ends_of_the_bridge(stores: Stores) -> None:
     found = _ask(stores, FusedRetriever(), "chunk")
     assert {item.source.uri for item in found.evidence[:2]} == {"doc:bridge", "doc:engineer"}
+
+
+def test_a_long_question_weighs_words_and_a_short_one_the_graph() -> None:
+    short, half, long = (FusedRetriever().weights_for("word " * number) for number in (4, 28, 60))
+    assert short == pytest.approx(FusedRetriever().weights, rel=0.02)
+    assert long == pytest.approx((1.4, 1.0, 4.0, 2.8), rel=0.02)
+    assert half == pytest.approx([math.sqrt(a * b) for a, b in zip((6, 2, 0.8, 0.45), (1.4, 1, 4, 2.8), strict=True)])
+
+
+def test_weights_of_ones_own_are_the_same_for_every_length_unless_long_ones_are_given() -> None:
+    parts = (ChunkRetriever(), ChunkRetriever(mode="text"))
+    assert FusedRetriever(parts, (1.0, 2.0)).weights_for("word " * 60) == pytest.approx((1.0, 2.0))
+    given = FusedRetriever(parts, (1.0, 0.0), long_weights=(0.0, 3.0))
+    assert given.weights_for("word " * 28) == (0.0, 0.0)
+    with pytest.raises(InputError, match="2 strategies and 1 long_weights"):
+        FusedRetriever(parts, (1.0, 2.0), long_weights=(1.0,))
+
+
+def test_the_explanation_has_the_weights_and_names_the_parts(stores: Stores) -> None:
+    found = _ask(stores, FusedRetriever(), "chunk")
+    (step,) = (step for step in found.explain.steps if step.name == "fuse")
+    assert list(step.details) == [
+        "parts",
+        "weight 1 Path",
+        "weight 2 TopicGraph",
+        "weight 3 Chunk by text",
+        "weight 4 Statement by clause",
+    ]
+
+
+def test_each_clause_is_ranked_by_itself_and_the_rankings_are_fused(stores: Stores) -> None:
+    question = (
+        "Does the report on the Aldane Bridge say that it was designed by an engineer from a small town, while the other "
+        "report says that the poet was born there too?"
+    )
+    expected: dict[str, float] = {}
+    for clause in clauses(question):
+        for rank, item in enumerate(_best(stores, ChunkRetriever(), clause), 1):
+            expected[item] = expected.get(item, 0.0) + 1 / (6 + rank)
+    assert len(clauses(question)) == 2
+    assert _best(stores, ByClause(ChunkRetriever()), question) == sorted(
+        expected, key=lambda item: (-expected[item], item)
+    )
+    assert _best(stores, ByClause(ChunkRetriever()), QUESTION) == _best(stores, ChunkRetriever(), QUESTION)
+
+
+def _best(stores: Stores, chosen: Retriever, question: str) -> list[str]:
+    request = SearchRequest(question, CORPUS, 4, "chunk")
+    found = search(request, chosen, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+    return [item.chunk_id for item in found.evidence]
+
+
+def test_a_mode_of_its_own_goes_before_that_of_the_request(stores: Stores) -> None:
+    by_text = search(
+        SearchRequest(QUESTION, CORPUS, 4, "chunk", mode="text"),
+        ChunkRetriever(),
+        stores=stores,
+        embedder=WordEmbedder(),
+        reranker=LexicalReranker(),
+    )
+    own = _ask(stores, ChunkRetriever(mode="text"), "chunk")
+    assert [(item.chunk_id, item.why) for item in own.evidence] == [
+        (item.chunk_id, item.why) for item in by_text.evidence
+    ]
+    with pytest.raises(InputError, match="mode is 'words'; choose one of: "):
+        ChunkRetriever(mode="words")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def _ingest(graph: HLGraph, dataset: Dataset, show: Callable[[str], None]) -> Re
         _documents(dataset),
         extract="precomputed" if files else "local",
         extractions=files,
+        missing="local",
         is_chunked=True,
         on_progress=lambda at: show(progress_text(at)),
     )
@@ -114,7 +115,7 @@ def _ingest_line(dataset: Dataset, report: Report) -> str:
 
 def _extraction(dataset: Dataset) -> str:
     files = ", ".join(path.name for path in dataset.extractions)
-    return f"precomputed: {files}" if files else "local"
+    return f"precomputed: {files}; local for passages without a record" if files else "local"
 
 
 def _setting(settings: Settings, dataset: Dataset, *, preset: str, retrievers: dict[str, Retriever]) -> Setting:

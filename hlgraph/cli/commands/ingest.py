@@ -136,6 +136,9 @@ def ingest(
             metavar="FILE", help="With precomputed: JSON lines of extractions (may be repeated).", show_default=False
         ),
     ] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="NAME", help="With precomputed: chunks without a record get nothing, or local rules.")
+    ] = "nothing",
     adapt: Adapt = False,
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
@@ -178,6 +181,7 @@ def ingest(
         max_bytes=max_bytes,
         extract=_extractor(extract),
         extractions=tuple(extractions or ()),
+        missing=cast('Literal["nothing", "local"]', missing),  # IngestOptions refuses other names
         is_chunked=chunked,
         delete_missing=delete_missing,
         budget=budget_of(max_tokens, max_usd),

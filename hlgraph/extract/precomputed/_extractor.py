@@ -9,7 +9,7 @@ from pathlib import Path
 from hlgraph.extract.precomputed._files import read_files
 from hlgraph.extract.precomputed._merge import merge
 from hlgraph.extract.precomputed._records import Record
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.seam import ChunkInput, Extractor
 from hlgraph.ids import checksum
 from hlgraph.records import Extraction
 
@@ -26,6 +26,7 @@ class PrecomputedExtractor:
     Parameters
     ----------
     paths : one or several files of JSON lines, plain or gzip
+    missing : extracts the chunks that have no record; None: they get a problem and no propositions
 
     Raises
     ------
@@ -33,15 +34,17 @@ class PrecomputedExtractor:
         A file cannot be read or holds no record. A single invalid line does not raise: see :attr:`problems`.
     """
 
-    def __init__(self, paths: Path | str | Sequence[Path | str]) -> None:
+    def __init__(self, paths: Path | str | Sequence[Path | str], *, missing: Extractor | None = None) -> None:
         given = [paths] if isinstance(paths, (Path, str)) else list(paths)
         self._paths = [Path(path) for path in given]
+        self._missing = missing
         self._index = read_files(self._paths)
 
     @property
     def fingerprint(self) -> str:
-        """Name, version and a hash of the content of the files."""
-        return f"{_VERSION}/{self._index.digest[:32]}"
+        """Name, version and a hash of the content of the files, and the extractor of chunks without a record."""
+        beside = f"+{self._missing.fingerprint}" if self._missing else ""
+        return f"{_VERSION}/{self._index.digest[:32]}{beside}"
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -49,8 +52,13 @@ class PrecomputedExtractor:
         return tuple(self._index.problems)
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction per chunk, in order; a chunk without a record gets a problem and no propositions."""
+        """One extraction per chunk, in order; a chunk without a record gets a problem, unless another extractor takes it."""
         extractions = [self._extract(chunk) for chunk in chunks]
+        if self._missing is not None:
+            without = [i for i, chunk in enumerate(chunks) if self._is_missing(chunk)]
+            made = self._missing.extract([chunks[i] for i in without])
+            for i, extraction in zip(without, made, strict=True):
+                extractions[i] = extraction
         for first, lost in self._lost(chunks, extractions):
             problem = (
                 f"{len(lost)} statements of {chunks[first].key or chunks[first].uri!r} match none of its chunks,"
@@ -61,15 +69,24 @@ class PrecomputedExtractor:
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of the records of this chunk, its text and its context; records of other chunks do not affect it."""
+        if self._missing is not None and self._is_missing(chunk):
+            return self._missing.input_fingerprint(chunk)
         records = self._records(chunk)
         position = str(chunk.position) if any(record.chunk is not None for record in self._of_document(chunk)) else ""
         shape = "one" if chunk.chunk_count == 1 else "many"
         digests = [record.digest for record in records]
         return checksum(_VERSION, chunk.text, chunk.title, shape, position, *chunk.headings, "", *digests)
 
+    def _is_missing(self, chunk: ChunkInput) -> bool:
+        """Whether the files say nothing about the chunk; a broken line about it is not nothing."""
+        return not self._records(chunk) and self._index.broken.keys().isdisjoint(self._keys(chunk))
+
+    def _keys(self, chunk: ChunkInput) -> list[str]:
+        return [name for name in (chunk.key, chunk.uri, chunk.uri.partition("#")[2]) if name]
+
     def _of_document(self, chunk: ChunkInput) -> list[Record]:
-        for name in (chunk.key, chunk.uri, chunk.uri.partition("#")[2]):
-            if name and name in self._index.records:
+        for name in self._keys(chunk):
+            if name in self._index.records:
                 return self._index.records[name]
         return []
 
@@ -104,7 +121,7 @@ class PrecomputedExtractor:
         files = ", ".join(str(path) for path in self._paths)
         if self._of_document(chunk):
             return f"no record for chunk {chunk.position} of {name!r} in {files}; add one, or records without `chunk`"
-        for key in (chunk.key, chunk.uri, chunk.uri.partition("#")[2]):
-            if key and key in self._index.broken:
+        for key in self._keys(chunk):
+            if key in self._index.broken:
                 return f"no record for {name!r}: {self._index.broken[key]}"
         return f"no record for {name!r} in {files}; its id must be the document's key or uri"

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
+from hlgraph.errors import InputError
 from hlgraph.records import Kind
-from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, as_searched
+from hlgraph.retrieve.request import Mode, Unit
+from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRetriever:
-    """Search over chunks (HLG baseline B0)."""
+    """Search over chunks (HLG baseline B0).
+
+    Attributes
+    ----------
+    mode : ``vector``, ``text`` (BM25) or ``hybrid``; None (default): the mode of the request
+    """
 
     name: ClassVar[str] = "chunk"
     unit: ClassVar[Unit] = "chunk"
+    mode: Mode | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that cannot be used."""
+        if self.mode not in (None, *get_args(Mode)):
+            raise InputError(f"mode is {self.mode!r}; choose one of: {', '.join(get_args(Mode))}")
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        return as_searched(Kind.CHUNK, session.seeds(Kind.CHUNK, k), session=session)
+        hits = session.seeds(Kind.CHUNK, k, mode=self.mode)
+        return Ranked(Kind.CHUNK, hits, {hit.id: {self.mode or session.request.mode: hit.score} for hit in hits})

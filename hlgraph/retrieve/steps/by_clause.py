@@ -1,0 +1,56 @@
+"""Asks a strategy about each clause of a long question, and fuses the rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlgraph.algorithms import check
+from hlgraph.algorithms.fusion import reciprocal_rank
+from hlgraph.records import Hit
+from hlgraph.retrieve.question.clauses import clauses
+from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.retriever import Ranked, Retriever, Why
+from hlgraph.retrieve.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class ByClause:
+    """A retriever that searches every clause of a long question by itself; a short question is searched as it is (ours).
+
+    One vector of a long question lies between its clauses, and close to none of them.
+
+    Attributes
+    ----------
+    part : ranks the nodes of each clause
+    rank_constant : of the reciprocal rank fusion of the clauses; default 6: the first nodes of each clause come first
+    """
+
+    unit: ClassVar[Unit] = "chunk"
+    part: Retriever
+    rank_constant: float = 6
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that cannot be used."""
+        check.positive("rank_constant", self.rank_constant)
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        asked = clauses(session.request.question)
+        if len(asked) == 1:
+            return self.part.rank(session, k)
+        found: list[Ranked] = []
+        for number, clause in enumerate(asked, 1):
+            with session.asking(clause) as other, session.part(f"clause {number}"):
+                found.append(self.part.rank(other, k))
+        kind = found[0].kind
+        rankings = [[hit.id for hit in ranked.hits] for ranked in found if ranked.kind is kind]
+        with session.step("fuse clauses") as step:
+            fused = reciprocal_rank(rankings, self.rank_constant)
+            step.count = len(fused)
+            step.details = {"clauses": len(asked)}
+        why: Why = {}
+        for number, ranking in enumerate(rankings, 1):
+            for place, item in enumerate(ranking, 1):
+                why.setdefault(item, {})[f"rank in clause {number}"] = float(place)
+        return Ranked(kind, [Hit(item, score) for item, score in fused], why)
