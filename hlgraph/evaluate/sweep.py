@@ -127,8 +127,10 @@ def _checked(made: Retriever, item: Knob, value: Scalar | None) -> Scalar | None
     if item.parameter not in names:
         close = difflib.get_close_matches(item.parameter, names, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        there = f"it has {', '.join(names)}" if names else "it has none"
-        raise UnknownNameError(f"the strategy {item.strategy} has no parameter {item.parameter!r}; {hint}{there}")
+        there = ", ".join(names) or "none"
+        raise UnknownNameError(
+            f"the strategy {item.strategy} has no parameter {item.parameter!r}; {hint}it has {there}"
+        )
     held = getattr(made, item.parameter)
     if "float" in types[item.parameter] and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)

@@ -81,5 +81,5 @@ def test_unknown_names_are_refused_with_those_that_are_there() -> None:
         with_variants(made, [knob("path.x=1")])
     with pytest.raises(UnknownNameError, match="no parameter 'candidate'; did you mean 'candidates'"):
         with_variants(made, [knob("statement.candidate=1")])
-    with pytest.raises(UnknownNameError, match="chunk has no parameter 'x'; it has none"):
+    with pytest.raises(UnknownNameError, match="chunk has no parameter 'x'; it has mode"):
         with_variants(made, [knob("chunk.x=1")])
