@@ -360,7 +360,7 @@ def _fill(_app: object, _name: str, source: list[str]) -> None:
     source[0] = filled(source[0])
 
 
-def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+def _outdated(_: Any, env: Any, *_names: set[str]) -> list[str]:
     """The pages with a generated list are read in every build: the code that gives the list may have changed."""
     return [name for name in env.found_docs if _MARK.search(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
 
