@@ -1,8 +1,9 @@
 """Reads an evaluation set: passages, questions with their supporting passages, and optional extractions.
 
-A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text); ``questions.dev`` or
+A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text; every other field is
+metadata of the passage, such as its author, publisher or date); ``questions.dev`` or
 ``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers); optionally ``extractions``
-and ``derived_propositions`` (passage_id and what was extracted from it). Other fields are ignored. Evidence noted by the
+and ``derived_propositions`` (passage_id and what was extracted from it). Other fields of these are ignored. Evidence noted by the
 author of a question is never read, so that no retriever can see it.
 """
 
@@ -13,7 +14,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -22,19 +23,24 @@ import msgspec
 
 from hlgraph.errors import InputError, ReadError
 from hlgraph.ids import checksum
+from hlgraph.read.metadata import metadata_of
+from hlgraph.records import Metadata
 
 _GZIP = b"\x1f\x8b"
 _SUFFIXES = (".jsonl.gz", ".jsonl")
+_OWN = frozenset({"id", "title", "text"})
+_OBJECT = msgspec.json.Decoder(dict[str, object])
 _EXTRACTIONS = ("extractions", "derived_propositions")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One passage of the corpus."""
+    """One passage of the corpus; ``metadata`` is every other field of its row that metadata can hold."""
 
     id: str
     title: str
     text: str
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +157,9 @@ def read_passages(path: str | Path) -> Iterator[Passage]:
     ReadError
         A line is invalid (the message has its number), or an id occurs twice.
     """
-    for _, row in _rows(Path(path), _PassageRow):
-        yield Passage(row.id, row.title or "", row.text)
+    for _, row, line in _rows(Path(path), _PassageRow):
+        rest: dict[str, object] = {key: value for key, value in _OBJECT.decode(line).items() if key not in _OWN}
+        yield Passage(row.id, row.title or "", row.text, metadata_of(rest))
 
 
 def corpus_fingerprint(path: str | Path) -> str:
@@ -195,7 +202,7 @@ def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[st
 
 
 def _questions(path: Path) -> Iterator[Question]:
-    for line, row in _rows(path, _QuestionRow):
+    for line, row, _ in _rows(path, _QuestionRow):
         if not row.supporting_passage_ids:
             raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "give it at least one")
         gold = frozenset(row.supporting_passage_ids)
@@ -206,7 +213,7 @@ def _questions(path: Path) -> Iterator[Question]:
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:
     """Check that some gold passage exists; a set may lack a few, but questions of another corpus would all score 0."""
     wanted = frozenset().union(*(question.gold for question in questions))
-    if not any(row.id in wanted for _, row in _rows(passages, _IdRow)):
+    if not any(row.id in wanted for _, row, _ in _rows(passages, _IdRow)):
         raise ReadError(str(path), f"none of its supporting passages is in {passages}", "use questions of that corpus")
 
 
@@ -214,8 +221,8 @@ def _find(root: Path, stem: str) -> Path | None:
     return next((path for suffix in _SUFFIXES if (path := root / f"{stem}{suffix}").is_file()), None)
 
 
-def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row]]:
-    """The rows of a file with their line numbers; empty lines are skipped, and an id that occurs twice is an error."""
+def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row, bytes]]:
+    """The rows of a file with their line numbers and lines; empty lines are skipped, and an id that occurs twice is an error."""
     decoder = msgspec.json.Decoder(kind)
     first_line: dict[str, int] = {}
     for number, line in _lines(path):
@@ -230,7 +237,7 @@ def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row]]:
             raise ReadError(
                 f"{path}, line {number}", f"id {row.id!r} is already on line {first_line[row.id]}", "make ids unique"
             )
-        yield number, row
+        yield number, row, line
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -23,6 +23,7 @@ from hlgraph.stores.derived import Run, Summaries, run_named
 from hlgraph.stores.merges import Aliases
 from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker, ranked_by
+from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.question.keywords import Keyword
@@ -86,6 +87,11 @@ class Session:
     def is_explained(self) -> bool:
         """Whether notes are kept; work that is done for notes alone can be left out otherwise."""
         return self.notes is not None
+
+    @property
+    def has_metadata(self) -> bool:
+        """Whether any source of the corpus has metadata beside its uri and title."""
+        return not BUILT_IN_FIELDS.issuperset(self._corpus.fields)
 
     def forget_notes(self) -> None:
         """Drop the notes: the strategy runs again, with wider bounds."""

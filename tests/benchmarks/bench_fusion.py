@@ -30,7 +30,7 @@ from hlgraph.retrieve.strategies.fused import FusedRetriever
 SETS = ("musique_oie", "musique", "2wikimultihopqa", "hotpotqa", "popqa", "multihop_rag_70", "multihop_rag_wide")
 FUSED = FusedRetriever()
 PARTS: tuple[Retriever, ...] = (*FUSED.parts, ChunkRetriever(mode="vector"))
-NAMES = ("path", "topics", "text", "clauses", "dense")
+NAMES = ("path", "topics", "text", "clauses", "clause_text", "dense")
 LEARNED = range(len(FUSED.parts))
 DEPTH = FUSED.depth
 _PENALTY = 2e-3  # on the squared distance of the logarithms of weights from 1 (short) and of long over short from 0
@@ -68,7 +68,7 @@ def ask(name: str, scratch: Path, *, limit: int | None) -> list[Asked]:
     item = open_set(name, scratch / "data", questions=limit)
     files = tuple(str(path) for path in item.dataset.extractions)
     documents = (
-        hlgraph.Document(f"passage:{passage.id}", passage.text, passage.title, key=passage.id)
+        hlgraph.Document(f"passage:{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
         for passage in item.passages
     )
     found = []

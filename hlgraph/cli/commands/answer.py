@@ -69,7 +69,7 @@ def answer(
     context: typer.Context,
     question: Question,
     corpus: Corpus = None,
-    strategy: StrategyName = "statement",
+    strategy: StrategyName = "auto",
     preset: PresetName = "paper",
     k: _K = None,
     where: Where = None,

@@ -90,7 +90,7 @@ def _documents(dataset: Dataset) -> Iterator[Document]:
     from hlgraph.records import Document
 
     for passage in read_passages(dataset.passages_path):
-        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, key=passage.id)
+        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
 
 
 def _ingest(graph: HLGraph, dataset: Dataset, show: Callable[[str], None]) -> Report:

@@ -58,7 +58,7 @@ def search(
     context: typer.Context,
     question: Question,
     corpus: Corpus = None,
-    strategy: StrategyName = "statement",
+    strategy: StrategyName = "auto",
     preset: PresetName = "paper",
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = 10,
     unit: Annotated[

@@ -40,7 +40,7 @@ class HLGraphRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     graph: HLGraph
-    strategy: str = "statement"
+    strategy: str = "auto"
     k: int = Field(default=10, ge=1, le=MAX_K)
     unit: Unit | None = None
     where: Where | str | None = None

@@ -28,7 +28,7 @@ class SearchArguments(BaseModel):
 def search_tool(
     graph: HLGraph,
     *,
-    strategy: str = "statement",
+    strategy: str = "auto",
     name: str = "search_corpus",
     description: str = "",
 ) -> StructuredTool:
@@ -40,7 +40,7 @@ def search_tool(
     Parameters
     ----------
     graph : an open corpus, the only one that the agent can see
-    strategy : as in :meth:`hlgraph.HLGraph.search`, default ``statement``
+    strategy : as in :meth:`hlgraph.HLGraph.search`, default ``auto``
     name : name of the tool, default ``search_corpus``
     description : description of the tool for the agent; by default it names the corpus
     """

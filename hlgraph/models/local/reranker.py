@@ -12,14 +12,14 @@ from hlgraph.errors import InputError
 from hlgraph.models.seams import Embedder
 from hlgraph.text import content_words
 
-_SEMANTIC, _BM25, _COVERAGE = 0.6, 0.2, 0.2
+_SEMANTIC, _BM25, _COVERAGE = 0.4, 0.3, 0.3
 _SATURATION, _LENGTH_NORM = 1.2, 0.75  # k1 and b of BM25
 
 
 class LexicalReranker:
     """A reranker whose score is the weighted mean of cosine similarity, BM25 and question coverage, each from 0 to 1.
 
-    ``score = 0.6 s + 0.2 b + 0.2 c`` for a text ``t``, a question ``q`` with content words ``w`` and ``n`` candidates:
+    ``score = 0.4 s + 0.3 b + 0.3 c`` for a text ``t``, a question ``q`` with content words ``w`` and ``n`` candidates:
 
     - ``s = max(0, cosine(q, t))``
     - ``b = sum_w idf(w) tf(w, t) (k1 + 1) / (tf(w, t) + k1 (1 - b' + b' |t| / mean |t|)) / sum_w idf(w) (k1 + 1)``: BM25
@@ -53,7 +53,7 @@ class LexicalReranker:
     @property
     def fingerprint(self) -> str:
         """Name and version of the formula, and the fingerprint of the embedder if there is one."""
-        return f"lexical-1+{self._embedder.fingerprint}" if self._embedder else "lexical-1"
+        return f"lexical-2+{self._embedder.fingerprint}" if self._embedder else "lexical-2"
 
     def rerank(
         self, question: str, texts: Sequence[str], *, similarities: NDArray[np.float32] | None = None

@@ -10,16 +10,23 @@ from typing import ClassVar
 from hlgraph.algorithms import check
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.errors import InputError
-from hlgraph.records import Hit, Kind, Statement
+from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
+from hlgraph.retrieve.question import named_fields
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever, Why
+from hlgraph.retrieve.retriever import Ranked, Retriever, Why, reranked_hits
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.path import TUNED_PATH
-from hlgraph.retrieve.strategies.statement import StatementRetriever
+from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
 from hlgraph.retrieve.strategies.topic_graph import TUNED_TOPIC_GRAPH
+from hlgraph.stores.protocols import PullShape
 
+_BOOSTED = 100
+_READ = 50
+_STATEMENTS = PullShape(
+    frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
+)
 _MIDDLE_WORDS, _WIDTH_WORDS = 28, 4  # where a question counts as half long, and how fast it becomes so
 
 
@@ -27,17 +34,19 @@ _PARTS: tuple[Retriever, ...] = (
     TUNED_PATH,
     TUNED_TOPIC_GRAPH,
     ChunkRetriever(mode="text"),
-    ByClause(StatementRetriever()),
+    ByClause(TUNED_STATEMENT),
+    ByClause(ChunkRetriever(mode="text")),
 )
-_LONG_WEIGHTS = (1.4, 1.0, 4.0, 2.8)
+_LONG_WEIGHTS = (1.4, 1.0, 4.0, 2.8, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class FusedRetriever:
     """Weighted reciprocal rank fusion of strategies that see the same question in the same session (ours).
 
-    Each strategy ranks chunks, or statements where statements are wanted and it ranks them; a chunk takes the rank of its best
-    statement. What one strategy has read, the next one reuses. ``why`` holds the rank in each strategy, from 1.
+    Each strategy ranks chunks; a chunk takes the rank of its best statement. Where statements are wanted, it ranks statements;
+    of a strategy that ranks chunks, the statement of each of its best 50 chunks that the reranker prefers takes the rank of the
+    chunk. What one strategy has read, the next one reuses. ``why`` holds the rank in each strategy, from 1.
 
     A small embedder sees less of a question the longer it is, and words say more. So each strategy has a weight for short
     questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
@@ -52,6 +61,9 @@ class FusedRetriever:
     rank_constant : the higher, the less the first ranks stand out (default 6: the first places of the default parts are good;
         the paper of the method has 60)
     depth : number of nodes of each strategy that are fused
+    field_boost : of the best 100 nodes, those of a source whose metadata the question names gain this share of their score for
+        a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.named_fields`. It is no
+        filter: other sources stay. 0: metadata has no part
 
     References
     ----------
@@ -61,10 +73,11 @@ class FusedRetriever:
     name: ClassVar[str] = "fused"
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = _PARTS
-    weights: tuple[float, ...] = (6.0, 2.0, 0.8, 0.45)
+    weights: tuple[float, ...] = (6.0, 2.0, 0.8, 0.45, 0.1)
     long_weights: tuple[float, ...] | None = None
     rank_constant: float = 6
     depth: int = 100
+    field_boost: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
@@ -79,6 +92,7 @@ class FusedRetriever:
         for weight in (*self.weights, *(self.long_weights or ())):
             check.not_negative("a weight", weight)
         check.positive("rank_constant", self.rank_constant)
+        check.not_negative("field_boost", self.field_boost)
         if self.depth < 1:
             raise InputError(f"depth is {self.depth}; it must be at least 1")
 
@@ -104,12 +118,16 @@ class FusedRetriever:
             with session.part(f"{number} {_name(part)}"):
                 found.append(part.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
-        if kind is Kind.STATEMENT and not any(ranked.kind is kind for ranked in found):
-            kind = Kind.CHUNK
-        rankings = [_ids(session, ranked, kind)[:depth] for ranked in found]
+        if kind is Kind.STATEMENT:
+            rankings = [ids[:depth] for ids in _as_statements(session, found)]
+        else:
+            rankings = [_as_chunks(session, ranked)[:depth] for ranked in found]
         with session.step("fuse") as step:
             weights = self.weights_for(session.request.question)
-            fused = reciprocal_rank(rankings, self.rank_constant, weights=weights)
+            best = sum(weights) / (self.rank_constant + 1) or 1.0
+            fused = [
+                (item, score / best) for item, score in reciprocal_rank(rankings, self.rank_constant, weights=weights)
+            ]
             step.count = len(fused)
             step.details = {"parts": len(self.parts)}
             step.details |= {
@@ -118,7 +136,28 @@ class FusedRetriever:
             }
         places = [{item: place for place, item in enumerate(ranking, 1)} for ranking in rankings]
         why: Why = {item: self._why(item, places) for item, _ in fused}
-        return Ranked(kind, [Hit(item, score) for item, score in fused], why)
+        hits = [Hit(item, score) for item, score in fused]
+        return Ranked(kind, self._boosted(session, kind, hits=hits, why=why), why)
+
+    def _boosted(self, session: Session, kind: Kind, *, hits: list[Hit], why: Why) -> list[Hit]:
+        """The hits, those of sources first whose fields the question names."""
+        if not self.field_boost or not session.has_metadata:
+            return hits
+        with session.step("fields") as step:
+            of_hit = _metadata(session, kind, ids=[hit.id for hit in hits[:_BOOSTED]])
+            found = named_fields.matches(session.request.question, of_hit)
+            step.count = len(found)
+        for item, fields in found.items():
+            why[item]["fields"] = ", ".join(fields)
+        factors = {item: self._factor(fields, of_hit[item]) for item, fields in found.items()}
+        most = max(factors.values(), default=1.0)
+        boosted = [Hit(hit.id, hit.score * factors.get(hit.id, 1.0) / most) for hit in hits]
+        return sorted(boosted, key=lambda hit: -hit.score)
+
+    def _factor(self, fields: Sequence[str], metadata: Metadata) -> float:
+        """Once for names, however many fields repeat one, and once for dates."""
+        kinds = {named_fields.is_date(metadata[field]) for field in fields}
+        return (1 + self.field_boost) ** len(kinds)
 
     def _why(self, item: str, places: Sequence[dict[str, int]]) -> dict[str, float | str]:
         return {
@@ -135,12 +174,39 @@ def _name(part: Retriever) -> str:
     return type(part).__name__.removesuffix("Retriever") + (f" by {mode}" if mode else "")
 
 
-def _ids(session: Session, ranked: Ranked, kind: Kind) -> list[str]:
-    """The ranking as one of this kind; empty where chunks would have to become statements."""
-    ids = [hit.id for hit in ranked.hits]
-    if ranked.kind is kind:
-        return ids
+def _metadata(session: Session, kind: Kind, *, ids: Sequence[str]) -> dict[str, Metadata]:
+    """The metadata of the source of each node."""
     if kind is Kind.STATEMENT:
-        return []
+        of_node = {item: one.source_id for item, one in session.records(kind, ids, made=Statement).items()}
+    else:
+        of_node = {item: one.source_id for item, one in session.records(kind, ids, made=Chunk).items()}
+    sources = session.records(Kind.SOURCE, sorted(set(of_node.values())), made=Source)
+    return {item: sources[source].metadata for item, source in of_node.items() if source in sources}
+
+
+def _as_chunks(session: Session, ranked: Ranked) -> list[str]:
+    """The ranking as one of chunks."""
+    ids = [hit.id for hit in ranked.hits]
+    if ranked.kind is Kind.CHUNK:
+        return ids
     records = session.records(Kind.STATEMENT, ids, made=Statement)
     return list(dict.fromkeys(records[item].chunk_id for item in ids if item in records))
+
+
+def _as_statements(session: Session, found: Sequence[Ranked]) -> list[list[str]]:
+    """The rankings as rankings of statements; one pull for all chunks."""
+    chunks = {
+        hit.id: "" for ranked in found if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]
+    }  # the best statement of each
+    if chunks:
+        graph = session.pull(list(chunks), _STATEMENTS)
+        ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
+        records = session.records(Kind.STATEMENT, ids, made=Statement)
+        for hit in reranked_hits(session, Kind.STATEMENT, ids=ids):
+            chunk = records[hit.id].chunk_id
+            if chunks.get(chunk) == "":
+                chunks[chunk] = hit.id
+    return [
+        [item for hit in ranked.hits if (item := hit.id if ranked.kind is Kind.STATEMENT else chunks.get(hit.id, ""))]
+        for ranked in found
+    ]

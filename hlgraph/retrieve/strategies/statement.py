@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlgraph.algorithms.diversity import PAPER_TAU
+from hlgraph.errors import InputError
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank
+from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank, with_preset
 from hlgraph.retrieve.session import Session
 
 
@@ -20,22 +21,35 @@ class StatementRetriever:
     ----------
     candidates : statements of the search that are reranked (paper: 100)
     has_rerank : False: in the order of the search
+    text_candidates : statements of a search by text that are reranked beside them (ours; paper: 0). Of a long question a small
+        embedder sees too little, and the right statement may not be among its candidates
     """
 
     name: ClassVar[str] = "statement"
     unit: ClassVar[Unit] = "statement"
     diversity: ClassVar[float] = PAPER_TAU
-    presets: ClassVar[Presets] = {"plain": {"has_rerank": False}}
+    presets: ClassVar[Presets] = {"tuned": {"text_candidates": 100}, "plain": {"has_rerank": False}}
     candidates: int = 100
     has_rerank: bool = True
+    text_candidates: int = 0
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        check_counts(self)
+        check_counts(self, zero=("text_candidates",))
+        if self.text_candidates and not self.has_rerank:
+            raise InputError(
+                f"text_candidates is {self.text_candidates} without a reranker; set has_rerank, or use the mode 'hybrid'"
+            )
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         hits = session.seeds(Kind.STATEMENT, max(self.candidates, k))
         if not self.has_rerank:
             return as_searched(Kind.STATEMENT, hits, session=session)
-        return rerank(session, Kind.STATEMENT, ids=[hit.id for hit in hits])
+        if self.text_candidates and session.request.mode == "vector":
+            hits += session.seeds(Kind.STATEMENT, max(self.text_candidates, k), mode="text")
+        return rerank(session, Kind.STATEMENT, ids=list(dict.fromkeys(hit.id for hit in hits)))
+
+
+TUNED_STATEMENT = with_preset(StatementRetriever, "tuned")
+"""For a small embedder: candidates are found by their words, too."""
