@@ -299,6 +299,7 @@ class RankQuery:
         with the graph: a score is then never above the exact one, nor below it by more than ``epsilon`` times the sum of
         the weights of the node's edges. 1e-5 finds nearly all of the best 50. A ranker may still return scores exact to
         ``tolerance``
+    synonyms : shape ``statement_entity_chunk`` only: least similarity of the SYNONYM edges that the walk crosses; None: none
     """
 
     shape: ProjectionShape
@@ -308,6 +309,7 @@ class RankQuery:
     kinds: frozenset[Kind] | None = None
     tolerance: float = 1e-6
     epsilon: float | None = None
+    synonyms: float | None = None
 
 
 class Ranker(Protocol):
