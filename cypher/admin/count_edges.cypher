@@ -1,4 +1,5 @@
-// The maximum number of nodes and relationships of the projection of a shape (GDS); parallel relationships are not merged.
+// The maximum number of nodes and relationships of the projection of a shape (GDS), with all synonyms; parallel relationships
+// are not merged.
 // params: corpus, shape
 // columns: nodes, edges
 CALL () {
@@ -16,9 +17,8 @@ CALL () {
   WHERE e.corpus = $corpus AND e.id >= ''
   RETURN 1 AS node,
     CASE $shape
-      WHEN 'entity_passage' THEN COUNT { (e)-[:SYNONYM]->() }
       WHEN 'entity_entity' THEN COUNT { (e)-[:RELATES]->() } + COUNT { (e)-[:CO_OCCURS]->() }
-      ELSE 0
+      ELSE COUNT { (e)-[:SYNONYM]->() }
     END + COUNT { (e)-[:SAME_AS]->() } AS joined
 }
 RETURN sum(node) AS nodes, sum(joined) AS edges

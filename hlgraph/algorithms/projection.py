@@ -29,7 +29,8 @@ class ProjectionShape(StrEnum):
     shared statement. A chunk and an entity of one of its statements are joined by 1. Synonyms weigh their cosine. (The paper
     gives no weights. Its authors' code inserts the edge of a pair in both directions, which counts twice undirected.)
 
-    ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks; each edge weighs 1.
+    ``statement_entity_chunk`` (ToPG 3.1): statements with their entities and with their chunks; each edge weighs 1. On request,
+    synonyms of a least similarity are joined by 1 (ToPG, appendix A: entity reconciliation).
 
     ``entity_entity`` (TopoRAG 3.4): entities joined by facts and by common chunks; the weight is the number of both.
 
@@ -61,6 +62,20 @@ INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
         frozenset({Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SAME_AS}), frozenset({Kind.ENTITY})
     ),
 }
+
+
+def ingredients(shape: ProjectionShape, *, synonyms: float | None = None) -> Ingredients:
+    """The relationships and kinds of nodes that a subgraph needs for a shape.
+
+    Parameters
+    ----------
+    shape : which graph to make
+    synonyms : least similarity of the synonyms that are joined, see :func:`project`; None: SYNONYM is not needed for them
+    """
+    relationships, kinds = INGREDIENTS[shape]
+    return Ingredients(relationships if synonyms is None else relationships | {Relationship.SYNONYM}, kinds)
+
+
 NODE_KINDS: Mapping[ProjectionShape, frozenset[Kind]] = {
     **{shape: ingredients.kinds for shape, ingredients in INGREDIENTS.items()},
     ProjectionShape.ENTITY_PASSAGE: frozenset({Kind.CHUNK, Kind.ENTITY}),
@@ -96,7 +111,9 @@ class Incidence(NamedTuple):
     in_chunk: Csr
 
 
-def project(graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None = None) -> Projected:
+def project(
+    graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None = None, synonyms: float | None = None
+) -> Projected:
     """The graph of a shape, projected from a subgraph; time linear in the size of the result.
 
     Parameters
@@ -104,6 +121,8 @@ def project(graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None 
     graph : a subgraph with the relationships and kinds of ``INGREDIENTS[shape]``
     shape : which graph to make
     given : the incidence of the subgraph, if the caller has it; None: it is computed where the shape needs it
+    synonyms : ``statement_entity_chunk`` only: entities that a SYNONYM edge of at least this similarity joins are joined by 1;
+        None: they are not
 
     Returns
     -------
@@ -117,14 +136,27 @@ def project(graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None 
     if shape is ProjectionShape.ENTITY_PASSAGE:
         return _entity_passage(graph, given or incidence(graph))
     if shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
-        return _statement_entity_chunk(graph, given or incidence(graph))
+        return _statement_entity_chunk(graph, given or incidence(graph), synonyms)
     return _entity_entity(graph)
 
 
-def incidence(graph: Subgraph) -> Incidence:
-    """The incidence of a subgraph: its statements by entities and by chunks; linear in those edges."""
+def incidence(graph: Subgraph, *, synonyms: float | None = None) -> Incidence:
+    """The incidence of a subgraph: its statements by entities and by chunks; linear in those edges.
+
+    Parameters
+    ----------
+    graph : the subgraph
+    synonyms : entities that SYNONYM edges of at least this similarity join, directly or in a chain, count as one: the first of
+        them by id stands for all, and no statement mentions the others. None: each entity is its own
+    """
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     mentions = _made_binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
+    if synonyms is not None:
+        _, group = csgraph.connected_components(reconciled(graph, entities, least=synonyms), directed=False)
+        _, first = np.unique(group, return_index=True)
+        rows = np.repeat(np.arange(len(statements)), np.diff(mentions.indptr))
+        named = (mentions.data, (rows, first[group][mentions.indices]))
+        mentions = _made_binary(sp.csr_array(named, shape=mentions.shape))
     in_chunk = _made_binary(block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks))
     return Incidence(mentions, in_chunk)
 
@@ -146,6 +178,28 @@ def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
         return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
     pairs = block(graph.edges[Relationship.SAME_AS], entities, columns=entities)
     return _made_binary(sp.csr_array(pairs + pairs.T))
+
+
+def reconciled(graph: Subgraph, entities: NDArray[np.intp], *, least: float) -> Csr:
+    """Edges of weight 1 between synonyms of at least a similarity, in both directions (ToPG, appendix A).
+
+    Parameters
+    ----------
+    graph : the subgraph; without SYNONYM relationships the result is empty
+    entities : shape (m,), indices of nodes
+    least : lowest similarity, inclusive; at float32, as stores give it
+
+    Returns
+    -------
+    Csr
+        Shape (m, m), float32, in the order of ``entities``.
+    """
+    if Relationship.SYNONYM not in graph.edges:
+        return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
+    pairs = sp.coo_array(block(graph.edges[Relationship.SYNONYM], entities, columns=entities))
+    keep = (pairs.data >= np.float32(least)) & (pairs.row != pairs.col)
+    found = sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=pairs.shape)
+    return _made_binary(sp.csr_array(found + found.T))
 
 
 def _made_binary(matrix: Csr) -> Csr:
@@ -184,10 +238,13 @@ def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
     return Projected(nodes, found)
 
 
-def _statement_entity_chunk(graph: Subgraph, given: Incidence) -> Projected:
+def _statement_entity_chunk(graph: Subgraph, given: Incidence, synonyms: float | None) -> Projected:
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     across = sp.csr_array(sp.hstack([given.mentions, given.in_chunk]))
-    among = sp.block_diag([merged(graph, entities), sp.csr_array((len(chunks), len(chunks)))], format="csr")
+    joined = merged(graph, entities)
+    if synonyms is not None:
+        joined = sp.csr_array(joined + reconciled(graph, entities, least=synonyms))
+    among = sp.block_diag([joined, sp.csr_array((len(chunks), len(chunks)))], format="csr")
     return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, among]], format="csr"))
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy import sparse
 
-from hlgraph.stores.protocols import GraphStore, Ranker, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Matcher, Ranker, Stores, VectorStore
 from hlgraph.subgraph import Subgraph
 
-_READS = frozenset({"records", "find", "pull", "search", "neighbours", "vectors", "ids", "rank"})
+_READS = frozenset({"records", "find", "pull", "search", "neighbours", "vectors", "ids", "rank", "match"})
 _NUMBER = 8  # bytes of a score or another single number
 
 
@@ -56,13 +56,15 @@ def counted(stores: Stores, tally: Tally) -> Stores:
 
     Parameters
     ----------
-    stores : graph, vectors and ranker
+    stores : graph, vectors, ranker and matcher
     tally : collects the results
     """
     watched = stores._replace(
         graph=cast("GraphStore", _Watched(stores.graph, tally)),
         vectors=cast("VectorStore", _Watched(stores.vectors, tally)),
     )
+    if stores.matcher is not None:
+        watched = watched._replace(matcher=cast("Matcher", _Watched(stores.matcher, tally)))
     return watched if stores.ranker is None else watched._replace(ranker=cast("Ranker", _Watched(stores.ranker, tally)))
 
 

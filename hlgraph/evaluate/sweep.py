@@ -134,6 +134,8 @@ def _checked(made: Retriever, item: Knob, value: Scalar | None) -> Scalar | None
     held = getattr(made, item.parameter)
     if "float" in types[item.parameter] and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if value is None and "None" in types[item.parameter]:
+        return None
     if held is not None and not isinstance(held, bool | int | float | str):
         raise InputError(f"{item.strategy}.{item.parameter} holds parts, not a number or a word; set it in Python")
     if held is not None and type(value) is not type(held):

@@ -21,7 +21,7 @@ from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
 from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
 from hlgraph.stores.merges import Aliases
-from hlgraph.stores.protocols import CorpusStats, PullShape, RankQuery, Scope, Stores, VectorQuery
+from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.stores.ranking import PulledRanker, ranked_by
 from hlgraph.where.filter import BUILT_IN_FIELDS
 
@@ -192,20 +192,21 @@ class Session:
         inside = set(self.pull([hit.id for hit in hits], shape).ids.tolist())
         return [hit for hit in hits if hit.id in inside]
 
-    def search(self, kind: Kind, k: int) -> list[Hit]:
+    def search(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
         """The best rows of a kind, unchecked: for callers that pull them next, which leaves out what vanished.
 
         Parameters
         ----------
         kind : of the rows
         k : maximum number of rows
+        mode : of the search; None: that of the request
 
         Returns
         -------
         list of Hit
             Best first.
         """
-        return self._search(kind, k, mode=self.request.mode)
+        return self._search(kind, k, mode=mode or self.request.mode)
 
     def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         vector = self.vector() if mode != "text" else None
@@ -295,6 +296,33 @@ class Session:
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
             step.details["by"] = ranked_by(ranker, self.scope, shape=query.shape)
         return hits
+
+    def match(
+        self, names: Sequence[str], k: int, *, most: int, among: Sequence[str] | None = None
+    ) -> list[Matched] | None:
+        """Statements by the number of entities that they mention, highest first; merged entities count as one.
+
+        Parameters
+        ----------
+        names : ids of entities
+        k, most, among : see :class:`MatchQuery`
+
+        Returns
+        -------
+        list of Matched
+            None where the stores have no matcher.
+        """
+        if self._stores.matcher is None:
+            return None
+        aliases = self._aliases()
+        groups = tuple(dict.fromkeys(tuple(aliases.get(name, (name,))) for name in names))
+        query = MatchQuery(groups, k, most, None if among is None else tuple(among))
+        with self.step("match statements") as step:
+            found = self._stores.matcher.match(query, scope=self.scope)
+            self.round_trips += 1
+            step.count = sum(item.size for item in found)
+            step.details = {"names": len(groups), "k": k}
+        return found
 
     def derived(self, name: str) -> tuple[Run | None, Summaries]:
         """A run of the corpus by its name, and its summaries; None and nothing where there is no such run."""

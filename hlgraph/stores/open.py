@@ -15,7 +15,7 @@ from hlgraph.stores.derived import Clusterer, DerivedStore
 from hlgraph.stores.domains import DomainStore
 from hlgraph.stores.merges import MergeStore
 from hlgraph.stores.migrate import MigrationTarget
-from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Matcher, Stores, VectorStore
 from hlgraph.stores.ranking import ServerRanker
 
 
@@ -56,6 +56,7 @@ class Opened(NamedTuple):
 
 class _Graph(NamedTuple):
     store: GraphStore
+    matcher: Matcher
     ranker: contextlib.AbstractContextManager[ServerRanker]
     clusterer: contextlib.AbstractContextManager[Clusterer]
     derived: DerivedStore
@@ -95,6 +96,7 @@ def _embedded(settings: Settings) -> Opened:
         EmbeddedDerivedStore(database),
         EmbeddedMergeStore(database),
         EmbeddedDomainStore(database),
+        graph,
     )
     return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
 
@@ -120,6 +122,7 @@ def _neo4j(settings: Settings) -> _Graph:
     server = Server(settings.store, settings.neo4j)
     graph = Neo4jGraphStore(server)
     return _Graph(
+        graph,
         graph,
         GdsRanker(server, fallback=PulledRanker(graph)),
         GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
@@ -193,7 +196,7 @@ def open_stores(target: str | Settings) -> Opened:
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
     ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
-    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges, graph.domains)
+    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges, graph.domains, graph.matcher)
     return Opened(
         stores,
         closing,

@@ -299,6 +299,7 @@ class RankQuery:
         with the graph: a score is then never above the exact one, nor below it by more than ``epsilon`` times the sum of
         the weights of the node's edges. 1e-5 finds nearly all of the best 50. A ranker may still return scores exact to
         ``tolerance``
+    synonyms : shape ``statement_entity_chunk`` only: least similarity of the SYNONYM edges that the walk crosses; None: none
     """
 
     shape: ProjectionShape
@@ -308,6 +309,7 @@ class RankQuery:
     kinds: frozenset[Kind] | None = None
     tolerance: float = 1e-6
     epsilon: float | None = None
+    synonyms: float | None = None
 
 
 class Ranker(Protocol):
@@ -336,6 +338,56 @@ class Ranker(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class MatchQuery:
+    """Asks which statements mention the most of some names.
+
+    Attributes
+    ----------
+    names : ids of the entities of each name; a statement that mentions several entities of one name mentions one name
+    k : number of statements wanted
+    most : maximum number of ids that are returned of statements with equal counts, at least 1
+    among : ids of the statements to count for; None: all
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    k: int
+    most: int = 1_000
+    among: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The statements that mention the same number of names.
+
+    Attributes
+    ----------
+    count : number of names that each of them mentions
+    size : number of these statements
+    ids : their ids, ascending; empty where there are more than ``MatchQuery.most``
+    """
+
+    count: int
+    size: int
+    ids: tuple[str, ...]
+
+
+class Matcher(Protocol):
+    """Counts mentions where the graph lies, so that the statements of a hub need not be read to find the best."""
+
+    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+        """Statements by the number of names that they mention, highest count first.
+
+        Counts are exact over all statements of the scope. The last entry is the one that brings the sizes to ``k`` or more;
+        where fewer than ``k`` statements mention any name, all are there.
+
+        Parameters
+        ----------
+        query : names and bounds
+        scope : corpus and sources that may be seen
+        """
+
+
 class Stores(NamedTuple):
     """The two stores that hold a corpus, and what belongs to them.
 
@@ -347,6 +399,7 @@ class Stores(NamedTuple):
     derived : keeps communities and summaries; None: unavailable
     merges : keeps decisions about entities; None: unavailable
     domains : keeps the domains of corpora; None: unavailable
+    matcher : counts mentions; None: they are counted among what a bounded pull reads
     """
 
     graph: GraphStore
@@ -356,3 +409,4 @@ class Stores(NamedTuple):
     derived: DerivedStore | None = None
     merges: MergeStore | None = None
     domains: DomainStore | None = None
+    matcher: Matcher | None = None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.ppr import Precision, Walk, exact_pagerank, precision_for, prepare
-from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.algorithms.projection import ProjectionShape, ingredients, project
 from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
@@ -35,8 +35,15 @@ class WalkedGraph:
     edges : number of entries of its matrix, from which callers bound memory
     """
 
-    def __init__(self, graph: Subgraph, shape: ProjectionShape, *, precision: Precision = "single") -> None:
-        made = project(graph, shape)
+    def __init__(
+        self,
+        graph: Subgraph,
+        shape: ProjectionShape,
+        *,
+        precision: Precision = "single",
+        synonyms: float | None = None,
+    ) -> None:
+        made = project(graph, shape, synonyms=synonyms)
         self.version = graph.version
         self.edges = int(made.adjacency.nnz)
         self._ids = graph.ids[made.nodes]
@@ -115,6 +122,12 @@ def check_query(query: RankQuery) -> None:
     check.positive("tolerance", query.tolerance)
     if query.epsilon is not None:
         check.positive("epsilon", query.epsilon)
+    if query.synonyms is not None:
+        check.positive("synonyms", query.synonyms)
+        if query.shape is not ProjectionShape.STATEMENT_ENTITY_CHUNK:
+            raise InputError(
+                f"synonyms is {query.synonyms}; the shape {query.shape} has no such parameter, leave it at None"
+            )
 
 
 @runtime_checkable
@@ -188,9 +201,10 @@ class PulledRanker:
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See :meth:`Ranker.rank`."""
         check_query(query)
-        relationships, kinds = INGREDIENTS[query.shape]
+        relationships, kinds = ingredients(query.shape, synonyms=query.synonyms)
         hops, fan_out, node_cap = self._bounds
         shape = PullShape(relationships, kinds, hops=hops, fan_out=fan_out, node_cap=node_cap)
         seeds = sorted(key for key, weight in query.seed_weights.items() if weight > 0)
         graph = self._graph.pull(seeds, shape, scope=scope)
-        return WalkedGraph(graph, query.shape, precision=precision_of(query)).rank(query)
+        walked = WalkedGraph(graph, query.shape, precision=precision_of(query), synonyms=query.synonyms)
+        return walked.rank(query)

@@ -6,10 +6,10 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.change import ChangeState
-from hlgraph.errors import ModelMismatchError, StoreConflictError
+from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.persist import persist, removal
 from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Relationship, Source, Statement
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -261,6 +261,42 @@ class GraphStoreContract:
         graph = stores.graph.pull([seed], small, scope=Scope(CORPUS))
         assert len(graph) == 2
         assert graph.is_cut
+
+    def test_match_counts_the_names_that_statements_mention(self, stores: Stores) -> None:
+        fill(stores)
+        matcher = stores.matcher
+        if matcher is None:
+            pytest.skip("these stores have no matcher")
+        bridge, quill, orne, tessing = (
+            (ids.entity_id(CORPUS, name),) for name in ("Aldane Bridge", "Mara Quill", "Orne", "Tessing")
+        )
+
+        def texts(query: MatchQuery, where: str = "") -> list[tuple[int, int, set[str]]]:
+            scope = Scope(CORPUS, parse(where) if where else None)
+            found = matcher.match(query, scope=scope)
+            assert all(list(each.ids) == sorted(each.ids) for each in found)
+            return [(each.count, each.size, _texts(stores, list(each.ids))) for each in found]
+
+        designed, opened, born = (
+            "The Aldane Bridge was designed by Mara Quill.",
+            "The Aldane Bridge opened in 1931.",
+            "Mara Quill was born in Tessing.",
+        )
+        names = (bridge, quill)
+        assert texts(MatchQuery(names, 9)) == [(2, 1, {designed}), (1, 2, {opened, born})]
+        assert texts(MatchQuery(names, 1)) == [(2, 1, {designed})]
+        assert texts(MatchQuery(names, 0)) == []
+        assert texts(MatchQuery(names, 9, most=1)) == [(2, 1, {designed}), (1, 2, set())]
+        assert texts(MatchQuery((bridge + quill,), 9)) == [(1, 3, {designed, opened, born})]  # two ids of one name
+        assert texts(MatchQuery(names, 9), 'category = "person"') == [(1, 1, {born})]
+        assert texts(MatchQuery((orne, tessing), 9), 'category = "structure"') == []
+        assert texts(MatchQuery((("nothing",), ()), 9)) == []
+        [best, _] = matcher.match(MatchQuery(names, 9), scope=Scope(CORPUS))
+        assert texts(MatchQuery((quill,), 9, among=(*best.ids, "nothing"))) == [(1, 1, {designed})]
+        assert matcher.match(MatchQuery(names, 9, among=()), scope=Scope(CORPUS)) == []
+        assert matcher.match(MatchQuery(names, 9), scope=Scope("nowhere")) == []
+        with pytest.raises(InputError, match="most"):
+            matcher.match(MatchQuery(names, 9, most=0), scope=Scope(CORPUS))
 
     def test_pull_never_enters_a_source_outside_the_filter(self, stores: Stores) -> None:
         fill(stores)

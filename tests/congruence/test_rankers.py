@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import synonym_graph
 from live_stores import empty, neo4j_of
 from thoroughness import cases
 
@@ -17,7 +18,11 @@ from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
+from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Hit, Kind
+from hlgraph.retrieve import SearchRequest, search
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
 from hlgraph.stores.embedded.ranker import EmbeddedRanker
 from hlgraph.stores.neo4j import ranker as ranker_module
@@ -159,6 +164,38 @@ def test_a_filter_holds_on_every_hop(both: Rankers, shape: ProjectionShape) -> N
             found = both.servers.ranker.rank(query, scope=scope)
             assert {hit.id for hit in found} <= {hit.id for hit in expected}
             assert bool(found) == bool(expected)
+
+
+def test_synonyms_are_crossed_alike(both: Rankers) -> None:
+    """By the projection of the server, by the whole graph in memory, by a pull; and in the searches that walk."""
+    for stores in (both.embedded, both.servers):
+        synonym_graph.fill(stores)
+    scope = Scope(synonym_graph.CORPUS)
+    seed = synonym_graph.statement_of(synonym_graph.WORKS)
+    sizes = []
+    assert isinstance(both.servers.ranker, GdsRanker)
+    assert both.embedded.ranker
+    for synonyms in (None, 0.9, 0.8, 2.0):
+        query = RankQuery(ProjectionShape.STATEMENT_ENTITY_CHUNK, {seed: 1.0}, synonyms=synonyms)
+        expected = both.embedded.ranker.rank(query, scope=scope)
+        assert both.servers.ranker.why_in_process(scope) == ""
+        _same(expected, both.servers.ranker.rank(query, scope=scope))
+        _same(expected, both.pulled().rank(query, scope=scope))
+        sizes.append(len(expected))
+    assert sizes[0] == sizes[3] < sizes[1] < sizes[2]
+    for retriever in (LocalRetriever(candidates=1, suggestions=1), GlobalRetriever(candidates=1, suggestions=1)):
+        for where in (None, parse("year < 2"), parse("year != 1")):
+            request = SearchRequest("Which works was begun early?", synonym_graph.CORPUS, 4, where=where)
+            one, two = (
+                search(request, retriever, stores=stores, embedder=synonym_graph.EMBEDDER, reranker=LexicalReranker())
+                for stores in (both.embedded, both.servers)
+            )
+            assert [item.statement_id for item in one.evidence] == [item.statement_id for item in two.evidence]
+            assert [item.score for item in one.evidence] == pytest.approx(
+                [item.score for item in two.evidence], rel=1e-3
+            )
+    with GraphDataScience(both.server) as gds:
+        assert gds.drop(synonym_graph.CORPUS)
 
 
 def test_one_weight_a_run_where_gds_knows_no_weights(both: Rankers, monkeypatch: pytest.MonkeyPatch) -> None:

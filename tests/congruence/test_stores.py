@@ -25,7 +25,7 @@ from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.layers import with_hierarchy
@@ -273,6 +273,22 @@ def test_pulls_give_the_same_subgraph(pair: Pair, corpus: str) -> None:
         scope = Scope(corpus, _filter(rng) if rng.random() < 0.6 else None)
         sizes.add(len(_same_pull(pair, rng.sample(everything, rng.randint(1, 6)), shape, scope)))
     assert len(sizes) > 8
+
+
+def test_matches_give_the_same_counts(pair: Pair, corpus: str) -> None:
+    rng = random.Random(f"match{corpus}")
+    entities = [record.id for record in pair.embedded.graph.find(Kind.ENTITY, Scope(corpus))]
+    statements = [record.id for record in pair.embedded.graph.find(Kind.STATEMENT, Scope(corpus))]
+    highest = set()
+    for number in range(_PULLS):
+        names = tuple(tuple(rng.sample(entities, rng.randint(1, 3))) for _ in range(rng.randint(1, 5)))
+        among = tuple(rng.sample(statements, 40)) if number % 3 == 0 else None
+        query = MatchQuery((*names, ("nothing",)), rng.choice([1, 10, 1_000]), rng.choice([2, 1_000]), among)
+        scope = Scope(corpus, _filter(rng) if rng.random() < 0.5 else None)
+        one, two = (stores.matcher.match(query, scope=scope) for stores in pair if stores.matcher is not None)
+        assert one == two, f"{query} {scope}"
+        highest.add(one[0].count if one else 0)
+    assert len(highest) > 2
 
 
 @pytest.mark.parametrize("has_topics", [False, True])

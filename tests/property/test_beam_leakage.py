@@ -32,7 +32,7 @@ from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, VectorQuery, VectorStore
+from hlgraph.stores.protocols import GraphStore, Matched, MatchQuery, PullShape, Scope, Stores, VectorQuery, VectorStore
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import And, Compare, In, Not, Op, Or, Where, matches, source_values
@@ -70,12 +70,19 @@ class _Watched:
     def __init__(self, stores: Stores) -> None:
         self._graph: GraphStore = stores.graph
         self._vectors: VectorStore = stores.vectors
+        self._matcher = stores.matcher
         self.seen: set[str] = set()
         self.stats = stores.graph.stats
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         found = self._graph.pull(seeds, shape, scope=scope)
         self.seen.update(found.ids.tolist())
+        return found
+
+    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+        assert self._matcher
+        found = self._matcher.match(query, scope=scope)
+        self.seen.update(name for each in found for name in each.ids)
         return found
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
@@ -141,7 +148,7 @@ def test_no_hop_sees_what_a_filter_hides(corpus: list[tuple[str, dict[str, Metad
             found = search(
                 SearchRequest("Who met Mara and left Orne? See title 1.", "c", 1, where=where),
                 retriever,
-                stores=Stores(watched, watched),  # type: ignore[arg-type]
+                stores=Stores(watched, watched, matcher=watched),  # type: ignore[arg-type]
                 embedder=_EMBEDDER,
                 reranker=LexicalReranker(),
             )

@@ -205,7 +205,7 @@ class _Watched:
             name == "aliases"
         ):  # of the whole corpus: they only lead to pulls and rankings, where the hidden ones are not found
             return method
-        if name not in ("search", "vectors", "records", "pull", "find", "rank"):
+        if name not in ("search", "vectors", "records", "pull", "find", "rank", "match"):
             raise AssertionError(f"a strategy called {name}: say here what of its result must be visible")
 
         def watched(*args: Any, **named: Any) -> Any:
@@ -227,6 +227,8 @@ def _ids_of(name: str, found: Any) -> list[str]:
         return ids
     if name == "vectors":
         return list(found[0])
+    if name == "match":
+        return [item for each in found for item in each.ids]
     return [item.id for item in found if not isinstance(item, Fact | Entity)]
 
 

@@ -48,6 +48,12 @@ def test_every_combination_is_one_variant_after_its_strategy() -> None:
     assert [base_of(name) for name in found] == ["local", *["statement"] * 4]
 
 
+def test_none_serves_where_it_is_one_of_the_types() -> None:
+    found = with_variants({"local": LocalRetriever()}, [knob("local.synonyms=none,0.9")])
+    assert list(found) == ["local", "local[synonyms=None]"]
+    assert getattr(found["local[synonyms=None]"], "synonyms", 0) is None
+
+
 def test_a_whole_number_serves_where_a_float_is_held() -> None:
     (variant,) = (
         item

@@ -20,6 +20,8 @@ from hlgraph.retrieve.steps.region import Region
 from hlgraph.subgraph import Subgraph
 
 _WIDEST = 100_000
+_TIED = 1_000  # statements with equal counts whose embeddings are read: about 1.5 MB of 384 dimensions
+_DEEPEST = 10_000  # hits of the search that replaces this where they are more
 
 
 class Around(NamedTuple):
@@ -94,12 +96,15 @@ def keyword_statements(
     """The ``k`` statements that mention most keywords; ties by cosine to the question, then by id (HLG, Eq. 2 and 3).
 
     A keyword inside a longer keyword that names an entity too does not count: a question about the Aldane Bridge does not ask
-    about bridges. Where more than ``fan_out`` statements of the region mention a keyword, only ``fan_out`` of them are used.
+    about bridges. Mentions are counted over all statements of the scope: in the region where it holds them all, else by the
+    matcher of the stores, in one more round trip (stores without one are counted as far as the region holds them). Where more
+    than 1,000 statements with equal counts compete for the last places, those among the 10,000 statements closest to the question
+    are used, as the vector store finds them.
 
     Parameters
     ----------
-    session : notes the seeds
-    region : the statements to choose from
+    session : reads the store and notes the seeds
+    region : was pulled around the keywords; statements that it lacks are added to it, without their neighbours
     keywords : the keywords with the ids of their entities
     k : maximum number of statements
     beside : other seeds, whose embeddings are read in the same round trip
@@ -111,17 +116,44 @@ def keyword_statements(
     """
     there = longest(keyword for keyword, entity in keywords.items() if region.has_entity(entity))
     with session.step("keyword statements") as step:
-        nodes, counts = region.matches(sorted({keywords[keyword] for keyword in there}))
+        matched = _mentioning(session, region, names=sorted({keywords[keyword] for keyword in there}), k=k)
+        ids = np.array(list(matched), dtype=np.str_)
+        region.add(ids.tolist())
+        nodes = region.numbers(ids.tolist())
         region.vectors(np.union1d(nodes, beside))
-        cosines = region.cosines(nodes)
-        ids = np.array([region.ids[node] for node in nodes.tolist()], dtype=np.str_)
-        best: Nodes = nodes[np.lexsort((ids, -cosines, -counts))[:k]]
+        counts = np.array(list(matched.values()), dtype=np.intp)
+        best: Nodes = nodes[np.lexsort((ids, -region.cosines(nodes), -counts))[:k]]
         step.count = len(best)
         step.details = {"keywords": ", ".join(keyword.text for keyword in there)}
-    matched = dict(zip(nodes.tolist(), counts.tolist(), strict=True))
-    hits = [Hit(region.ids[node], float(matched[node])) for node in best.tolist()]
+    hits = [Hit(region.ids[node], float(matched[region.ids[node]])) for node in best.tolist()]
     session.note_seeds(Kind.STATEMENT, hits, origin="keywords")
     return best
+
+
+def _mentioning(session: Session, region: Region, *, names: Sequence[str], k: int) -> dict[str, int]:
+    """The number of entities that each statement mentions, for all that may be among the ``k`` best."""
+    classes = None if region.holds_all(names) else session.match(names, k, most=_TIED)
+    if classes is None:
+        nodes, counts = region.matches(names)
+        return {region.ids[node]: count for node, count in zip(nodes.tolist(), counts.tolist(), strict=True)}
+    found: dict[str, int] = {}
+    for each in classes:
+        ids = each.ids or _closest(session, names, count=each.count, k=k - len(found))
+        found |= dict.fromkeys(ids, each.count)
+    return found
+
+
+def _closest(session: Session, names: Sequence[str], *, count: int, k: int) -> list[str]:
+    """The statements closest to the question that mention ``count`` of the entities, where they are too many to compare."""
+    depth = _TIED
+    while True:
+        hits = [hit.id for hit in session.search(Kind.STATEMENT, depth, mode="vector")]
+        classes = (session.match(names, len(hits), most=len(hits), among=hits) or []) if hits else []
+        mine = {name for each in classes if each.count == count for name in each.ids}
+        found = [name for name in hits if name in mine][:k]
+        if len(found) == k or len(hits) < depth or depth == _DEEPEST:
+            return found
+        depth = min(4 * depth, _DEEPEST)
 
 
 def steps_of_pulls(pulls: int, max_depth: int) -> list[int]:

@@ -37,7 +37,13 @@ class Facet(NamedTuple):
 
 
 def facets(
-    session: Session, anchors: Sequence[str], *, region: int, community_size: int, bounds: CoverBounds
+    session: Session,
+    anchors: Sequence[str],
+    *,
+    region: int,
+    community_size: int,
+    bounds: CoverBounds,
+    synonyms: float | None = None,
 ) -> list[Facet]:
     """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
@@ -53,6 +59,7 @@ def facets(
     region : maximum number of statements to partition, unless there are more anchors
     community_size : maximum number of nodes of a community at the finest level of Leiden
     bounds : budget of the cover
+    synonyms : least similarity of the SYNONYM edges that the ranking around the anchors crosses; None: none
 
     Returns
     -------
@@ -66,7 +73,7 @@ def facets(
     if not anchors:
         return []
     seeds, kinds = dict.fromkeys(anchors, 1.0), frozenset({Kind.STATEMENT})
-    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE)
+    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE, synonyms=synonyms)
     ids = list(dict.fromkeys([*anchors, *(hit.id for hit in session.rank(query))]))[: max(region, len(anchors))]
     shape = PullShape(*INGREDIENTS[_SHAPE], hops=1, fan_out=_WIDE, node_cap=20 * len(ids) + 10_000)
     graph = session.pull(ids, shape)

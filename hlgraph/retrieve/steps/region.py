@@ -44,6 +44,7 @@ class Region:
         self._entities: dict[str, int] = {}
         self._pairs: list[tuple[Nodes, Nodes]] = []
         self._mentions: Csr | None = None
+        self._is_full = False  # whether a pull may have left nodes out because it was full
         self._rank = np.empty(0, dtype=np.intp)  # rank of each statement in the order of ids
         self._vectors = np.empty((0, 0), dtype=np.float32)
         self._has_vector = np.empty(0, dtype=np.bool_)
@@ -70,6 +71,7 @@ class Region:
             frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=_NODE_CAP
         )
         graph = self._session.pull(seeds, shape)
+        self._is_full = self._is_full or len(graph) >= _NODE_CAP
         statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
         place = np.zeros(len(graph), dtype=np.intp)
         keys = graph.ids[statements].tolist()
@@ -108,11 +110,17 @@ class Region:
         return np.array([self._numbers[key] for key in ids if key in self._numbers], dtype=np.intp)
 
     def matches(self, entities: Sequence[str]) -> tuple[Nodes, Nodes]:
-        """The statements that mention any of these entities, ascending, and the number of these entities that each mentions."""
+        """The statements of the region that mention any of these entities, ascending, and how many of them each mentions."""
         columns = [self._entities[key] for key in entities if key in self._entities]
         counts = np.asarray(self._incidence()[:, columns].sum(axis=1)).ravel().astype(np.intp)
         statements = np.flatnonzero(counts)
         return statements, counts[statements]
+
+    def holds_all(self, entities: Sequence[str]) -> bool:
+        """Whether the region has every statement that mentions one of these entities, which it was pulled around."""
+        columns = [self._entities[key] for key in entities if key in self._entities]
+        degrees = np.bincount(self._incidence().indices, minlength=len(self._entities))[columns]
+        return not self._is_full and bool((degrees < self._fan_out).all())
 
     def about(self, topics: Sequence[str], *, pulled: Subgraph) -> Nodes:
         """The statements about any of these topics, ascending.

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hlgraph.algorithms import check
 from hlgraph.algorithms.ppr import prepare
-from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
+from hlgraph.algorithms.projection import ProjectionShape, incidence, ingredients, project
 from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank
 from hlgraph.algorithms.restart_walk import visit_shares
@@ -160,8 +161,19 @@ class Horizon:
         )
 
 
+def check_synonyms(synonyms: float | None) -> None:
+    """Raise InputError for a least similarity of synonyms that is not above 0."""
+    if synonyms is not None:
+        check.positive("synonyms", synonyms)
+
+
 def horizons(
-    session: Session, parts: Sequence[Sequence[str]], *, extraction: Extraction, is_exact: bool = False
+    session: Session,
+    parts: Sequence[Sequence[str]],
+    *,
+    extraction: Extraction,
+    synonyms: float | None = None,
+    is_exact: bool = False,
 ) -> list[Horizon]:
     """The part of the graph around each pool of statements: GExtract of the paper.
 
@@ -173,6 +185,7 @@ def horizons(
     session : reads the graph
     parts : ids of statements, one sequence for each pool
     extraction : how the part is extracted
+    synonyms : entities that SYNONYM edges of at least this similarity join count as one in a part; None: each is its own
     is_exact : ``push`` ranks by exact scores, so that every store pulls the same statements, in time linear in the graph. False
         (default): it ranks by a push around the pool, in time that does not grow with the graph
 
@@ -183,12 +196,12 @@ def horizons(
 
     References
     ----------
-    ToPG, section 2.2, "Subgraph Extraction".
+    ToPG, section 2.2, "Subgraph Extraction"; appendix A, "synonym reconciliation".
     """
     pool = list(dict.fromkeys(item for part in parts for item in part))
     size = extraction.size * len(parts)
-    region = _region(session, pool, extraction=extraction, size=size, is_exact=is_exact)
-    mentions, in_chunk = incidence(region)
+    region = _region(session, pool, extraction=extraction, size=size, synonyms=synonyms, is_exact=is_exact)
+    mentions, in_chunk = incidence(region, synonyms=synonyms)
     across = sp.csr_array(sp.hstack([mentions, in_chunk]))
     ids = region.ids[region.nodes(Kind.STATEMENT)]
     entities, chunks = region.ids[region.nodes(Kind.ENTITY)], region.ids[region.nodes(Kind.CHUNK)]
@@ -197,7 +210,7 @@ def horizons(
     if len(parts) == 1 and extraction.by == "push":
         whole = np.arange(len(ids))
         return [Horizon(ids, bipartite(across), _vectors(session, ids, wanted=whole), across, joints, kinds)]
-    places = _places(region, parts, extraction=extraction)
+    places = _places(region, parts, extraction=extraction, synonyms=synonyms)
     vectors = _vectors(session, ids, wanted=np.unique(np.concatenate(places)))
     found = []
     for at in places:
@@ -206,9 +219,11 @@ def horizons(
     return found
 
 
-def _region(session: Session, pool: Sequence[str], *, extraction: Extraction, size: int, is_exact: bool) -> Subgraph:
+def _region(
+    session: Session, pool: Sequence[str], *, extraction: Extraction, size: int, synonyms: float | None, is_exact: bool
+) -> Subgraph:
     """The part of the graph around all pools."""
-    relationships, kinds = INGREDIENTS[_SHAPE]
+    relationships, kinds = ingredients(_SHAPE, synonyms=synonyms)
     if extraction.by == "walk":
         shape = PullShape(
             relationships, kinds, hops=extraction.hops, fan_out=extraction.fan_out, node_cap=extraction.node_cap
@@ -223,6 +238,7 @@ def _region(session: Session, pool: Sequence[str], *, extraction: Extraction, si
         frozenset({Kind.STATEMENT}),
         tolerance=_FINE if is_exact else _TOLERANCE * share,
         epsilon=None if is_exact else _EPSILON * share,
+        synonyms=synonyms,
     )
     wanted = [hit.id for hit in session.rank(query)]
     chosen = list(dict.fromkeys([*pool, *wanted]))[: max(size, len(pool))]
@@ -230,11 +246,13 @@ def _region(session: Session, pool: Sequence[str], *, extraction: Extraction, si
     return session.pull(chosen, PullShape(relationships, kinds, hops=1, fan_out=_WIDE, node_cap=cap))
 
 
-def _places(region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Extraction) -> list[NDArray[np.intp]]:
+def _places(
+    region: Subgraph, parts: Sequence[Sequence[str]], *, extraction: Extraction, synonyms: float | None
+) -> list[NDArray[np.intp]]:
     """For each pool, the statements of its part, as places among the statements of the region, ascending."""
     statements = region.nodes(Kind.STATEMENT)
     ids = region.ids[statements]
-    made = project(region, _SHAPE)
+    made = project(region, _SHAPE, synonyms=synonyms)
     mine = np.searchsorted(made.nodes, statements)
     walk = prepare(made.adjacency) if extraction.by == "push" else None
     space = Space(walk) if walk is not None else None

@@ -23,7 +23,16 @@ from hlgraph.retrieve.retriever import Needs, Presets, Ranked, Why, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers
 from hlgraph.retrieve.steps.feedback import By, ChatSelector, ScoreSelector, Selector, chat_of, check_by
-from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
+from hlgraph.retrieve.steps.suggest import (
+    Extraction,
+    Horizon,
+    Suggestion,
+    best_of,
+    check_synonyms,
+    horizons,
+    suggest_naive,
+    texts_of,
+)
 
 Vector = NDArray[np.float64]
 
@@ -54,6 +63,8 @@ class GlobalRetriever:
     cycles : max_iter (authors' code: 50; without a model two or three are enough for 200 anchors)
     extraction : GExtract; l is its ``size``
     walk : lambda .5, damping .85, tau .1, theta .4
+    synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk (paper: 0.9, the default);
+        None: none do
     feedback : alpha 1, beta .7, gamma .15
     cover : budget 8,000 nodes, communities of 10 to 150
     community_size : larger communities are divided again (default 50, as in the authors' code)
@@ -79,6 +90,7 @@ class GlobalRetriever:
     cycles: int = 50
     extraction: Extraction = field(default_factory=Extraction)
     walk: QueryWalk = field(default_factory=QueryWalk)
+    synonyms: float | None = 0.9
     feedback: RocchioWeights = field(default_factory=RocchioWeights)
     cover: CoverBounds = field(default_factory=CoverBounds)
     community_size: int = 50
@@ -96,6 +108,7 @@ class GlobalRetriever:
         for name in counts.split():
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_synonyms(self.synonyms)
         check_by(self.by)
         if self.order not in ("relevance", "cover"):
             raise InputError(f"order is {self.order!r}; choose 'relevance' or 'cover'")
@@ -104,7 +117,12 @@ class GlobalRetriever:
         """See :class:`Retriever`."""
         found = self._collect(session, k)
         chosen = facets(
-            session, sorted(found.anchors), region=self.region, community_size=self.community_size, bounds=self.cover
+            session,
+            sorted(found.anchors),
+            region=self.region,
+            community_size=self.community_size,
+            bounds=self.cover,
+            synonyms=self.synonyms,
         )
         return self._ranked(session, found, chosen)
 
@@ -170,7 +188,7 @@ class GlobalRetriever:
         parts = [[pool[at] for at in members] for members in groups]
         explored: list[_Explored] = []
         # Exactly: what is collected leads to communities, which one statement more or less can divide in another way.
-        found_around = horizons(session, parts, extraction=self.extraction, is_exact=True)
+        found_around = horizons(session, parts, extraction=self.extraction, synonyms=self.synonyms, is_exact=True)
         for part, around in zip(parts, found_around, strict=True):
             walkers = [item for item in part if item in set(around.ids.tolist())]
             if not walkers:

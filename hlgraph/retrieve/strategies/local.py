@@ -17,7 +17,16 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Presets, Ranked, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.feedback import Asker, By, Feedback, Judge, Selector, check_by, feedback
-from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, suggest_naive, texts_of
+from hlgraph.retrieve.steps.suggest import (
+    Extraction,
+    Horizon,
+    Suggestion,
+    best_of,
+    check_synonyms,
+    horizons,
+    suggest_naive,
+    texts_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,8 @@ class LocalRetriever:
     cycles : max-iter (paper: 1 or 3)
     extraction : GExtract; l is its ``size`` (paper: 500)
     walk : lambda .5, damping .85, tau .1, theta .4
+    synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk (paper: 0.9, the default);
+        None: none do
     candidates : statements of the search that SuggestNaive reranks (default 100, as in ``statement``)
     ranked : statements of each walk that are reranked (default 200; k of the request where that is more)
     graph_weight : weight of the share of the walks beside the reranker (default 0.5)
@@ -62,6 +73,7 @@ class LocalRetriever:
     cycles: int = 3
     extraction: Extraction = field(default_factory=Extraction)
     walk: QueryWalk = field(default_factory=QueryWalk)
+    synonyms: float | None = 0.9
     candidates: int = 100
     ranked: int = 200
     graph_weight: float = 0.5
@@ -76,6 +88,7 @@ class LocalRetriever:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         check.not_negative("graph_weight", self.graph_weight)
+        check_synonyms(self.synonyms)
         check_by(self.by)
 
     def rank(self, session: Session, k: int) -> Ranked:
@@ -107,7 +120,7 @@ class LocalRetriever:
         questions: tuple[str, ...] = (question,)
         for cycle in range(1, self.cycles + 1):
             kept = dict.fromkeys(pool if cycle == 1 else ())
-            around = horizons(session, [pool], extraction=self.extraction)[0] if pool else None
+            around = self._around(session, pool) if pool else None
             for asked in questions:
                 suggested = self._suggest(session, asked, pool, around=around, found=found, k=k)
                 kept |= dict.fromkeys(self._select(session, steps, asked, suggested, found=found, cycle=cycle))
@@ -133,6 +146,10 @@ class LocalRetriever:
             if not questions:
                 break
         return found
+
+    def _around(self, session: Session, pool: Sequence[str]) -> Horizon:
+        [around] = horizons(session, [pool], extraction=self.extraction, synonyms=self.synonyms)
+        return around
 
     def _suggest(
         self, session: Session, question: str, pool: Sequence[str], *, around: Horizon | None, found: _Found, k: int

@@ -89,7 +89,11 @@ class StatementGraphRetriever:
         hits, _ = search_and_pull(session, region, around=around, k=k, entities=entities)
         region.add(hits)
         by_vector = region.numbers(hits)
+        known = len(region.ids)
         by_keyword = keyword_statements(session, region, keywords=keywords, k=self.keyword_seeds, beside=by_vector)
+        new = [region.ids[node] for node in by_keyword.tolist() if node >= known]
+        if new and not has_closest:
+            region.pull(new, hops=hops - 1)
         seeds = np.union1d(by_vector, by_keyword)
         options = BeamOptions(self.beam_width, self.max_depth, must_improve=self.must_improve)
         result = walk(EntityWalk(session, region, pulls=self.pulls, max_depth=self.max_depth), seeds, options=options)

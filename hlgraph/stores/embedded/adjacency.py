@@ -22,7 +22,8 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph_files import GraphFiles, Pairs
 from hlgraph.stores.embedded.links import Links, NeighbourCheck, blocks, in_memory, strongest
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.protocols import PullShape, Scope
+from hlgraph.stores.matching import MENTIONED, matched
+from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
 LEAST_NODES = 50_000
@@ -317,6 +318,25 @@ class Adjacency:
         at = np.flatnonzero(self._check(shape, scope)(np.arange(len(nodes.ids))))
         inside = {item: self._scoped(item, scope).induced(at) for item in sorted(shape.relationships) if item in _EDGES}
         return Subgraph(nodes.ids[at].astype("<U32"), np.array(nodes.kinds[at]), inside, self.version)
+
+    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+        """Statements by the number of names that they mention; call :meth:`load` with MENTIONS first.
+
+        Time and memory are linear in the statements that mention a name, of the largest hub one number a statement.
+
+        Parameters
+        ----------
+        query : names and bounds
+        scope : corpus and sources that may be seen
+        """
+        nodes = self._held()
+        back = self._links[Relationship.MENTIONS].back
+        parts = [np.unique(back.of(nodes.at(name)).target) for name in query.names]
+        found, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]), return_counts=True)
+        may = self._check(MENTIONED, scope)(found)
+        if query.among is not None:
+            may &= _among(found, nodes.at(query.among))
+        return matched(nodes.ids[found[may]], counts[may], query=query)
 
     def count(self, relationships: Iterable[Relationship]) -> int:
         """The total number of links of these relationships."""

@@ -22,7 +22,8 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
 from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
+from hlgraph.stores.matching import MENTIONED, check_match
+from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS
 
 if TYPE_CHECKING:
@@ -214,6 +215,16 @@ class EmbeddedGraphStore:
             graph = nothing(shape) if found is None else found.pull(seeds, shape, scope=scope)
             call.rows = len(graph)
         return graph
+
+    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+        """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
+        check_match(query)
+        seeds = [item for name in query.names for item in name]
+        with mapped(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
+            held = self._current(MENTIONED, scope)
+            found = [] if held is None else held.match(query, scope=scope)
+            call.rows = sum(len(item.ids) for item in found)
+        return found
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """All nodes and edges of some kinds and relationships in a scope, without bounds.

@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 
 from hlgraph.algorithms.ppr import Precision
-from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients
 from hlgraph.records import Hit
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope
@@ -21,7 +21,7 @@ _EDGES = 20_000_000
 _GRAPHS = 16
 WHOLE_LINKS = 2_000_000
 """Maximum number of links, over all relationships of a graph, to rank it whole: about 500,000 statements."""
-_Key = tuple[ProjectionShape, Scope, Precision]
+_Key = tuple[ProjectionShape, Scope, Precision, float | None]
 
 
 class EmbeddedRanker:
@@ -52,7 +52,7 @@ class EmbeddedRanker:
         check_query(query)
         if self.why_around(query.shape, scope):
             return self._around.rank(query, scope=scope)
-        return self._walked(query.shape, scope, precision_of(query)).rank(query)
+        return self._walked(query, scope).rank(query)
 
     def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
         """See :meth:`HasBound.why_around`."""
@@ -61,16 +61,17 @@ class EmbeddedRanker:
         is_large = self._graph.links(PullShape(relationships, kinds), scope=scope) > self._links
         return f"around the seeds, since the graph has over {self._links:,} links" if is_large else ""
 
-    def _walked(self, shape: ProjectionShape, scope: Scope, precision: Precision) -> WalkedGraph:
+    def _walked(self, query: RankQuery, scope: Scope) -> WalkedGraph:
         stats = self._graph.stats(scope.corpus, has_counts=False)
         version = stats[0].version if stats else 0
-        key = (shape, scope, precision)
+        precision = precision_of(query)
+        key = (query.shape, scope, precision, query.synonyms)
         with self._guard:
             held = self._held.get(key)
             if held is None or held.version != version:
-                relationships, kinds = INGREDIENTS[shape]
-                graph = self._graph.whole(PullShape(relationships, kinds), scope=scope)
-                held = self._held[key] = WalkedGraph(graph, shape, precision=precision)
+                shape = PullShape(*ingredients(query.shape, synonyms=query.synonyms))
+                graph = self._graph.whole(shape, scope=scope)
+                held = self._held[key] = WalkedGraph(graph, query.shape, precision=precision, synonyms=query.synonyms)
             self._held.move_to_end(key)
             while len(self._held) > 1 and (len(self._held) > _GRAPHS or self._sum() > self._edges):
                 self._held.popitem(last=False)

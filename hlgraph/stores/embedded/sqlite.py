@@ -63,12 +63,20 @@ def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> 
     return traced(STORE, name, text=lambda: _even(text), language="sql", params=lambda: _listed(values or {}))
 
 
+_READS = {
+    "pull": "breadth-first over the graph of corpus {corpus} in memory: {hops} hops from {seeds} seeds, "
+    "at most {fan_out:,} neighbours of a node and {cap:,} nodes",
+    "match": "the statements of corpus {corpus} in memory that mention any of {seeds} entities, by the number of names",
+    "whole": "the whole graph of corpus {corpus} in memory",
+}
+
+
 def pulling(name: str, seeds: Sequence[str], *, shape: PullShape, scope: Scope) -> AbstractContextManager[Running]:
-    """Traces a pull from the graph in memory, or a read of all of it.
+    """Traces a pull from the graph in memory, a match, or a read of all of it.
 
     Parameters
     ----------
-    name : ``pull``, or another name for a read of the whole graph
+    name : ``pull``, ``match`` or ``whole``
     seeds : ids of the seeds
     shape : bounds of the pull
     scope : corpus and sources that may be seen
@@ -76,11 +84,8 @@ def pulling(name: str, seeds: Sequence[str], *, shape: PullShape, scope: Scope) 
     return traced(
         STORE,
         name,
-        text=lambda: (
-            f"breadth-first over the graph of corpus {scope.corpus!r} in memory: {shape.hops} hops from {len(seeds)} seeds, "
-            f"at most {shape.fan_out:,} neighbours of a node and {shape.node_cap:,} nodes"
-            if name == "pull"
-            else f"the whole graph of corpus {scope.corpus!r} in memory"
+        text=lambda: _READS[name].format(
+            corpus=repr(scope.corpus), seeds=len(seeds), hops=shape.hops, fan_out=shape.fan_out, cap=shape.node_cap
         ),
         params=lambda: {
             "seeds": list(seeds),

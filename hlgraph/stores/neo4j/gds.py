@@ -75,11 +75,12 @@ class ShapeProjection:
 
     corpus: str
     shape: ProjectionShape
+    synonyms: float | None = None
 
     @property
     def content(self) -> str:
         """The content of the projection, for its name."""
-        return self.shape.value
+        return self.shape.value if self.synonyms is None else f"{self.shape.value}, synonyms {self.synonyms}"
 
 
 AnyProjection = Projection | ShapeProjection
@@ -217,11 +218,15 @@ class GraphDataScience:
             self._check_memory(name, projection)
         if name in self._refused:
             raise StoreUnavailableError(self._refused[name])
+        params: Row
         with self._unless_made(name):
             if isinstance(projection, ShapeProjection):
-                self._server.ask(_SHAPES[projection.shape], name=name, corpus=projection.corpus)
+                params = {"name": name, "corpus": projection.corpus}
+                if projection.shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
+                    params["synonyms"] = projection.synonyms
+                self._server.ask(_SHAPES[projection.shape], **params)
             else:
-                params: Row = {"relationships": list(projection.weights), "weights": projection.weights}
+                params = {"relationships": list(projection.weights), "weights": projection.weights}
                 self._server.ask("retrieve/project_graph", name=name, corpus=projection.corpus, **params)
             self._made.add(name)
 

@@ -7,22 +7,23 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Kind, Record, Relationship, Source
 from hlgraph.stores import migrate
+from hlgraph.stores.matching import check_match
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.publish import publish
-from hlgraph.stores.neo4j.pull import STORED, Bounds, nothing, pull
+from hlgraph.stores.neo4j.pull import STORED, Bounds, match, nothing, pull
 from hlgraph.stores.neo4j.rows import PLURAL, records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.protocols import CorpusStats, PullShape, Scope
+from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
@@ -32,6 +33,14 @@ _OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
 COUNTED = tuple(kind for kind in Relationship if kind in STORED and kind is not Relationship.NEXT)
 """The relationships that statistics count."""
 _ATTEMPTS = 5
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Read(Protocol[T_co]):
+    """A read within bounds; None if a writer changed the corpus meanwhile."""
+
+    def __call__(self, transaction: Transaction, /, *, bounds: Bounds) -> T_co | None: ...
 
 
 class Neo4jGraphStore:
@@ -216,14 +225,24 @@ class Neo4jGraphStore:
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
+        found = self._within(scope, functools.partial(pull, seeds=seeds, shape=shape))
+        return nothing(shape) if found is None else found
+
+    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+        """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
+        check_match(query)
+        return self._within(scope, functools.partial(match, query=query)) or []
+
+    def _within(self, scope: Scope, read: _Read[T]) -> T | None:
+        """The result of a read in a scope, repeated while writers change the corpus; None if there is no such corpus."""
         if not self._is_ready():
-            return nothing(shape)
+            return None
         for _ in range(_ATTEMPTS):
             version = 0 if scope.where is None else self._version(scope.corpus)  # a filter is decided for one version
             if scope.where is not None and not version:
-                return nothing(shape)
+                return None
             bounds = Bounds(scope.corpus, self._filters.admitted(scope, version), version)
-            found = self._server.read(functools.partial(pull, seeds=seeds, shape=shape, bounds=bounds))
+            found = self._server.read(functools.partial(read, bounds=bounds))
             if found is not None:
                 return found
         raise StoreConflictError(f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a pull; ask again")

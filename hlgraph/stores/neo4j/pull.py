@@ -16,7 +16,7 @@ from hlgraph.records import Kind, Relationship
 from hlgraph.stores.neo4j.admitted import Admitted
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import Row, Transaction
-from hlgraph.stores.protocols import PullShape
+from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
 _DERIVED = frozenset({Relationship.RELATES, Relationship.CO_OCCURS})
@@ -177,6 +177,39 @@ def _pull_mentions(
         if item in shape.relationships
     }
     return Subgraph(ids, kinds, dict(sorted(edges.items())), version, bool(row["is_cut"]))
+
+
+def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> list[Matched] | None:
+    """Statements by the number of names that they mention, in one query; see :meth:`Matcher.match`.
+
+    Parameters
+    ----------
+    transaction : transaction to read with
+    query : names and bounds
+    bounds : corpus and sources that may be seen
+
+    Returns
+    -------
+    list of Matched or None
+        None if a writer changed the corpus meanwhile, so that the sources must be chosen again.
+    """
+    rows = transaction.rows(
+        "retrieve/match_statements",
+        corpus=bounds.corpus,
+        names=[list(name) for name in query.names],
+        k=query.k,
+        most=query.most,
+        among=None if query.among is None else list(query.among),
+        **bounds.admitted.params(),
+    )
+    if not rows:
+        return []
+    if bounds.version not in (0, rows[0]["version"]):
+        return None
+    classes = [item for item in _list(rows[0]["classes"]) if isinstance(item, dict)]
+    return [
+        Matched(item["matched"], item["number"], tuple(sorted(str(name) for name in item["ids"]))) for item in classes
+    ]
 
 
 def _version(transaction: Transaction, corpus: str) -> object:

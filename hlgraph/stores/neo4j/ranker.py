@@ -126,9 +126,8 @@ class GdsRanker:
     def _rank(self, query: RankQuery, corpus: str) -> list[Hit]:
         kinds = NODE_KINDS[query.shape] & (query.kinds or NODE_KINDS[query.shape])
         try:
-            return self._gds.on(
-                ShapeProjection(corpus, query.shape), lambda name: self._run(query, corpus, name=name, kinds=kinds)
-            )
+            projection = ShapeProjection(corpus, query.shape, query.synonyms)
+            return self._gds.on(projection, lambda name: self._run(query, corpus, name=name, kinds=kinds))
         except UnknownNameError:
             return []
 
