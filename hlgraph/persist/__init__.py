@@ -14,7 +14,7 @@ from hlgraph.persist.compare import (
     plan_chunks,
 )
 from hlgraph.persist.journal import abandon, finish, persist
-from hlgraph.persist.resume import resume
+from hlgraph.persist.renewal import resume
 from hlgraph.persist.topics import links_about, topic_rows
 
 __all__ = [
