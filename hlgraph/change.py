@@ -98,6 +98,19 @@ class Move(NamedTuple):
     page: int | None
 
 
+class Renewal(NamedTuple):
+    """How far the topics of a corpus of an older version have vectors with their statements in them.
+
+    Attributes
+    ----------
+    last_id : all topics up to this id have one
+    is_complete : all topics have one
+    """
+
+    last_id: str
+    is_complete: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class VectorBlock:
     """Rows of one kind for the vector store; ``data`` is a C-ordered float32 matrix, one row per id."""
@@ -140,6 +153,9 @@ class Change:
     replacements : rows of existing records; written after the change is published, since the records stay visible
     recounted : entities whose names and common chunks are counted again from the stored graph, not from the difference; for
         repairs after a loss of data
+    topic_names : stored topics whose statements the change may change, with the vectors of their names; the rows of those whose
+        statements it does change are made of these and the vectors of the statements, once it is published
+    renewal : what the store remembers of a renewal of topics
     """
 
     id: str
@@ -164,14 +180,25 @@ class Change:
     vectors: tuple[VectorBlock, ...] = ()
     replacements: tuple[VectorBlock, ...] = ()
     recounted: tuple[str, ...] = ()
+    topic_names: VectorBlock | None = None
+    renewal: Renewal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of publishing a change: the number of added records and the ids of vanished ones, by kind."""
+    """The result of publishing a change.
+
+    Attributes
+    ----------
+    added : number of added records, by kind
+    vanished : ids of vanished records, by kind
+    about : for each topic of ``Change.topic_names`` that a chunk of the change names, or named, the ids of its statements,
+        ascending
+    """
 
     added: dict[str, int] = field(default_factory=dict)
     vanished: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    about: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-// All corpora: version, embedding model, and staged changes, oldest first.
+// All corpora: version, embedding model, staged changes, oldest first, and how far topics of an older version are renewed.
 // params: -
-// columns: name, version, embedding, dimensions, staged
+// columns: name, version, embedding, dimensions, staged, renewed_to
 MATCH (c:Corpus)
 CALL (c) {
   MATCH (x:Change)
@@ -8,4 +8,5 @@ CALL (c) {
   WITH x ORDER BY x.place, x.id
   RETURN collect(x.id) AS staged
 }
-RETURN c.name AS name, c.version AS version, c.embedding AS embedding, c.dimensions AS dimensions, staged ORDER BY name
+RETURN c.name AS name, c.version AS version, c.embedding AS embedding, c.dimensions AS dimensions, staged,
+  c.renewed_to AS renewed_to ORDER BY name

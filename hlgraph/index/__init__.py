@@ -1,5 +1,5 @@
 """Derived data, which can be rebuilt at any time: vectors, communities, layers of summaries."""
 
-from hlgraph.index.embed import MadeVectors, check_model, embed_change, embed_records, texts_of
+from hlgraph.index.embed import MadeVectors, check_model, embed_change, embed_records, embed_topics, texts_of
 
-__all__ = ["MadeVectors", "check_model", "embed_change", "embed_records", "texts_of"]
+__all__ = ["MadeVectors", "check_model", "embed_change", "embed_records", "embed_topics", "texts_of"]

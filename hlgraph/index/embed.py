@@ -12,9 +12,10 @@ from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.ids import normalise_name
 from hlgraph.models.seams import Embedder
+from hlgraph.persist.topics import links_about, topic_rows
 from hlgraph.records import Chunk, Entity, Kind, Record, Statement, Topic
 from hlgraph.resolve.synonyms import synonyms
-from hlgraph.stores.protocols import CorpusStats, Stores
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores
 
 
 def chunk_text(title: str, text: str) -> str:
@@ -80,6 +81,9 @@ def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
 def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> Change:
     """The change with one vector block per kind and with synonyms; one call of the embedder for everything new.
 
+    New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
+    published, when it is known which statements they have; the names of those that it may touch are embedded here.
+
     Parameters
     ----------
     change : the change, without vectors
@@ -100,29 +104,67 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
             (Kind.ENTITY, list(change.entities)),
         )
     }
-    rows = _rows(change, known_chunks, held)
+    stored = _stored_topics(change, known_chunks, held[Kind.TOPIC], stores)
+    held[Kind.TOPIC] |= {item.id for item in stored}
+    rows = [*_rows(change, known_chunks, held), (Kind.TOPIC, _topic_rows(stored))]
     matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
     blocks: list[VectorBlock | None] = []
     start = 0
     for kind, items in rows:
         blocks.append(_block(kind, items, matrix[start : start + len(items)]) if items else None)
         start += len(items)
-    entities = [item[0] for item in rows[4][1]]
+    new, again, statements, topics, entities, names = blocks
+    if topics is not None:
+        about = _about(change)
+        topics = topic_rows(topics, about, corpus=change.corpus, vectors=stores.vectors, added=statements)
     found = synonyms(
-        _names(change), entities, matrix=matrix[start - len(entities) :], corpus=change.corpus, stores=stores
+        _names(change),
+        [] if entities is None else entities.ids,
+        matrix=matrix[:0] if entities is None else entities.matrix(),
+        corpus=change.corpus,
+        stores=stores,
     )
     return replace(
         change,
         embedding=embedder.fingerprint,
         dimensions=embedder.dimensions,
         synonyms=tuple(found),
-        vectors=tuple(block for at, block in enumerate(blocks) if block is not None and at != 1),
-        replacements=() if blocks[1] is None else (blocks[1],),
+        vectors=tuple(block for block in (new, statements, topics, entities) if block is not None),
+        replacements=() if again is None else (again,),
+        topic_names=names,
     )
 
 
+def _stored_topics(change: Change, known_chunks: frozenset[str], held: Collection[str], stores: Stores) -> list[Topic]:
+    """The stored topics that lose or gain statements by a change, and maybe others of its sources, by ascending id.
+
+    Only the graph store knows what the chunks that lose their links asserted, so all topics of their sources are included.
+    """
+    found = {item.id: item for item in change.topics if item.id in held}
+    known = tuple(item.id for item, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
+    if known and (change.chunks or change.removed_chunks):
+        is_all = bool(known_chunks or change.removed_chunks)
+        named = {item.id for item in change.topics}
+        for topic in stores.graph.find(Kind.TOPIC, Scope(change.corpus, sources=known)):
+            if isinstance(topic, Topic) and (is_all or topic.id in named):
+                found[topic.id] = topic
+    return [found[name] for name in sorted(found)]
+
+
+def _about(change: Change) -> dict[str, set[str]]:
+    """For each topic the ids of its statements, as the chunks of a change have them."""
+    found: dict[str, set[str]] = {}
+    for item in change.abouts:
+        if item.statement_id:
+            found.setdefault(item.topic_id, set()).add(item.statement_id)
+    return found
+
+
 def texts_of(change: Change) -> list[str]:
-    """The distinct texts that :func:`embed_change` may embed; it skips those of records that the store has already."""
+    """The distinct texts that :func:`embed_change` may embed, but for the names of stored topics of changed sources.
+
+    It skips those of records that the store has already.
+    """
     rows = _rows(change, frozenset(), {})
     return list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
 
@@ -135,12 +177,25 @@ class MadeVectors:
     texts : distinct texts
     matrix : one unit row per text, shape ``(len(texts), dimensions)``, float32
     fingerprint : fingerprint of the embedder that made the vectors
+    rest : embeds other texts; None: they are refused
     """
 
-    def __init__(self, texts: Sequence[str], matrix: NDArray[np.float32], *, fingerprint: str) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        matrix: NDArray[np.float32],
+        *,
+        fingerprint: str,
+        rest: Embedder | None = None,
+    ) -> None:
         self._at = {text: at for at, text in enumerate(texts)}
         self._matrix = matrix
         self._fingerprint = fingerprint
+        self._rest = rest
+
+    def with_rest(self, embedder: Embedder) -> MadeVectors:
+        """The same vectors, with an embedder of the same model for all other texts."""
+        return MadeVectors(list(self._at), self._matrix, fingerprint=self._fingerprint, rest=embedder)
 
     @property
     def fingerprint(self) -> str:
@@ -154,19 +209,45 @@ class MadeVectors:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of the texts, shape ``(len(texts), dimensions)``. Raises KeyError for a text without a vector."""
-        rows: NDArray[np.float32] = self._matrix[np.array([self._at[text] for text in texts], dtype=np.intp)]
+        at, matrix = self._at, self._matrix
+        others = [] if self._rest is None else list(dict.fromkeys(text for text in texts if text not in at))
+        if others and self._rest is not None:
+            at = {**at, **{text: len(at) + place for place, text in enumerate(others)}}
+            matrix = np.concatenate([matrix, self._rest.embed(others)])
+        rows: NDArray[np.float32] = matrix[np.array([at[text] for text in texts], dtype=np.intp)]
         return rows
 
     def forget(self, texts: Sequence[str]) -> None:
         """Does nothing: there is no cache."""
 
 
-def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
-    """The rows of stored records, as :func:`embed_change` makes them.
+def embed_topics(topics: Sequence[Topic], corpus: str, *, embedder: Embedder, stores: Stores) -> VectorBlock:
+    """The rows of stored topics, as :func:`embed_change` makes them.
 
     Parameters
     ----------
-    records : records of one kind that has vectors
+    topics : at least one topic
+    corpus : their corpus
+    embedder : the model in use
+    stores : hold the statements of the topics, and their vectors
+
+    Returns
+    -------
+    VectorBlock
+        One row per topic, in order.
+    """
+    rows = _topic_rows(topics)
+    names = _block(Kind.TOPIC, rows, embedder.embed([text for _, text, _ in rows]))
+    about = links_about(names.ids, corpus, graph=stores.graph)
+    return topic_rows(names, about, corpus=corpus, vectors=stores.vectors)
+
+
+def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
+    """The rows of stored records, as :func:`embed_change` makes them; :func:`embed_topics` makes those of topics.
+
+    Parameters
+    ----------
+    records : chunks, statements or entities, of one kind
     titles : titles of sources, by id
     embedder : the model in use
 
@@ -178,7 +259,7 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     Raises
     ------
     InputError
-        The records are of several kinds, or of none that has vectors.
+        The records are of several kinds, or of another one.
     """
     rows: list[tuple[str, str, str]] = []
     kinds: set[Kind] = set()
@@ -189,16 +270,11 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
         elif isinstance(item, Statement):
             rows.append((item.id, item.text, item.source_id))
             kinds.add(Kind.STATEMENT)
-        elif isinstance(item, Topic):
-            rows.append((item.id, normalise_name(item.name), item.source_id))
-            kinds.add(Kind.TOPIC)
         elif isinstance(item, Entity):
             rows.append((item.id, normalise_name(item.name), ""))
             kinds.add(Kind.ENTITY)
     if len(kinds) != 1:
-        raise InputError(
-            f"records of {len(kinds)} kinds with vectors were given to embed; give records of one such kind"
-        )
+        raise InputError(f"records of {len(kinds)} kinds were given to embed; give chunks, statements or entities")
     return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
 
 
@@ -219,16 +295,17 @@ def _rows(change: Change, known_chunks: frozenset[str], held: Mapping[Kind, Coll
             Kind.STATEMENT,
             [(s.id, s.text, s.source_id) for s in change.statements if s.id not in without[Kind.STATEMENT]],
         ),
-        (
-            Kind.TOPIC,
-            [(t.id, normalise_name(t.name), t.source_id) for t in change.topics if t.id not in without[Kind.TOPIC]],
-        ),
+        (Kind.TOPIC, _topic_rows([item for item in change.topics if item.id not in without[Kind.TOPIC]])),
         (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in without[Kind.ENTITY]]),
     ]
 
 
 def _names(change: Change) -> dict[str, str]:
     return {link.entity_id: normalise_name(link.surface) for link in change.mentions}
+
+
+def _topic_rows(topics: Sequence[Topic]) -> list[tuple[str, str, str]]:
+    return [(item.id, normalise_name(item.name), item.source_id) for item in topics]
 
 
 def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[str, str, str]]:

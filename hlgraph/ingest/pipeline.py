@@ -11,7 +11,7 @@ from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
-from hlgraph.index import check_model, embed_change
+from hlgraph.index import MadeVectors, check_model, embed_change
 from hlgraph.ingest.report import Failure, Progress, Report, note_kept, record_counts
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, persist, plan_chunks, resume
@@ -90,13 +90,13 @@ class Ready(NamedTuple):
     change : the change of all of them, without vectors
     known : ids of its chunks that are stored already
     added : number of its sources that are new
-    embedder : holds the vectors of its texts where they were computed elsewhere; None: the embedder of the steps computes them
+    made : vectors of its texts that were computed elsewhere; the embedder of the steps computes the others
     """
 
     change: Change
     known: frozenset[str]
     added: int
-    embedder: Embedder | None = None
+    made: MadeVectors | None = None
 
 
 def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps) -> Report:
@@ -211,8 +211,9 @@ def _prepared(
 
 
 def _write(item: Ready, *, report: Report, stores: Stores, steps: Steps) -> None:
+    embedder = steps.embedder if item.made is None else item.made.with_rest(steps.embedder)
     with report.timed("embed"):
-        change = embed_change(item.change, item.known, embedder=item.embedder or steps.embedder, stores=stores)
+        change = embed_change(item.change, item.known, embedder=embedder, stores=stores)
     _say("embed", report, steps)
     with report.timed("persist"):
         outcome = persist(change, stores)

@@ -13,7 +13,9 @@ from hlgraph.persist.compare import (
     is_same_extraction,
     plan_chunks,
 )
-from hlgraph.persist.journal import abandon, finish, persist, resume
+from hlgraph.persist.journal import abandon, finish, persist
+from hlgraph.persist.renewal import resume
+from hlgraph.persist.topics import links_about, topic_rows
 
 __all__ = [
     "ChunkPlan",
@@ -29,8 +31,10 @@ __all__ = [
     "incomplete",
     "is_incomplete",
     "is_same_extraction",
+    "links_about",
     "persist",
     "plan_chunks",
     "removal",
     "resume",
+    "topic_rows",
 ]

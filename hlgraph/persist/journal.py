@@ -8,10 +8,10 @@ again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import StoreError
+from hlgraph.persist.topics import renewed_topics
 from hlgraph.records import Kind
 from hlgraph.stores.protocols import Stores, VectorBatch
 
@@ -101,26 +101,9 @@ def _before(change: Change, stores: Stores) -> None:
 def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
     """Write what may only follow the flip: new descriptions and rows of visible records, and deletions of vanished ones."""
     known = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
-    if known or change.replacements:
-        stores.vectors.upsert(VectorBatch(change.corpus, change.id, known, change.replacements))
+    blocks = (*change.replacements, *renewed_topics(change, outcome, vectors=stores.vectors))
+    if known or blocks:
+        stores.vectors.upsert(VectorBatch(change.corpus, change.id, known, blocks))
     gone = {kind.value: outcome.vanished[kind] for kind in _WITH_VECTORS if outcome.vanished.get(kind)}
     if gone:
         stores.vectors.delete(change.corpus, gone)
-
-
-def resume(pending: Sequence[Pending], stores: Stores) -> int:
-    """Finish the changes of interrupted runs; the caller holds the lock.
-
-    Parameters
-    ----------
-    pending : recorded changes, in their order
-    stores : both stores
-
-    Returns
-    -------
-    The number of changes.
-    """
-    for item in pending:
-        _LOG.info("finishing change %s of an interrupted run", item.change.id)
-        finish(item, stores)
-    return len(pending)

@@ -15,7 +15,7 @@ from hlgraph import ids
 from hlgraph.change import Change, Synonym
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput, Extractor
-from hlgraph.index import check_model, embed_records
+from hlgraph.index import check_model, embed_records, embed_topics
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import (
@@ -25,6 +25,7 @@ from hlgraph.persist import (
     assemble,
     chunk_fingerprint,
     is_same_extraction,
+    links_about,
     persist,
     resume,
 )
@@ -151,6 +152,9 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
         _mark(corpus, stores)
         after = _drift(corpus, stores)
         _embed_again(after, stores=stores, embedder=embedder)
+        statements = lost.union(after.without_vector.get(Kind.STATEMENT, ()))
+        topics = _topics_about(statements, corpus, stores).union(after.without_vector.get(Kind.TOPIC, ()))
+        _embed_topics_again(sorted(topics), corpus, stores=stores, embedder=embedder)
         # Where other extractors took part, a row without a record may be all that is left of something: it is reported.
         garbage = {kind.value: names for kind, names in after.without_record.items() if is_known or kind is Kind.SOURCE}
         if garbage:
@@ -235,8 +239,10 @@ def _mark(corpus: str, stores: Stores) -> None:
 
 
 def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
-    """Embed the records and descriptions of sources that have no row in the vector store."""
+    """Embed the records, but for topics, and descriptions of sources that have no row in the vector store."""
     for kind, names in drift.without_vector.items():
+        if kind is Kind.TOPIC:
+            continue
         for start in range(0, len(names), _BATCH):
             records = stores.graph.records(kind, names[start : start + _BATCH])
             change = ids.content_id("repair", drift.corpus, kind, *names[start : start + _BATCH])
@@ -246,6 +252,23 @@ def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
                 titles = dict(_titles(records, stores))
                 batch = replace(batch, blocks=(embed_records(records, titles, embedder=embedder),))
             stores.vectors.upsert(batch)
+
+
+def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
+    """The topics of statements that were lost: a change may have renewed the topics without them."""
+    found = [item.id for item in stores.graph.records(Kind.STATEMENT, sorted(lost))]
+    return set(links_about(found, corpus, graph=stores.graph)) if found else set()
+
+
+def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
+    """Write the rows of topics, after those of all statements."""
+    for start in range(0, len(names), _BATCH):
+        found = stores.graph.records(Kind.TOPIC, names[start : start + _BATCH])
+        topics = [item for item in found if isinstance(item, Topic)]
+        if topics:
+            change = ids.content_id("repair", corpus, Kind.TOPIC, *names[start : start + _BATCH])
+            block = embed_topics(topics, corpus, embedder=embedder, stores=stores)
+            stores.vectors.upsert(VectorBatch(corpus, change, (), (block,)))
 
 
 def _titles(records: Sequence[Record], stores: Stores) -> Iterator[tuple[str, str]]:

@@ -80,6 +80,8 @@ class CorpusStats:
     records, relationships : counts; empty unless they were asked for
     fields : metadata fields that a filter can name
     pending : ids of the changes that are staged but not done
+    renewed_to : in a corpus of an older version, the id up to which topics have vectors with their statements in them;
+        None: all have
     """
 
     corpus: str
@@ -90,6 +92,7 @@ class CorpusStats:
     relationships: Mapping[Relationship, int] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    renewed_to: str | None = None
 
 
 class GraphStore(Protocol):
@@ -121,7 +124,7 @@ class GraphStore(Protocol):
         Returns
         -------
         Outcome
-            What the change added, and which facts and entities vanished with it.
+            What the change added, what vanished with it, and the statements of the topics that it touched.
         """
 
     def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:

@@ -12,6 +12,7 @@ from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
+from hlgraph.testing.topic_contract import TopicContract
 from hlgraph.testing.vector_contract import VectorStoreContract
 
 
@@ -69,3 +70,7 @@ class TestEmbeddedVectorStoreInFiles(VectorStoreContract):
         monkeypatch.setattr(row_files, "LEAST_ROWS", 2)
         monkeypatch.setattr(row_files, "_BATCH", 3)
         monkeypatch.setattr(coarse, "LEAST_ROWS", 3)
+
+
+class TestEmbeddedTopics(TopicContract):
+    pass

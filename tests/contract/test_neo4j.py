@@ -13,6 +13,7 @@ from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
+from hlgraph.testing.topic_contract import TopicContract
 
 
 @pytest.fixture
@@ -40,4 +41,8 @@ class TestNeo4jDomainStore(DomainStoreContract):
 
 
 class TestNeo4jMergeStore(MergeStoreContract):
+    pass
+
+
+class TestNeo4jTopics(TopicContract):
     pass

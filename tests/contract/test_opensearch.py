@@ -13,6 +13,7 @@ from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Stores
+from hlgraph.testing.topic_contract import TopicContract
 from hlgraph.testing.vector_contract import VectorStoreContract, fill
 
 
@@ -48,3 +49,7 @@ class TestServerlessVectorStore(VectorStoreContract):
         assert isinstance(stores.vectors, OpenSearchVectorStore)
         assert {name: seen for name, is_fine, seen in stores.vectors.check() if not is_fine} == {}
         stores.vectors.purge("c")
+
+
+class TestOpenSearchTopics(TopicContract):
+    pass

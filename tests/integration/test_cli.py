@@ -273,15 +273,16 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V004__add_decisions",
         "V005__add_domains",
         "V006__add_summaries_of_sources",
+        "V007__mark_old_topics",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
-    pending = f"embedded: 0 applied, 6 pending\n{lines}next: hlgraph migrate apply\n"
+    pending = f"embedded: 0 applied, 7 pending\n{lines}next: hlgraph migrate apply\n"
     assert call(*migrate) == Done(0, pending, "")
     assert call(*migrate, "verify") == Done(1, pending, "")
     assert not (tmp_path / "new").exists()
     applied = "".join(f"  applied now: {name}\n" for name in names)
-    assert call(*migrate, "apply").out == f"embedded: 6 applied, 0 pending\n{applied}"
-    assert call(*migrate, "verify") == Done(0, "embedded: 6 applied, 0 pending\n", "")
+    assert call(*migrate, "apply").out == f"embedded: 7 applied, 0 pending\n{applied}"
+    assert call(*migrate, "verify") == Done(0, "embedded: 7 applied, 0 pending\n", "")
 
 
 # Streams, terminals, signals

@@ -167,7 +167,8 @@ def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_
     with contextlib.closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
         # What came after the domains is taken back, too: a history has no holes.
         connection.executescript(
-            "DROP TABLE domain; DROP TABLE summary_member_of; DELETE FROM migration WHERE version >= 5;"
+            "DROP TABLE domain; DROP TABLE summary_member_of; ALTER TABLE corpus DROP COLUMN renewed_to;"
+            "DELETE FROM migration WHERE version >= 5;"
         )
     config = ("--config", write_settings(tmp_path, server))
     code, _, err = call(*config, "domain", "show")
@@ -178,7 +179,9 @@ def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_
     with opened(tmp_path, server) as graph:
         assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == len(DOCUMENTS)
         assert (graph.domain.find(), len(server.paid)) == (None, paid)
-        assert snapshot(graph._opened.stores, "default") == state
+        # An older store has topics that the migration renews; these were new (see test_renewal.py).
+        now = snapshot(graph._opened.stores, "default")
+        assert {name for name in state if now[name] != state[name]} <= {"vectors of topic"}
 
 
 def test_another_domain_means_extracting_again_and_the_one_before_costs_nothing(

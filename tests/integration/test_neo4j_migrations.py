@@ -28,7 +28,7 @@ def target(graph_server: Server) -> Iterator[Neo4jTarget]:
 
 
 def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, target: Neo4jTarget) -> None:
-    assert [item.version for item in migrate.plan(target).pending] == [1, 2, 3, 4, 5]
+    assert [item.version for item in migrate.plan(target).pending] == [1, 2, 3, 4, 5, 6]
     first = migrate.apply(target)
     assert [item.label for item in first.applied] == [
         "V001__create_constraints",
@@ -36,6 +36,7 @@ def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, targe
         "V003__add_summaries",
         "V004__add_decisions",
         "V005__add_domains",
+        "V006__mark_old_topics",
     ]
     assert migrate.apply(target).applied == ()
     migrate.verify(target)
@@ -61,6 +62,17 @@ def test_a_store_of_a_newer_hlgraph_is_refused_by_every_way_in(
         fill(Stores(store, EmbeddedVectorStore(Database(tmp_path / "v"))))
 
 
+def test_corpora_of_an_older_version_are_marked(graph_server: Server, target: Neo4jTarget) -> None:
+    migrate.apply(target)
+    graph_server.schema(["CREATE (:Corpus {name: 'c', version: 3, embedding: '', dimensions: 0})"])
+    store = Neo4jGraphStore(graph_server)
+    assert [item.renewed_to for item in store.stats("c", has_counts=False)] == [None]
+    graph_server.schema(["MATCH (m:Migration {version: 6}) DELETE m"])
+    assert [item.label for item in migrate.apply(target).applied] == ["V006__mark_old_topics"]
+    assert [item.renewed_to for item in store.stats("c", has_counts=False)] == [""]
+    graph_server.schema(["MATCH (c:Corpus {name: 'c'}) DELETE c"])
+
+
 def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarget) -> None:
     migrate.apply(target)
     graph_server.schema(["MATCH (m:Migration {version: 1}) SET m.checksum = 'other'"])
@@ -71,4 +83,4 @@ def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarge
 def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4jTarget) -> None:
     with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
         migrate.apply(target)
-    assert migrate.apply(target).version == 5
+    assert migrate.apply(target).version == 6

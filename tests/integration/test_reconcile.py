@@ -22,6 +22,7 @@ from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
+from hlgraph.testing.topic_contract import ingest_text, topic_vectors
 
 _EMBEDDER = WordEmbedder()
 _STEPS = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), _EMBEDDER)
@@ -73,6 +74,20 @@ def test_lost_vectors_are_found_and_made_again(embedded: Opened, kind: Kind) -> 
     found, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert (found.without_vector, left.is_none) == ({kind: lost}, True)
     assert snapshot(stores, "c") == before
+
+
+def test_topics_that_a_change_renewed_without_a_lost_statement_are_made_again(embedded: Opened) -> None:
+    stores = embedded.stores
+    text = "rivers: The Orne is long. It is deep.\nbridges: It opened late."
+    ingest_text(stores, f"{text}\nrivers: The Orne froze.", corpus="fresh")
+    ingest_text(stores, text, corpus="c")
+    before = stores.vectors.ids(Kind.STATEMENT, "c")
+    stores.vectors.delete("c", {"statement": sorted(before)})
+    ingest_text(stores, f"{text}\nrivers: The Orne froze.", corpus="c")
+    assert topic_vectors(stores, "c")["rivers"] != topic_vectors(stores, "fresh")["rivers"]
+    _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert left.is_none
+    assert topic_vectors(stores, "c") == topic_vectors(stores, "fresh")
 
 
 def test_vectors_of_nothing_are_removed(embedded: Opened) -> None:

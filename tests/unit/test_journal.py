@@ -160,9 +160,10 @@ def test_what_was_visible_is_replaced_and_removed_only_after_the_flip(opened: Op
         assert first.change_id == second.change_id
         assert [source.uri for source in first.sources] == ["doc:new"]
         assert [source.uri for source in second.sources] == ["doc:bridge", "doc:engineer", "doc:town"]
-        # The chunk that is known by a new title is the one row that takes the place of another.
-        [block] = second.blocks
-        assert (block.kind, block.texts) == (Kind.CHUNK, ("The engineer\nMara Quill was born in Tessing.",))
+        # The chunk that is known by a new title takes the place of another, and so does the topic with other statements.
+        chunks, topics = second.blocks
+        assert (chunks.kind, chunks.texts) == (Kind.CHUNK, ("The engineer\nMara Quill was born in Tessing.",))
+        assert (topics.kind, topics.texts) == (Kind.TOPIC, ("aldane bridge",))
         gone = cast("Mapping[str, Sequence[str]]", vectors.calls[-1][1][1])
         assert set(gone) == {"chunk", "statement", "topic"}
         assert {kind: set(names) for kind, names in gone.items()} == {

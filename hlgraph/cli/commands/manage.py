@@ -15,7 +15,7 @@ from hlgraph.errors import InputError
 if TYPE_CHECKING:
     from hlgraph.records import Kind, Relationship
     from hlgraph.settings import Settings
-    from hlgraph.stores.protocols import CorpusStats
+    from hlgraph.stores.protocols import CorpusStats, Stores
 
 PLACE = 70  # position in the list of commands
 
@@ -187,6 +187,8 @@ def migrate(
             applied = [item.label for item in plan.applied]
             pending = [item.label for item in plan.pending]
             stores[target.kind] = {"applied": applied, "pending": pending, "now": applied[before[target.kind] :]}
+        if action == "apply":
+            _renew_topics(opened.stores)
     is_pending = any(item["pending"] for item in stores.values())
     if json:
         print_json({"stores": stores, "is_pending": is_pending})
@@ -199,6 +201,15 @@ def migrate(
             say("next: hlgraph migrate apply")
     if action == "verify" and is_pending:
         raise typer.Exit(1)
+
+
+def _renew_topics(stores: Stores) -> None:
+    """Do what a migration left to the next writer: renew the topics of corpora of an older version."""
+    from hlgraph.persist import resume
+
+    if any(item.renewed_to is not None for item in stores.graph.stats(has_counts=False)):
+        with stores.graph.lock() as pending:
+            resume(pending, stores)
 
 
 def config(context: typer.Context, json: Json = False) -> None:

@@ -275,7 +275,7 @@ class Embed(Stage):
             texts = texts_of(ready.change)
             matrix = self._embedder.embed(texts)
         vectors = MadeVectors(texts, matrix, fingerprint=self._embedder.fingerprint)
-        parcel.ready, parcel.extracted = ready._replace(embedder=vectors), []
+        parcel.ready, parcel.extracted = ready._replace(made=vectors), []
 
 
 _made: dict[str, Read | Cut] = {}

@@ -32,7 +32,8 @@ class TopicGraphRetriever:
 
     A reranker needs texts, and reading them at each step would take two round trips a step. So the neighbourhood of the best
     ``beam_width`` seeds is pulled first, the statements in it that are closest to the question are read in one batch, and the beam
-    walks among them. At each depth the reranker scores the best ``rescored`` paths by their embedding.
+    walks among them. At each depth the reranker scores the best ``rescored`` paths by their embedding. Topics are embedded with
+    their statements, as for ``topic``.
 
     Attributes
     ----------

@@ -293,7 +293,7 @@ class EmbeddedGraphStore:
                 pending.setdefault(name, []).append(change)
             wanted = (has_counts, has_counts and has_relationships)
             return tuple(
-                replace(self._corpus_stats(row, wanted), pending=tuple(pending.get(row[1], ())))
+                replace(self._corpus_stats(row[:5], wanted), pending=tuple(pending.get(row[1], ())), renewed_to=row[5])
                 for row in rows
                 if corpus is None or row[1] == corpus
             )
@@ -324,7 +324,7 @@ class EmbeddedGraphStore:
         return held
 
 
-_CORPORA = "SELECT c, name, version, embedding, dimensions FROM corpus ORDER BY name"
+_CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to FROM corpus ORDER BY name"
 _FIELDS = """
     SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
     WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""

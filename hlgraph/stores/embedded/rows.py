@@ -220,7 +220,22 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     vanished: dict[str, list[str]] = {}
     for kind, name in connection.execute("SELECT kind, id FROM t_dead ORDER BY kind, id"):
         vanished.setdefault(KINDS[kind].value, []).append(name)
-    return Outcome(added=added, vanished={kind: tuple(ids) for kind, ids in vanished.items()})
+    if change.renewal is not None:
+        mark = None if change.renewal.is_complete else change.renewal.last_id
+        connection.execute("UPDATE corpus SET renewed_to = ? WHERE name = ?", (mark, change.corpus))
+    return Outcome(
+        added=added, vanished={kind: tuple(ids) for kind, ids in vanished.items()}, about=_about(connection, change)
+    )
+
+
+def _about(connection: sqlite3.Connection, change: Change) -> dict[str, tuple[str, ...]]:
+    if change.topic_names is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    (query,) = script("touched_topics")
+    for topic, statement in connection.execute(query, {"ids": json.dumps(change.topic_names.ids)}):
+        found.setdefault(topic, []).extend(() if statement is None else (statement,))
+    return {topic: tuple(ids) for topic, ids in found.items()}
 
 
 def _load(connection: sqlite3.Connection, change: Change) -> None:

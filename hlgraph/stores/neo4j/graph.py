@@ -259,6 +259,7 @@ class Neo4jGraphStore:
             replace(
                 self._corpus_stats(row, has_counts=has_counts, has_relationships=has_relationships),
                 pending=_texts(row["staged"]),
+                renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
             )
             for row in rows
             if corpus is None or row["name"] == corpus

@@ -70,7 +70,19 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     )
     if change.removed_sources:
         transaction.rows("persist/unbind_corpus", name=change.corpus)
-    return Outcome(added={kind.value: count for kind, count in added.items()}, vanished=vanished)
+    if change.renewal is not None:
+        mark = None if change.renewal.is_complete else change.renewal.last_id
+        transaction.rows("persist/mark_renewal", name=change.corpus, renewed_to=mark)
+    about = _about(transaction, change, old)
+    return Outcome(added={kind.value: count for kind, count in added.items()}, vanished=vanished, about=about)
+
+
+def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
+    """The statements of those topics of ``topic_names`` that a chunk of the change names, or named."""
+    touched = old.topic_ids | {item.topic_id for item in change.abouts}
+    wanted = () if change.topic_names is None else sorted(touched.intersection(change.topic_names.ids))
+    found = transaction.collect("persist/list_topic_statements", wanted, key="ids")
+    return {str(row["id"]): tuple(sorted(_ids(row, "statement_ids"))) for row in found}
 
 
 def _read_old(transaction: Transaction, change: Change) -> _Old:
