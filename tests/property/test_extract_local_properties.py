@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,6 +89,50 @@ def test_any_text_gives_well_formed_propositions(text: str, title: str, headings
             assert triple.predicate
             assert triple.object
             assert normalise_name(triple.subject) in mentioned
+            assert triple.is_literal or normalise_name(triple.object) in mentioned
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    parts=st.lists(
+        st.one_of(
+            _FRAGMENTS,
+            st.sampled_from(
+                [
+                    *(
+                        "He",
+                        "It",
+                        "The film",
+                        "His wife",
+                        "Paris",
+                        "France",
+                        "Tim Burton",
+                        "1 May 1999",
+                        "a small town",
+                    ),
+                    *("was founded", "was not", "has", "met", "is the capital", "owns", "who", "directed", "starring"),
+                    *("in", "of", "by", "and", "at the", "the", "5,300", "(born", ")", ",", "'s", "although", "lies"),
+                ]
+            ),
+        ),
+        max_size=25,
+    ),
+    title=st.sampled_from(["", "Tim Burton", "The Beach (film)", "the history of bread"]),
+)
+def test_the_subject_and_the_object_of_a_fact_stand_in_the_statement_or_in_the_title(
+    parts: list[str], title: str
+) -> None:
+    text = " ".join(parts)
+    for proposition in LocalExtractor().extract([ChunkInput(text, title)])[0].propositions:
+        names = [title, proposition.text, *(mention.name for mention in proposition.mentions)]
+        stated = {word.lower() for name in names for word in _WORD.findall(name)}
+        mentioned = {normalise_name(mention.name) for mention in proposition.mentions}
+        for triple in proposition.triples:
+            assert normalise_name(triple.subject) in mentioned
+            assert {word.lower() for word in _WORD.findall(triple.object)} <= stated
             assert triple.is_literal or normalise_name(triple.object) in mentioned
 
 

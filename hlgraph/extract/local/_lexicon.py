@@ -214,10 +214,3 @@ SELF_NOUNS = _words(
 river school university station team club game episode magazine newspaper museum building bridge church island lake
 county district municipality genus species play opera musical award festival airport college firm"""
 )
-AUXILIARIES = _words("is was are were has had have became becomes remained remains")
-IRREGULAR = _words(
-    """wrote won began made led met held left took gave ran built fought founded sang shot sold bought lost taught grew
-rose fell came went kept brought sought drew flew swam struck beat broke chose drove spoke stood spent sent set put
-hit cut read overtook overthrew withdrew succeeded lies lay wed bore bound found felt forms"""
-)
-PREPOSITIONS = _words("in on at from by for to with of as into near under against between within about after before")
