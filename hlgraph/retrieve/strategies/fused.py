@@ -23,6 +23,7 @@ from hlgraph.retrieve.strategies.topic_graph import TUNED_TOPIC_GRAPH
 from hlgraph.stores.protocols import PullShape
 
 _BOOSTED = 100
+_LEAST_SHARE = 0.01
 _READ = 50
 _STATEMENTS = PullShape(
     frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
@@ -37,7 +38,7 @@ _PARTS: tuple[Retriever, ...] = (
     ByClause(TUNED_STATEMENT),
     ByClause(ChunkRetriever(mode="text")),
 )
-_LONG_WEIGHTS = (1.4, 1.0, 4.0, 2.8, 1.0)
+_LONG_WEIGHTS = (1.0, 0.5, 1.2, 2.5, 1.3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,12 @@ class FusedRetriever:
     A small embedder sees less of a question the longer it is, and words say more. So each strategy has a weight for short
     questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
     ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights were fitted to the gold passages of the seven evaluation sets
-    (``tests/benchmarks/bench_fusion.py``, which also reports each set with weights fitted to the others).
+    (``tests/benchmarks/bench_fusion.py``, which also reports each set with weights fitted to the others). A strategy with less
+    than a hundredth of the weight is not asked.
 
     Attributes
     ----------
-    parts : the strategies; by default paths, topics, chunks by text, and statements of each clause
+    parts : the strategies; by default paths, topics, chunks by text, and for each clause statements, and chunks by text
     weights : of short questions, one a strategy, 0 or more
     long_weights : of long questions, one a strategy, 0 or more; None: fitted ones for the default parts, else ``weights``
     rank_constant : the higher, the less the first ranks stand out (default 6: the first places of the default parts are good;
@@ -73,7 +75,7 @@ class FusedRetriever:
     name: ClassVar[str] = "fused"
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = _PARTS
-    weights: tuple[float, ...] = (6.0, 2.0, 0.8, 0.45, 0.1)
+    weights: tuple[float, ...] = (6.0, 2.5, 0.05, 0.5, 0.05)
     long_weights: tuple[float, ...] | None = None
     rank_constant: float = 6
     depth: int = 100
@@ -101,7 +103,7 @@ class FusedRetriever:
 
         Examples
         --------
-        >>> FusedRetriever().weights_for("Who built the mill?")[2] < 0.81 < 3.9 < FusedRetriever().weights_for("x " * 60)[2]
+        >>> FusedRetriever().weights_for("Who built the mill?")[2] < 0.06 < 1.1 < FusedRetriever().weights_for("x " * 60)[2]
         True
         """
         longest = self.long_weights
@@ -110,12 +112,24 @@ class FusedRetriever:
         long = 1 / (1 + math.exp((_MIDDLE_WORDS - len(question.split())) / _WIDTH_WORDS))
         return tuple(a ** (1 - long) * b**long for a, b in zip(self.weights, longest, strict=True))
 
+    def _counting(self, question: str) -> dict[str, tuple[Retriever, float]]:
+        """The strategies that have a hundredth of the weight or more, by number and name, with their weights."""
+        weights = self.weights_for(question)
+        least = _LEAST_SHARE * sum(weights)
+        every = zip(self.parts, weights, strict=True)
+        return {
+            f"{number} {_name(part)}": (part, weight)
+            for number, (part, weight) in enumerate(every, 1)
+            if weight >= least
+        }
+
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         depth = max(self.depth, k)
+        weights = self._counting(session.request.question)
         found: list[Ranked] = []
-        for number, part in enumerate(self.parts, 1):
-            with session.part(f"{number} {_name(part)}"):
+        for name, (part, _) in weights.items():
+            with session.part(name):
                 found.append(part.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
         if kind is Kind.STATEMENT:
@@ -123,19 +137,18 @@ class FusedRetriever:
         else:
             rankings = [_as_chunks(session, ranked)[:depth] for ranked in found]
         with session.step("fuse") as step:
-            weights = self.weights_for(session.request.question)
-            best = sum(weights) / (self.rank_constant + 1) or 1.0
+            shares = [weight for _, weight in weights.values()]
+            best = sum(shares) / (self.rank_constant + 1) or 1.0
             fused = [
-                (item, score / best) for item, score in reciprocal_rank(rankings, self.rank_constant, weights=weights)
+                (item, score / best) for item, score in reciprocal_rank(rankings, self.rank_constant, weights=shares)
             ]
             step.count = len(fused)
-            step.details = {"parts": len(self.parts)}
-            step.details |= {
-                f"weight {number} {_name(part)}": round(weight, 2)
-                for number, (part, weight) in enumerate(zip(self.parts, weights, strict=True), 1)
-            }
-        places = [{item: place for place, item in enumerate(ranking, 1)} for ranking in rankings]
-        why: Why = {item: self._why(item, places) for item, _ in fused}
+            step.details = {"parts": len(weights)}
+            step.details |= {f"weight {name}": round(weight, 2) for name, (_, weight) in weights.items()}
+        why: Why = {item: {} for item, _ in fused}
+        for name, ranking in zip(weights, rankings, strict=True):
+            for place, item in enumerate(ranking, 1):
+                why[item].setdefault(f"rank {name}", float(place))
         hits = [Hit(item, score) for item, score in fused]
         return Ranked(kind, self._boosted(session, kind, hits=hits, why=why), why)
 
@@ -158,13 +171,6 @@ class FusedRetriever:
         """Once for names, however many fields repeat one, and once for dates."""
         kinds = {named_fields.is_date(metadata[field]) for field in fields}
         return (1 + self.field_boost) ** len(kinds)
-
-    def _why(self, item: str, places: Sequence[dict[str, int]]) -> dict[str, float | str]:
-        return {
-            f"rank {number} {_name(part)}": float(place[item])
-            for number, (part, place) in enumerate(zip(self.parts, places, strict=True), 1)
-            if item in place
-        }
 
 
 def _name(part: Retriever) -> str:
