@@ -164,6 +164,24 @@ def test_algorithm_1_step_by_step(stores: Stores) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_later_walk_gives_no_more_than_what_it_began_at_had(stores: Stores, is_trusted: bool) -> None:
+    """The third walk begins at one statement, which the second reached from afar; only a model's choice makes it the best."""
+
+    def shares(cycles: int) -> dict[str, float]:
+        told = _Told([{DREW}, {CROSSES}, {LIES}, {SUNG}], is_trusted=is_trusted)
+        said = _Said([False, (_QUESTION,), False, (_QUESTION,)])
+        found = _ask(stores, replace(_PLAIN, cycles=cycles, selector=told, judge=said, asker=said))
+        return {item.text: float(item.why["walk"]) for item in found.evidence}
+
+    second, third = shares(2), shares(3)
+    assert 0 < second[LIES] < second[DREW] == 1
+    assert third[LIES] == pytest.approx(1 if is_trusted else second[LIES])
+    assert (max(third[SUNG], third[LIES]) == 1) is is_trusted
+    assert third[DREW] == 1
+    assert third[SUNG] > second[SUNG]
+
+
 def test_enough_ends_the_cycles(stores: Stores) -> None:
     told, judge = _Told([{DREW}, {CROSSES}, {LIES}]), _Said([True])
     _ask(stores, replace(_PLAIN, selector=told, judge=judge, asker=_Said([])))

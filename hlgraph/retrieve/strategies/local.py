@@ -45,7 +45,9 @@ class LocalRetriever:
     it is; the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they are.
     Here they are ranked, with all suggestions, by ``rerank(question, s) + graph_weight sqrt(share(s))``, where ``share`` is the
     highest share that a walk gave over the highest that it gave any statement. Statements that a chat model kept come first.
-    The best of the search that no walk reached fill up.
+    Without one, the statements that a later walk begins at were chosen by score alone: it gives no statement more than the best
+    of these had, so that what later cycles find does not displace what the first found. The best of the search that no walk
+    reached fill up.
 
     Attributes
     ----------
@@ -112,7 +114,7 @@ class LocalRetriever:
     def _cycles(self, session: Session, steps: Feedback, k: int) -> _Found:
         """Algorithm 1."""
         question = session.request.question
-        found = _Found(session)
+        found = _Found(session, is_trusted=steps.selector.is_trusted)
         naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
         found.naive = [item.id for item in naive]
         pool = self._select(session, steps, question, naive[: self.suggestions], found=found, cycle=0)
@@ -164,7 +166,7 @@ class LocalRetriever:
             step.count = len(around.ids)
             step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
         best = best_of(around.ids, shares, k=max(self.ranked, k))
-        found.reach(best)
+        found.reach(best, pool)
         new = [item for item in best if item[0] not in found.collected][: self.suggestions]
         texts = texts_of(session, [item for item, _ in new])
         return [Suggestion(item, texts[item], share) for item, share in new if item in texts]
@@ -208,11 +210,12 @@ class _Found:
     shares : of each statement that a walk reached, the highest share over the highest that the walk gave any
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, is_trusted: bool) -> None:
         self.naive: list[str] = []
         self.collected: dict[str, int] = {}
         self.shares: dict[str, float] = {}
         self._session = session
+        self._is_trusted = is_trusted
 
     def collect(self, ids: Sequence[str] | dict[str, None], *, cycle: int) -> None:
         """Add the statements that a cycle kept.
@@ -225,10 +228,18 @@ class _Found:
         for item in ids:
             self.collected.setdefault(item, cycle)
 
-    def reach(self, best: Sequence[tuple[str, float]]) -> None:
-        """Add what a walk reached, best first."""
+    def reach(self, best: Sequence[tuple[str, float]], pool: Sequence[str]) -> None:
+        """Add what a walk reached; its best counts 1, or what the best of its pool had, if a walk led there by rules.
+
+        Parameters
+        ----------
+        best : ids with shares, best first
+        pool : ids of the statements at which the walk began
+        """
+        led = [] if self._is_trusted else [self.shares[item] for item in pool if item in self.shares]
+        most = max(led, default=1.0)
         for item, share in best:
-            self.shares[item] = max(self.shares.get(item, 0.0), share / best[0][1])
+            self.shares[item] = max(self.shares.get(item, 0.0), most * share / best[0][1])
 
     def texts(self) -> list[str]:
         """Texts of the collected statements, in their order."""
