@@ -1,4 +1,4 @@
-"""The extractor protocol. Three implementations: local (rules), precomputed (files), chat (a model)."""
+"""The extractor protocol. Implementations: local (rules), spacy (rules and a parser), precomputed (files), chat (a model)."""
 
 from __future__ import annotations
 

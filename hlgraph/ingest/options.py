@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from hlgraph.errors import InputError, UnknownNameError
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hlgraph.records import Domain
     from hlgraph.settings import Settings
 
+ExtractorName = Literal["local", "spacy", "precomputed", "chat"]
+EXTRACTORS: tuple[ExtractorName, ...] = get_args(ExtractorName)
 # Characters of text after which the replies of a chat model are stored: an interruption costs at most these.
 PAID_CHARACTERS = 100_000
 NO_CHAT = (
@@ -32,7 +34,9 @@ class IngestOptions:
     Attributes
     ----------
     format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
-    extract : ``local`` (rules), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
+    extract : ``local`` (rules), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of ``extractions``) or
+        ``chat`` (the chat model)
+    spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
     extractions : JSON lines files for ``precomputed``
     missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
     is_chunked : each document is one chunk already (a passage)
@@ -44,14 +48,15 @@ class IngestOptions:
 
     Raises
     ------
-    InputError : a budget or ``adapt`` with another extractor than ``chat``
+    InputError : a budget or ``adapt`` with another extractor than ``chat``, or ``spacy_model`` with another than ``spacy``
     """
 
     format: str | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     max_bytes: int | None = None
-    extract: Literal["local", "precomputed", "chat"] = "local"
+    extract: ExtractorName = "local"
+    spacy_model: str | None = None
     extractions: tuple[str, ...] = ()
     missing: Literal["nothing", "local"] = "nothing"
     is_chunked: bool = False
@@ -67,6 +72,11 @@ class IngestOptions:
             raise InputError(
                 f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; add "
                 "--extract chat (extract='chat'), or leave --adapt (adapt) out"
+            )
+        if self.spacy_model is not None and self.extract != "spacy":
+            raise InputError(
+                f"extraction by {self.extract!r} has no use for a model of spaCy; add --extract spacy (extract='spacy'), or "
+                "leave --spacy-model (spacy_model) out"
             )
         if self.budget is not None and self.extract != "chat":
             raise InputError(
@@ -121,12 +131,17 @@ def extractor_of(
     ------
     InputError : ``precomputed`` without files, ``chat`` without a chat model
     UnknownNameError : there is no such extractor
-    MissingExtraError : ``chat`` without pydantic
+    MissingExtraError : ``chat`` without pydantic, ``spacy`` without spaCy or its default model
+    ModelMissingError : another model of spaCy is not installed
     """
     from hlgraph.extract import LocalExtractor, PrecomputedExtractor
 
     if options.extract == "local":
         return LocalExtractor()
+    if options.extract == "spacy":
+        from hlgraph.extract.spacy import SpacyExtractor
+
+        return SpacyExtractor(options.spacy_model) if options.spacy_model else SpacyExtractor()
     if options.extract == "precomputed":
         if not options.extractions:
             raise InputError("precomputed extraction needs files with its records; name them with --extractions")
@@ -134,7 +149,7 @@ def extractor_of(
         return PrecomputedExtractor([Path(item) for item in options.extractions], missing=missing)
     if options.extract == "chat":
         return _chat_extractor(calls(), settings, corpus=corpus, domain=domain)
-    raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, precomputed or chat")
+    raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, spacy, precomputed or chat")
 
 
 def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str, domain: Domain | None) -> Extractor:

@@ -64,10 +64,9 @@ class _Resources:
 
     def executor(self, settings: Settings, budget: Budget | None) -> Executor | None:
         """The executor of the chat model for one command in the corpus of the settings; None without a chat model."""
-        chat = self.models.chat
+        chat, corpus = self.models.chat, settings.corpus
         if chat is None:
             return None
-        corpus = settings.corpus
         with self._making:  # one gate and one set of stored replies for each corpus, even if several threads ask first
             if corpus not in self._executors:
                 from hlgraph.models.accounts.open import executor_of
@@ -153,7 +152,8 @@ class HLGraph:
         mapping: Mapping[str, str] | None = None,
         encoding: str | None = None,
         max_bytes: int | None = None,
-        extract: Literal["local", "precomputed", "chat"] = "local",
+        extract: Literal["local", "spacy", "precomputed", "chat"] = "local",
+        spacy_model: str | None = None,
         extractions: Sequence[str] = (),
         missing: Literal["nothing", "local"] = "nothing",
         is_chunked: bool = False,
@@ -171,7 +171,9 @@ class HLGraph:
         ----------
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
         format, mapping, encoding, max_bytes : how files are read; see :class:`hlgraph.read.ReadOptions`
-        extract : ``local`` (rules, default), ``precomputed`` (records of ``extractions``) or ``chat`` (the chat model)
+        extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
+            ``extractions``) or ``chat`` (the chat model)
+        spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
         extractions : JSON lines files for ``precomputed``
         missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
         is_chunked : each document is one chunk already (a passage)
@@ -197,6 +199,7 @@ class HLGraph:
             encoding=encoding,
             max_bytes=max_bytes,
             extract=extract,
+            spacy_model=spacy_model,
             extractions=tuple(extractions),
             missing=missing,
             is_chunked=is_chunked,
@@ -624,8 +627,6 @@ def connect(
     """
     if isinstance(target, Settings):
         settings = target
-    elif target is None:
-        settings = load()
     elif isinstance(target, str) and "://" in target:
         settings = at_store(load(), target)
     else:

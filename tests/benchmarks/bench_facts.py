@@ -34,6 +34,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import ChunkInput, Extractor, LocalExtractor
+from hlgraph.extract.spacy import SpacyExtractor
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.records import Extraction, Proposition, Triple
 from hlgraph.settings import ChunkSettings
@@ -223,7 +224,7 @@ def measure(name: str, extractor: Extractor, texts: Texts, *, show: int) -> list
 
 def extractors() -> dict[str, Extractor]:
     """By name: those that need no chat model."""
-    return {"rules": LocalExtractor()}
+    return {"rules": LocalExtractor(), "spacy": SpacyExtractor()}
 
 
 _HEAD = (

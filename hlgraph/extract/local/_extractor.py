@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from hlgraph.extract.local._facts import find_triples, row_triples
-from hlgraph.extract.local._kinds import kinds_in
+from hlgraph.extract.local._clauses import (
+    LEADING,
+    Tagged,
+    clause,
+    is_subject,
+    may_be_person,
+    read_verb,
+    subjects,
+    tagged,
+)
+from hlgraph.extract.local._grammar import KIND_OF_NOUN
 from hlgraph.extract.local._mentions import find_mentions
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
@@ -15,77 +26,309 @@ from hlgraph.ids import checksum, normalise_name
 from hlgraph.records import Extraction, Mention, Proposition, Triple
 from hlgraph.text import BlockKind
 
-_FINGERPRINT = "local/2"
+_LIFE = re.compile(r"\s?\((?:[^()]*[;,\s])??(?P<born>born|b\.)?\s*$")
+_DASH = re.compile(r"\s?[–—-]+\s?")
+_LEADING_WORDS = frozenset(("in", "on", "at", "during", "since", "from", "after", "before", "by"))
+_APPOSITION = re.compile(r",([da]*[ngvz#]*[nz](?:o[dk]?[nzg#]*[nzM])?)(?=[,.iw)]|$)")
+_APPOSED = re.compile(r",(da*[ngvz#]*[nz])([io])[dk]?n?M")
+_POSSESSION = re.compile(r"s([nz]{1,3}),?M(?![snz])")
+_POSSESSED = re.compile(r"k([nz]{1,3})(?:(ba*)d?|,?)M(?![sn])")
+_CHAIN = re.compile(r"[iot]d?(?=M,M)")
+_PLACE_WORDS = frozenset(("in", "at", "near", "from", "to", "around", "outside"))
+_DIGIT = re.compile(r"\d")
+_KEYS = frozenset(("field", "item", "property", "attribute", "key", "particular"))
+_LONGEST_SENTENCE = 300  # words; longer ones are lists, and the rules are not linear
+_LONGEST_LABEL, _LONGEST_CELL = 40, 60
+_MOST = 12
+_IS = frozenset(("is", "was", "are", "were", "became"))
+_TAIL = re.compile(r" (?:of|in|from|for|by|at|on|with|to)\b.*")
+_DISAMBIGUATION = re.compile(r"\(([^()]+)\)$")
+# Predicates, without "is" and "was", that only a subject or an object of one kind has.
+_SUBJECT_KINDS = {
+    **dict.fromkeys(("born", "died", "born in", "born on", "died in", "died on", "married", "educated at"), "person"),
+    **dict.fromkeys(("directed by", "written by", "starring", "stars", "sung by"), "work"),
+}
+_OBJECT_KINDS = {
+    **dict.fromkeys(
+        ("directed by", "written by", "starring", "stars", "sung by", "married", "wife", "husband"), "person"
+    ),
+    **dict.fromkeys(("son", "daughter", "father", "mother", "brother", "sister"), "person"),
+    **dict.fromkeys(("born in", "died in", "in"), "place"),
+}
 
 
-class LocalExtractor:
-    """An extractor with rules over capitals, dates, quotes and verbs; needs no model.
+def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Triple]:
+    """The facts that a sentence states, at most twelve.
 
-    A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the
-    sentence does not name them: ``Title, Heading: sentence``. Its text depends on the sentence, the title and the heading
-    only, so that a sentence in the overlap of two chunks is one statement. So pronouns are not resolved and acronyms are not
-    expanded in the text, since both need more context; mentions do take the full name from the chunk.
+    A subject is a name before a verb, or the title for "He", "She", "It" and "The film" at the beginning if the title is a
+    name and the word fits. An object is a name, a date or a number after the verb, alone, after a noun phrase or after
+    prepositions, and each member of a list; or else the noun phrase itself, as a literal. Facts without a verb come from
+    birth and death dates in parentheses, appositions, "A of B", possessives and "Paris, France". Nothing after a negation
+    is used.
 
-    If the title is a name, every proposition mentions it, without a disambiguation in parentheses ("The Beach" for "The
-    Beach (film)"). The first proposition of a chunk also mentions the full title and the name without its article. Names in
-    scripts without capitals are found if they are quoted, bracketed, written in katakana or Latin letters, or equal to the
-    title. Entities in lower case ("reality television series") are not found.
+    Parameters
+    ----------
+    text : the sentence
+    mentions : its mentions, in order
+    title : the title of the document
+
+    Returns
+    -------
+    list
+        Distinct triples, in order.
+    """
+    sentence = tagged(text, mentions)
+    if len(sentence.tags) > _LONGEST_SENTENCE:
+        return []
+    triples = [
+        *_life(text, mentions),
+        *_clauses(sentence, title),
+        *_beside(sentence, title),
+    ]
+    known = dict.fromkeys(triple for triple in triples if triple.subject != triple.object and triple.object)
+    return list(known)[:_MOST]
+
+
+def row_triples(unit: Unit, mentions: Sequence[Found], title: Title) -> list[Triple]:
+    """The facts of a row: what stands under each label, said of the first cell if it is a name, else of the title.
+
+    Parameters
+    ----------
+    unit : a row of a table, "Label: cell; Label: cell"
+    mentions : its mentions, in order
+    title : the title of the document
+
+    Returns
+    -------
+    list
+        Distinct triples, in order.
+    """
+    cells = [cell.partition(": ") for cell in unit.text.split("; ")]
+    if len(cells) == 2 and not any(cell for _, _, cell in cells) and not _DIGIT.search(cells[0][0]):
+        cells = [("field", "", cells[0][0]), ("value", "", cells[1][0])]
+    if not all(label and len(label) <= _LONGEST_LABEL and 0 < len(cell) <= _LONGEST_CELL for label, _, cell in cells):
+        return []
+    names = {unit.text[found.start : found.end]: found for found in mentions}
+    label, _, head = cells[0]
+    subject = names.get(head)
+    said: list[tuple[str, str, str]] = []
+    if title.is_name and label.lower() in _KEYS and len(cells) == 2:
+        said = [(title.bare, head, cells[1][2])]
+    elif subject and subject.kind not in ("date", "number"):
+        said = [(subject.name, name, cell) for name, _, cell in cells[1:]]
+    elif title.is_name:
+        said = [(title.bare, label, head), *((title.bare, f"{name} ({head})", cell) for name, _, cell in cells[1:])]
+    found = []
+    for about, predicate, cell in said:
+        named = names.get(cell)
+        is_literal = named is None or named.kind in ("date", "number")
+        found.append(Triple(about, predicate, named.name if named else cell, is_literal=is_literal))
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _life(text: str, mentions: Sequence[Found]) -> Iterator[Triple]:
+    """Birth and death dates in "(born 1 March 1952)" or "(1 May 1769 – 14 September 1852)" after a name."""
+    if "(" not in text:
+        return
+    for at, date in enumerate(mentions):
+        if date.kind != "date" or not at or mentions[at - 1].kind in ("date", "number"):
+            continue
+        name = mentions[at - 1]
+        match = _LIFE.fullmatch(text, name.end, date.start)
+        if match and match["born"]:
+            yield Triple(name.name, "born", date.name, is_literal=True)
+        elif match and at + 1 < len(mentions) and mentions[at + 1].kind == "date":
+            after = mentions[at + 1]
+            is_life = text[after.end : after.end + 1] == ")" and " " in date.name  # not "(1990 – 1995)"
+            if is_life and _DASH.fullmatch(text, date.end, after.start):
+                yield Triple(name.name, "born", date.name, is_literal=True)
+                yield Triple(name.name, "died", after.name, is_literal=True)
+
+
+def _clauses(sentence: Tagged, title: Title) -> Iterator[Triple]:
+    """The facts of all clauses with a subject; what stands before the first one belongs to it: "In 1955, ..."."""
+    leading = LEADING.match(sentence.tags)
+    for subject in subjects(sentence, title):
+        yield from clause(sentence, subject)
+        if leading and leading.end() <= subject.verb_at:
+            verb, preposition = read_verb(sentence, subject.verb_at), sentence.words[0].lower()
+            if verb and not verb.is_copula and preposition in _LEADING_WORDS:
+                predicate = f"{subject.part} {verb.text} {preposition}".strip()
+                name, is_literal = (
+                    sentence.name(leading.start(leading.lastindex or 0)),
+                    leading[leading.lastindex or 0] == "D",
+                )
+                for about in subject.names:
+                    yield Triple(about, predicate, name, is_literal=is_literal)
+        leading = None
+
+
+def _beside(sentence: Tagged, title: Title) -> Iterator[Triple]:
+    """The facts of names that stand beside each other or beside a noun phrase, without a verb."""
+    tags = sentence.tags
+    for at, tag in enumerate(tags):
+        if tag == "M":
+            yield from _after_name(sentence, at)
+        elif tag == "k" and title.is_name and sentence.words[at].lower() in ("his", "her", "its"):
+            match = _POSSESSED.match(tags, at)
+            if match and (sentence.words[at].lower() == "its" or may_be_person(title)):
+                noun = sentence.phrase(*match.span(1))
+                yield Triple(title.bare, noun, sentence.name(match.end() - 1))
+        elif match := _CHAIN.match(tags, at):
+            yield from _chain(sentence, match.end())
+
+
+def _after_name(sentence: Tagged, at: int) -> Iterator[Triple]:
+    tags, name = sentence.tags, sentence.name(at)
+    if tags.startswith("o", at + 1):
+        end = at + 3 if tags[at + 2 : at + 3] in ("d", "k") else at + 2
+        if tags[end : end + 1] == "M" and tags[end + 1 : end + 2] not in ("s", "n"):
+            yield Triple(name, "of", sentence.name(end))
+    elif match := _POSSESSION.match(tags, at + 1):
+        yield Triple(name, sentence.phrase(*match.span(1)), sentence.name(match.end() - 1))
+    elif is_subject(tags, at) or (at > 1 and tags[at - 1] in "ivn"):
+        if match := _APPOSED.match(tags, at + 1):
+            phrase = sentence.phrase(match.start(1), match.end(2))
+            yield Triple(name, f"is {phrase}", sentence.name(match.end() - 1))
+        if (match := _APPOSITION.match(tags, at + 1)) and "d" in match[1][:2]:
+            yield Triple(name, "is", sentence.phrase(*match.span(1)), is_literal=True)
+    if tags[at - 1 : at] in ("n",) and at > 0 and (word := sentence.words[at - 1]) in KIND_OF_NOUN:
+        yield Triple(name, "is", word, is_literal=True)
+
+
+def _chain(sentence: Tagged, at: int) -> Iterator[Triple]:
+    """Places that contain one another, after a preposition: "in Paris, Texas"; not the members of a list."""
+    tags = sentence.tags
+    if sentence.words[at - 1].lower() not in _PLACE_WORDS and sentence.words[at - 2].lower() not in _PLACE_WORDS:
+        return
+    end = at
+    while tags.startswith(",M", end + 1):
+        end += 2
+    if tags[end + 1 : end + 2] not in ("", ".", ",", ")", "i", "w") or tags[end + 1 : end + 3] == ",c" or end - at > 4:
+        return
+    for inner in range(at, end, 2):
+        yield Triple(sentence.name(inner), "in", sentence.name(inner + 2))
+
+
+# Kinds
+
+
+def kinds_in(triples: Iterable[Triple], title: Title) -> dict[str, str]:
+    """The kinds of entities that facts and the title reveal, by name; the first one counts.
+
+    Parameters
+    ----------
+    triples : the facts of a chunk
+    title : the title of the document; "(film)" after a name says its kind
+
+    Returns
+    -------
+    dict
+        Kinds by the name of the entity, for names without a known kind.
 
     Examples
     --------
-    >>> chunk = ChunkInput(text="It was released in 2007 by Orion Books.", title="The Bourne Betrayal")
-    >>> proposition = LocalExtractor().extract([chunk])[0].propositions[0]
-    >>> proposition.text
-    'The Bourne Betrayal: It was released in 2007 by Orion Books.'
-    >>> [mention.name for mention in proposition.mentions]
-    ['The Bourne Betrayal', 'Bourne Betrayal', '2007', 'Orion Books']
-    >>> [(triple.predicate, triple.object) for triple in proposition.triples]
-    [('was released in', '2007'), ('was released by', 'Orion Books')]
+    >>> from hlgraph.extract.local._topics import read_title
+    >>> kinds_in([Triple("Acme", "is", "a small company in Ohio", is_literal=True)], read_title("The Beach (film)"))
+    {'The Beach': 'work', 'Acme': 'organization'}
+    """
+    kinds: dict[str, str] = {}
+    if (match := _DISAMBIGUATION.search(title.full)) and (kind := _kind_of(match[1].partition(",")[0])):
+        kinds[title.bare] = kind
+    for triple in triples:
+        predicate = triple.predicate.removeprefix("is ").removeprefix("was ")
+        if triple.is_literal:
+            kind = _kind_of(_TAIL.sub("", triple.object)) if triple.predicate in _IS else ""
+        else:
+            kind = ""
+            if of_object := _OBJECT_KINDS.get(predicate):
+                kinds.setdefault(triple.object, of_object)
+            if predicate == "in":
+                kind = "place"
+        if kind := kind or _SUBJECT_KINDS.get(predicate, ""):
+            kinds.setdefault(triple.subject, kind)
+    return kinds
+
+
+def _kind_of(phrase: str) -> str:
+    """The kind that the last word of a noun phrase names; empty if it names none."""
+    word = phrase.rsplit(" ", 1)[-1].lower()
+    return KIND_OF_NOUN.get(word) or KIND_OF_NOUN.get(word.removesuffix("s"), "")
+
+
+# Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A chunk as the rules read it, without facts.
+
+    Attributes
+    ----------
+    title : the title of the document
+    units : the spans that become one proposition each
+    mentions : of each unit, in the order of the text
+    topics : of the chunk
+    evidence : of the chunk about capitals
     """
 
-    @property
-    def fingerprint(self) -> str:
-        """Name and version of the rules."""
-        return _FINGERPRINT
+    title: Title
+    units: tuple[Unit, ...]
+    mentions: tuple[tuple[Found, ...], ...]
+    topics: tuple[str, ...]
+    evidence: Shape
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Always empty, since the rules read no files."""
-        return ()
+    def triples(self) -> list[tuple[Triple, ...]]:
+        """The facts that the rules find in each unit; none in code."""
+        return [_triples(unit, found, self.title) for unit, found in zip(self.units, self.mentions, strict=True)]
 
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction per chunk, in order, in time linear in the length of the texts."""
-        return [_extract(chunk) for chunk in chunks]
+    def extraction(
+        self,
+        triples: Sequence[Sequence[Triple]],
+        *,
+        mentions: Sequence[Sequence[Found]] | None = None,
+        kinds: Mapping[str, str] | None = None,
+    ) -> Extraction:
+        """The extraction of the chunk with these facts.
 
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """Hash of everything that the rules read: their version, the text, the title and the headings."""
-        return checksum(_FINGERPRINT, chunk.text, chunk.title, *chunk.headings)
+        Parameters
+        ----------
+        triples : the facts of each unit
+        mentions : the mentions of each unit; None: those of the rules
+        kinds : kinds of names for which neither a mention nor a fact says one
+
+        Returns
+        -------
+        Extraction
+            One proposition for each distinct text, at its first place.
+        """
+        all_kinds = {**(kinds or {}), **kinds_in((triple for some in triples for triple in some), self.title)}
+        propositions: dict[str, Proposition] = {}
+        for unit, found, facts in zip(self.units, mentions or self.mentions, triples, strict=True):
+            text = _self_contained(unit, self.title)
+            if text in propositions:
+                continue
+            names = [*_context(unit, self.title, self.evidence, is_first=not propositions), *found]
+            propositions[text] = Proposition(
+                text=text,
+                start=unit.start,
+                end=unit.end,
+                topics=unit_topics(unit, self.topics, self.title),
+                mentions=_distinct(names, all_kinds),
+                triples=tuple(facts),
+            )
+        return Extraction(tuple(propositions.values()), self.topics)
 
 
-def _extract(chunk: ChunkInput) -> Extraction:
+def read_chunk(chunk: ChunkInput) -> Reading:
+    """The units of a chunk with their mentions, and its topics, in time linear in the length of its text."""
     title = read_title(chunk.title)
-    parts = list(units(chunk.text, chunk.headings))
+    parts = tuple(units(chunk.text, chunk.headings))
     if not parts:
-        return Extraction()
+        return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
     topics = chunk_topics(parts, mentions, title, headings=chunk.headings)
-    triples = [_triples(unit, found, title) for unit, found in zip(parts, mentions, strict=True)]
-    kinds = kinds_in((triple for some in triples for triple in some), title)
-    propositions: dict[str, Proposition] = {}
-    for unit, found, facts in zip(parts, mentions, triples, strict=True):
-        text = _self_contained(unit, title)
-        if text in propositions:
-            continue  # equal texts in a chunk are one statement, at the first place
-        names = [*_context(unit, title, evidence, is_first=not propositions), *found]
-        propositions[text] = Proposition(
-            text=text,
-            start=unit.start,
-            end=unit.end,
-            topics=unit_topics(unit, topics, title),
-            mentions=_distinct(names, kinds),
-            triples=facts,
-        )
-    return Extraction(tuple(propositions.values()), topics)
+    return Reading(title, parts, tuple(map(tuple, mentions)), topics, evidence)
 
 
 def _triples(unit: Unit, found: Sequence[Found], title: Title) -> tuple[Triple, ...]:
@@ -127,3 +370,50 @@ def _distinct(found: Sequence[Found], kinds: Mapping[str, str]) -> tuple[Mention
         if key and (key not in mentions or (kind and not mentions[key].kind)):
             mentions[key] = Mention(mentions[key].name if key in mentions else name, kind)
     return tuple(mentions.values())
+
+
+_FINGERPRINT = "local/2"
+
+
+class LocalExtractor:
+    """An extractor with rules over capitals, dates, quotes and verbs; needs no model.
+
+    A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the
+    sentence does not name them: ``Title, Heading: sentence``. Its text depends on the sentence, the title and the heading
+    only, so that a sentence in the overlap of two chunks is one statement. So pronouns are not resolved and acronyms are not
+    expanded in the text, since both need more context; mentions do take the full name from the chunk.
+
+    If the title is a name, every proposition mentions it, without a disambiguation in parentheses ("The Beach" for "The
+    Beach (film)"). The first proposition of a chunk also mentions the full title and the name without its article. Names in
+    scripts without capitals are found if they are quoted, bracketed, written in katakana or Latin letters, or equal to the
+    title. Entities in lower case ("reality television series") are not found.
+
+    Examples
+    --------
+    >>> chunk = ChunkInput(text="It was released in 2007 by Orion Books.", title="The Bourne Betrayal")
+    >>> proposition = LocalExtractor().extract([chunk])[0].propositions[0]
+    >>> proposition.text
+    'The Bourne Betrayal: It was released in 2007 by Orion Books.'
+    >>> [mention.name for mention in proposition.mentions]
+    ['The Bourne Betrayal', 'Bourne Betrayal', '2007', 'Orion Books']
+    >>> [(triple.predicate, triple.object) for triple in proposition.triples]
+    [('was released in', '2007'), ('was released by', 'Orion Books')]
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and version of the rules."""
+        return _FINGERPRINT
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Always empty, since the rules read no files."""
+        return ()
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        """One extraction per chunk, in order, in time linear in the length of the texts."""
+        return [reading.extraction(reading.triples()) for reading in map(read_chunk, chunks)]
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        """Hash of everything that the rules read: their version, the text, the title and the headings."""
+        return checksum(_FINGERPRINT, chunk.text, chunk.title, *chunk.headings)

@@ -32,7 +32,9 @@ everybody nobody else others""",
 abroad twice overseas often usually again already still even just only too very always sometimes initially
 eventually recently previously together once ever almost about approximately nearly well therefore subsequently
 mostly mainly largely partly primarily today""",
-    "#": """one two three four five six seven eight nine ten eleven twelve hundred thousand million billion half dozen""",
+    "#": """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
+hundred thousand million billion half dozen""",
     "n": """ing united red need speed seed breed hundred indeed bed shed feed weed creed greed deed sacred naked
 bring king ring wing string spring thing nothing something anything everything during evening morning ceiling
 building wedding painting meeting family early only daily weekly monthly yearly supply reply ally lily assembly july
@@ -63,7 +65,7 @@ perform provide offer serve appear feature follow"""
 SAYING = _words(
     """said says say told tells added adds explained noted argued claimed claims thought thinks believed
 believes knew knows felt feels hoped hopes wanted wants expected expects seemed seems according decided tried began
-begins started starts continued continues insisted insists admitted suggested suggests tweeted"""
+begins started starts continued continues insisted insists suggested suggests tweeted"""
 )
 # Before a number they are adverbs: "over 300 houses".
 APPROXIMATELY = _words("about over around under up some only")
