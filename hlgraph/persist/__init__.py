@@ -13,8 +13,7 @@ from hlgraph.persist.compare import (
     is_same_extraction,
     plan_chunks,
 )
-from hlgraph.persist.journal import abandon, finish, persist
-from hlgraph.persist.renewal import resume
+from hlgraph.persist.journal import abandon, finish, persist, resume
 from hlgraph.persist.topics import links_about, topic_rows
 
 __all__ = [

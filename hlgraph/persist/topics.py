@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.centroids import named_centroids
+from hlgraph.algorithms.similarity import named_centroids
 from hlgraph.change import Change, Outcome, VectorBlock
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, VectorStore

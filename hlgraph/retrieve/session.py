@@ -147,6 +147,15 @@ class Session:
         with contextlib.nullcontext() if self.notes is None else self.notes.named(name):
             yield
 
+    @contextlib.contextmanager
+    def without_chat(self) -> Iterator[None]:
+        """Do every step of the block by rules, even with a chat model: the search then costs no call."""
+        held, self.chat = self.chat, None
+        try:
+            yield
+        finally:
+            self.chat = held
+
     def vector(self) -> NDArray[np.float32]:
         """The vector of the question; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
         if self._vector is None:

@@ -19,7 +19,7 @@ from measure import say, table
 from numpy.typing import NDArray
 
 import hlgraph
-from hlgraph.algorithms.centroids import NAME_WEIGHT, named_centroids
+from hlgraph.algorithms.similarity import NAME_WEIGHT, named_centroids
 from hlgraph.change import VectorBlock
 from hlgraph.ids import normalise_name
 from hlgraph.models.seams import Embedder

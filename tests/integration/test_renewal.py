@@ -84,8 +84,8 @@ class _Failing:
 def test_an_interrupted_renewal_goes_on_where_it_was(
     store: tuple[Path, Mapping[str, list[object]]], monkeypatch: pytest.MonkeyPatch, fails_at: int, is_done: bool
 ) -> None:
-    monkeypatch.setattr("hlgraph.persist.renewal._BATCH", 2)
-    monkeypatch.setattr("hlgraph.persist.renewal._PULLED", 3)
+    monkeypatch.setattr("hlgraph.persist.journal._BATCH", 2)
+    monkeypatch.setattr("hlgraph.persist.journal._PULLED", 3)
     folder, wanted = store
     opened = open_stores(f"hlgraph://{folder}")
     with opened.closing:

@@ -67,7 +67,7 @@ def test_a_set_is_read(folder: Path) -> None:
     assert "secret" not in repr(dataset)
     assert [path.name for path in dataset.extractions] == ["extractions.jsonl.gz", "derived_propositions.jsonl.gz"]
     assert list(read_passages(dataset.passages_path)) == [
-        Passage("p1", "One", "First."),
+        Passage("p1", "One", "First.", {"author": "x"}),
         Passage("p2", "", "Second é."),
         Passage("p3", "", ""),
     ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import hlgraph
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Kind, Statement
+from hlgraph.records import Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.clauses import clauses
 from hlgraph.retrieve.request import Unit
@@ -20,6 +22,7 @@ from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.graph_contract import fill
@@ -48,7 +51,7 @@ def test_chunks_have_the_weighted_sum_of_their_reciprocal_ranks(stores: Stores) 
     expected: dict[str, float] = {}
     for weight, ranking in ((1.0, by_chunk), (2.0, by_statement)):
         for rank, item in enumerate(ranking, 1):
-            expected[item] = expected.get(item, 0.0) + weight / (10 + rank)
+            expected[item] = expected.get(item, 0.0) + weight / (10 + rank) / (3.0 / 11)  # both first: 1
     assert {item.chunk_id: item.score for item in fused.evidence} == pytest.approx(expected)
     first = fused.evidence[0]
     assert first.why == {
@@ -80,8 +83,9 @@ def test_the_default_finds_both_ends_of_the_bridge(stores: Stores) -> None:
 def test_a_long_question_weighs_words_and_a_short_one_the_graph() -> None:
     short, half, long = (FusedRetriever().weights_for("word " * number) for number in (4, 28, 60))
     assert short == pytest.approx(FusedRetriever().weights, rel=0.02)
-    assert long == pytest.approx((1.4, 1.0, 4.0, 2.8), rel=0.02)
-    assert half == pytest.approx([math.sqrt(a * b) for a, b in zip((6, 2, 0.8, 0.45), (1.4, 1, 4, 2.8), strict=True)])
+    assert long == pytest.approx((1.0, 0.5, 1.2, 2.5, 1.3), rel=0.02)
+    ends = zip((6, 2.5, 0.05, 0.5, 0.05), (1, 0.5, 1.2, 2.5, 1.3), strict=True)
+    assert half == pytest.approx([math.sqrt(a * b) for a, b in ends])
 
 
 def test_weights_of_ones_own_are_the_same_for_every_length_unless_long_ones_are_given() -> None:
@@ -96,13 +100,54 @@ def test_weights_of_ones_own_are_the_same_for_every_length_unless_long_ones_are_
 def test_the_explanation_has_the_weights_and_names_the_parts(stores: Stores) -> None:
     found = _ask(stores, FusedRetriever(), "chunk")
     (step,) = (step for step in found.explain.steps if step.name == "fuse")
-    assert list(step.details) == [
-        "parts",
-        "weight 1 Path",
-        "weight 2 TopicGraph",
+    assert list(step.details) == ["parts", "weight 1 Path", "weight 2 TopicGraph", "weight 4 Statement by clause"]
+    request = SearchRequest(f"{QUESTION} {'And why? ' * 20}", CORPUS, 4, "chunk")
+    found = search(request, FusedRetriever(), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+    (step,) = (step for step in found.explain.steps if step.name == "fuse")
+    assert [name for name in step.details if " by " in name] == [
         "weight 3 Chunk by text",
         "weight 4 Statement by clause",
+        "weight 5 Chunk by text by clause",
     ]
+
+
+@pytest.mark.parametrize("unit", ["chunk", "statement"])
+def test_scores_are_from_0_to_1_and_no_step_asks_a_model(stores: Stores, unit: Unit) -> None:
+    request = SearchRequest(QUESTION, CORPUS, 10, unit)
+    chat = ScriptedChat([])
+    found = search(
+        request, FusedRetriever(), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker(), chat=chat
+    )
+    assert all(0 < item.score <= 1 for item in found.evidence)
+    assert chat.asked == []
+
+
+def test_chunks_found_by_text_bring_their_best_statement(stores: Stores) -> None:
+    parts = (ChunkRetriever(mode="text"), StatementRetriever())
+    found = _ask(stores, FusedRetriever(parts, (1.0, 0.1)), "statement")
+    by_text = [item.chunk_id for item in _ask(stores, ChunkRetriever(mode="text"), "chunk").evidence]
+    ranked = [item for item in found.evidence if "rank 1 Chunk by text" in item.why]
+    assert [item.chunk_id for item in ranked] == by_text[: len(ranked)]
+    assert len(ranked) == len({item.chunk_id for item in ranked}) > 1
+
+
+def test_a_field_that_the_question_names_lifts_its_sources_and_hides_no_other(tmp_path: Path) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
+        graph.ingest(
+            Document(f"doc:{paper}", f"The bridge at Ombry was closed, wrote a {kind}.", metadata=metadata)
+            for paper, kind, metadata in (
+                ("a", "reader", {"publisher": "Haldrey Post", "printed": "1931-05-03"}),
+                ("b", "clerk", {"publisher": "Courier", "printed": "1931-05-03T08:00:00"}),
+                ("c", "baker", {"publisher": "Courier", "printed": "1932-01-01"}),
+            )
+        )
+        question = "What did the Courier of May 3, 1931 write about the bridge at Ombry?"
+        plain = graph.search(question, strategy=FusedRetriever(field_boost=0))
+        boosted = graph.search(question, strategy=FusedRetriever())
+        assert next(item.source.uri for item in boosted.evidence) == "doc:b"
+        assert boosted.evidence[0].why["fields"] == "printed, publisher"
+        assert {item.source.uri for item in boosted.evidence} == {item.source.uri for item in plain.evidence}
+        assert all(0 < item.score <= 1 for item in boosted.evidence)
 
 
 def test_each_clause_is_ranked_by_itself_and_the_rankings_are_fused(stores: Stores) -> None:

@@ -52,8 +52,8 @@ def plain_score(question: str, texts: Sequence[str], row: int, cosine: float | N
         bm25 += idf * count * 2.2 / (count + 1.2 * (1 - 0.75 + 0.75 * len(words) / mean))
         covered += idf * (count > 0)
         total += idf
-    parts = [(0.2, bm25 / (2.2 * total)), (0.2, covered / total)] if terms else []
-    parts += [(0.6, max(0.0, cosine))] if cosine is not None else []
+    parts = [(0.3, bm25 / (2.2 * total)), (0.3, covered / total)] if terms else []
+    parts += [(0.4, max(0.0, cosine))] if cosine is not None else []
     return sum(weight * part for weight, part in parts) / (sum(weight for weight, _ in parts) or 1)
 
 
@@ -93,7 +93,7 @@ def test_the_text_that_answers_comes_first() -> None:
 def test_meaning_counts_where_it_is_known() -> None:
     alike = ["The bridge is closed.", "The bridge is closed."]
     low, high = LexicalReranker().rerank(QUESTION, alike, similarities=np.array([-0.5, 0.9], np.float32))
-    assert high - low == pytest.approx(0.6 * 0.9, abs=1e-6)
+    assert high - low == pytest.approx(0.4 * 0.9, abs=1e-6)
     without_words = LexicalReranker().rerank("Who?", alike, similarities=np.array([0.2, np.nan], np.float32))
     np.testing.assert_allclose(without_words, [0.2, 0], atol=1e-6)
 

@@ -122,7 +122,7 @@ def test_every_migration_divides_into_statements() -> None:
     for migration in discover("neo4j"):
         found = statements(migration)
         assert found
-        assert all("IF NOT EXISTS" in item and ";" not in item for item in found)
+        assert all(("IF NOT EXISTS" in item or item.startswith("MATCH ")) and ";" not in item for item in found)
     with pytest.raises(MigrationError, match="not terminated"):
         statements(Migration(1, "x", "", "RETURN 1"))
 

@@ -429,7 +429,10 @@ def test_parameters_are_checked_and_explained(stores: Stores) -> None:
         with pytest.raises(InputError, match="it must be at least 1"):
             make()
     explain = _ask(stores, "x", StatementRetriever(candidates=7)).explain
-    assert (explain.strategy, dict(explain.parameters)) == ("statement", {"candidates": 7, "has_rerank": True})
+    assert (explain.strategy, dict(explain.parameters)) == (
+        "statement",
+        {"candidates": 7, "has_rerank": True, "text_candidates": 0},
+    )
 
 
 def test_presets() -> None:

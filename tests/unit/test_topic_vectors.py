@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.centroids import named_centroids
+from hlgraph.algorithms.similarity import named_centroids
 from hlgraph.index import MadeVectors
 from hlgraph.testing.embedder import WordEmbedder
 

@@ -53,7 +53,7 @@ class FusedRetriever:
     questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
     ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights were fitted to the gold passages of the seven evaluation sets
     (``tests/benchmarks/bench_fusion.py``, which also reports each set with weights fitted to the others). A strategy with less
-    than a hundredth of the weight is not asked.
+    than a hundredth of the weight is not asked. No strategy asks the chat model: the default search costs no call.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class FusedRetriever:
         weights = self._counting(session.request.question)
         found: list[Ranked] = []
         for name, (part, _) in weights.items():
-            with session.part(name):
+            with session.part(name), session.without_chat():
                 found.append(part.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
         if kind is Kind.STATEMENT:

@@ -17,7 +17,7 @@ from hlgraph.stores.protocols import PullShape
 class TopicRetriever:
     """Topics, all their statements, then a reranker (HLG TRAG).
 
-    Topics are embedded with their statements, see :func:`hlgraph.algorithms.centroids.named_centroids`: one is found by what it
+    Topics are embedded with their statements, see :func:`hlgraph.algorithms.similarity.named_centroids`: one is found by what it
     says, not by its name alone.
 
     Attributes
