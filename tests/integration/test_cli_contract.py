@@ -585,7 +585,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
             "extraction by a chat model needs one; name it in HLGRAPH_CHAT",
         ),
         (("search", QUESTION, "--picture", "nowhere/x.html"), "InputError", "give a file in an existing folder"),
-        (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local, precomputed or chat"),
+        (("ingest", "x", "--extract", "magic"), "UnknownNameError", "choose local, spacy, precomputed or chat"),
         (("ingest", "x", "--extract", "precomputed"), "InputError", "--extractions"),
         (("ingest", "x", "--map", "text"), "InputError", "text=body"),
         (("ingest", "x", "--map", "text= "), "InputError", "text=body"),

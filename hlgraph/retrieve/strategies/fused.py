@@ -149,8 +149,11 @@ class FusedRetriever:
         for name, ranking in zip(weights, rankings, strict=True):
             for place, item in enumerate(ranking, 1):
                 why[item].setdefault(f"rank {name}", float(place))
-        hits = [Hit(item, score) for item, score in fused]
-        return Ranked(kind, self._boosted(session, kind, hits=hits, why=why), why)
+        hits = self._boosted(session, kind, hits=[Hit(item, score) for item, score in fused], why=why)
+        if kind is Kind.STATEMENT:  # an answer is refused where no statement is close to the question
+            for item, cosine in session.similarities(kind, [hit.id for hit in hits[:_BOOSTED]]).items():
+                why[item]["cosine"] = cosine
+        return Ranked(kind, hits, why)
 
     def _boosted(self, session: Session, kind: Kind, *, hits: list[Hit], why: Why) -> list[Hit]:
         """The hits, those of sources first whose fields the question names."""
