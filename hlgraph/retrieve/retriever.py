@@ -51,6 +51,7 @@ class Retriever(Protocol):
     ----------
     name : what ``--strategy`` calls it; the name of its file, without an underscore at the end
     unit : what it ranks, ``statement`` or ``chunk``
+    returned : the default unit of its evidence; without it that of ``unit``
     diversity : default diversity of its evidence, a TF-IDF cosine of 1 - diversity (0, the default, keeps all)
     needs : what has to be there beside the corpus: ``chat`` (a chat model), ``communities`` (the extra), ``hierarchy`` (built)
     presets : parameters by the name of a preset, see ``PRESETS``

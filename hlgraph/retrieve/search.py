@@ -114,7 +114,10 @@ def search(
     start = time.perf_counter()
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
-    unit = request.unit or retriever.unit
+    usual: Unit = getattr(retriever, "returned", retriever.unit)
+    unit = request.unit or usual
+    if unit != retriever.unit:
+        request = replace(request, unit=unit)
     name = strategy if isinstance(strategy, str) else getattr(retriever, "name", type(retriever).__name__)
     asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)

@@ -21,14 +21,14 @@ from hlgraph.retrieve.steps.lexical import Coverage
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.path import TUNED_PATH
-from hlgraph.retrieve.strategies.statement import StatementRetriever
+from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
 
 Joining = Literal["fused", "path"]
 SINGLE, BROAD = "statement", "global"
 _PARTS: Mapping[str, Retriever] = {
     "fused": FusedRetriever(),
     "path": TUNED_PATH,
-    SINGLE: StatementRetriever(),
+    SINGLE: TUNED_STATEMENT,
     BROAD: GlobalRetriever(),
 }
 
@@ -85,8 +85,8 @@ class AutoRetriever:
     some questions that need several sources for questions about one. Without the extra ``communities``, ``global`` is not
     available, and such questions go to ``joining``.
 
-    Evidence and default diversity are those of the picked strategy with its tuned parameters. The step ``choose`` of the
-    explanation has the strategy, the reason, every feature and its threshold.
+    Evidence is statements unless chunks are asked for; the default diversity is that of the picked strategy, whose parameters are
+    the tuned ones. The step ``choose`` of the explanation has the strategy, the reason, every feature and its threshold.
 
     Attributes
     ----------
@@ -104,6 +104,7 @@ class AutoRetriever:
 
     name: ClassVar[str] = "auto"
     unit: ClassVar[Unit] = "chunk"
+    returned: ClassVar[Unit] = "statement"
     joining: Joining = "fused"
     names: int = 2
     looked_at: int = 5
