@@ -272,7 +272,7 @@ def test_pulls_give_the_same_subgraph(pair: Pair, corpus: str) -> None:
         )
         scope = Scope(corpus, _filter(rng) if rng.random() < 0.6 else None)
         sizes.add(len(_same_pull(pair, rng.sample(everything, rng.randint(1, 6)), shape, scope)))
-    assert len(sizes) > 8
+    assert len(sizes) > 6
 
 
 def test_matches_give_the_same_counts(pair: Pair, corpus: str) -> None:

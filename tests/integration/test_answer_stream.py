@@ -64,7 +64,7 @@ def test_evidence_first_then_pieces_then_the_checked_answer(graph: HLGraph, serv
     first, *pieces, last = graph.answer_stream(QUESTION)
     assert isinstance(first, AnswerEvidence)
     assert "designed" in first.evidence[0].text
-    assert first.explain.strategy == "statement"
+    assert first.explain.strategy == "auto"
     assert isinstance(last, Answer)
     assert "".join(piece.text for piece in pieces if isinstance(piece, AnswerPiece)) == last.text == TEXT
     assert len(pieces) > 5

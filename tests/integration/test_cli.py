@@ -163,9 +163,7 @@ def test_search_for_people(copy: Path) -> None:
     assert re.match(r"\[1\] 0\.\d{3}  .*Jonas Querl", first)
     assert re.match(r"    Halfmoon Bridge, .*; characters \d+-\d+ of file:///.*halfmoon-bridge\.md$", where)
     assert re.match(r"    why: rerank 0\.\d+, cosine 0\.\d+; seed \d+$", why)
-    assert re.search(
-        r"^strategy statement \(.*\), unit statement, mode vector: [\d.]+ ms, \d+ round trips$", done.out, re.M
-    )
+    assert re.search(r"^strategy auto \(.*\), unit statement, mode vector: [\d.]+ ms, \d+ round trips$", done.out, re.M)
     assert call("search", QUESTION, "--where", "year = 1").out == "no evidence\n"
     assert "page 2" in call("search", "flood", "--where", "pages > 1", "--k", 50).out
 

@@ -144,7 +144,11 @@ def test_a_sweep_compares_every_variant_with_the_strategy_itself(place: Path) ->
         "statement[has_rerank=False]",
     ]
     assert tree["against"] == "statement"
-    assert tree["setting"]["parameters"]["statement[has_rerank=False]"] == {"candidates": 100, "has_rerank": False}
+    assert tree["setting"]["parameters"]["statement[has_rerank=False]"] == {
+        "candidates": 100,
+        "has_rerank": False,
+        "text_candidates": 0,
+    }
     code, out, _ = call("eval", place / "small", "--strategies", "chunk,path", "--set", "path.jump_points=0,1")
     assert code == 0
     assert "minus path" in out

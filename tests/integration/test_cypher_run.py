@@ -30,7 +30,7 @@ from hlgraph.testing.embedder import WordEmbedder
 
 _SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 # What the samples have none of.
-_EMPTY = {"find_contradictions", "find_copies", "find_duplicates", "find_orphans", "list_communities", "list_merges"}
+_EMPTY = {"find_copies", "find_duplicates", "find_orphans", "list_communities", "list_merges"}
 
 
 @dataclass(frozen=True)

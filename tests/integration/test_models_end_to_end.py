@@ -100,7 +100,7 @@ def test_embedding_and_reranking_by_a_provider(tmp_path: Path, provider: _Provid
         graph.ingest(DOCUMENTS)
         stats = graph.stats()[0]
         assert (stats.embedding, stats.dimensions) == ("openai:words", 16)
-        found = graph.search("Who designed the Aldane Bridge?")
+        found = graph.search("Who designed the Aldane Bridge?", strategy="statement")
         assert "Tessing" in found.evidence[0].text
         assert found.evidence[0].why["rerank"] == pytest.approx(0.9)
         assert provider.asked["rerank"] == 1

