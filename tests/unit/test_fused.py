@@ -66,7 +66,7 @@ def test_statements_are_fused_where_statements_are_wanted(stores: Stores) -> Non
     )
     known = {item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS)) if isinstance(item, Statement)}
     assert {item.statement_id for item in found.evidence} <= known
-    assert all(set(item.why) == {"rank 1 Statement", "rank 2 Statement", "cosine"} for item in found.evidence)
+    assert all(set(item.why) == {"rank 1 Statement", "rank 2 Statement", "rerank", "cosine"} for item in found.evidence)
 
 
 def test_strategies_of_chunks_alone_still_give_statements(stores: Stores) -> None:

@@ -13,7 +13,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
 from hlgraph.retrieve.question import named_fields
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever, Why, reranked_hits
+from hlgraph.retrieve.retriever import Ranked, Retriever, Why, rerank, reranked_hits
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
@@ -47,7 +47,9 @@ class FusedRetriever:
 
     Each strategy ranks chunks; a chunk takes the rank of its best statement. Where statements are wanted, it ranks statements;
     of a strategy that ranks chunks, the statement of each of its best 50 chunks that the reranker prefers takes the rank of the
-    chunk. What one strategy has read, the next one reuses. ``why`` holds the rank in each strategy, from 1.
+    chunk, and the score of a statement is the mean of its fused one and that of the reranker. What one strategy has read, the
+    next one reuses. ``why`` holds the rank in each strategy, from 1. Scores are from 0 to 1; the chunk that every strategy ranks
+    first has 1.
 
     A small embedder sees less of a question the longer it is, and words say more. So each strategy has a weight for short
     questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
@@ -150,9 +152,8 @@ class FusedRetriever:
             for place, item in enumerate(ranking, 1):
                 why[item].setdefault(f"rank {name}", float(place))
         hits = self._boosted(session, kind, hits=[Hit(item, score) for item, score in fused], why=why)
-        if kind is Kind.STATEMENT:  # an answer is refused where no statement is close to the question
-            for item, cosine in session.similarities(kind, [hit.id for hit in hits[:_BOOSTED]]).items():
-                why[item]["cosine"] = cosine
+        if kind is Kind.STATEMENT:
+            hits = _with_reranker(session, hits, why=why)
         return Ranked(kind, hits, why)
 
     def _boosted(self, session: Session, kind: Kind, *, hits: list[Hit], why: Why) -> list[Hit]:
@@ -174,6 +175,21 @@ class FusedRetriever:
         """Once for names, however many fields repeat one, and once for dates."""
         kinds = {named_fields.is_date(metadata[field]) for field in fields}
         return (1 + self.field_boost) ** len(kinds)
+
+
+def _with_reranker(session: Session, hits: Sequence[Hit], *, why: Why) -> list[Hit]:
+    """Statements by the mean of their score and that of the reranker, as far as they are among the best 100.
+
+    Several statements of a passage share its rank, and only their words and meaning tell which of them answers.
+    """
+    close = rerank(session, Kind.STATEMENT, ids=[hit.id for hit in hits[:_BOOSTED]])
+    scores = {hit.id: hit.score for hit in close.hits}
+    for item, parts in close.why.items():
+        why[item] |= parts
+    return sorted(
+        (Hit(hit.id, (hit.score + max(0.0, min(1.0, scores.get(hit.id, 0.0)))) / 2) for hit in hits),
+        key=lambda hit: -hit.score,
+    )
 
 
 def _name(part: Retriever) -> str:
