@@ -1,5 +1,6 @@
 // What connects two entities: the steps of a shortest path between them. The path has at most $hops (and six) steps, along facts
-// if such a path exists, else along facts and common chunks; of several shortest paths it is one. Each step has the predicates of
+// if such a path exists, else along facts and common chunks. Of several shortest paths (the first thousand found) it is the one
+// whose entities have fewest facts, for those say most, and of equals the first by identifiers. Each step has the predicates of
 // its facts, which may point in either direction, the number of common chunks, and a statement that mentions both ends, if there
 // is one. No row if nothing connects them.
 // params: corpus, source, target, hops
@@ -16,14 +17,16 @@ CALL (a) {
 }
 WITH a, b WHERE a <> b
 CALL (a, b) {
-  MATCH path = shortestPath((a)-[:RELATES*..6]-(b))
-  RETURN path, 1 AS choice
+  MATCH path = allShortestPaths((a)-[:RELATES*..6]-(b))
+  RETURN path, 1 AS choice LIMIT 1000
 UNION ALL
-  MATCH path = shortestPath((a)-[:RELATES|CO_OCCURS*..6]-(b))
-  RETURN path, 2 AS choice
+  MATCH path = allShortestPaths((a)-[:RELATES|CO_OCCURS*..6]-(b))
+  RETURN path, 2 AS choice LIMIT 1000
 }
 WITH path, choice WHERE length(path) <= $hops
-WITH nodes(path) AS found ORDER BY choice LIMIT 1
+WITH nodes(path) AS found, choice
+WITH found, choice, reduce(facts = 0, n IN found | facts + COUNT { (n)-[:RELATES]-() }) AS facts
+ORDER BY choice, facts, [n IN found | n.id] LIMIT 1
 UNWIND range(1, size(found) - 1) AS step
 WITH step, found[step - 1] AS a, found[step] AS b
 CALL (a, b) {
