@@ -146,7 +146,7 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
         check_model(stores.graph.stats(corpus, has_counts=False), steps.embedder)
         before = record_counts(corpus, stores)
         for item in prepared:
-            _write(item, report=report, stores=stores, steps=steps)
+            _write(item, before.get(Kind.ENTITY, 0), report=report, stores=stores, steps=steps)
         note_kept(report, before)
 
 
@@ -210,10 +210,11 @@ def _prepared(
         yield ready(corpus, extracted, report=report)
 
 
-def _write(item: Ready, *, report: Report, stores: Stores, steps: Steps) -> None:
+def _write(item: Ready, names: int, *, report: Report, stores: Stores, steps: Steps) -> None:
+    names += report.added.get(Kind.ENTITY, 0) - report.removed.get(Kind.ENTITY, 0)
     embedder = steps.embedder if item.made is None else item.made.with_rest(steps.embedder)
     with report.timed("embed"):
-        change = embed_change(item.change, item.known, embedder=embedder, stores=stores)
+        change = embed_change(item.change, item.known, embedder=embedder, stores=stores, names=names)
     _say("embed", report, steps)
     with report.timed("persist"):
         outcome = persist(change, stores)
