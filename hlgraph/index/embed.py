@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import BLOCK
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
-from hlgraph.ids import normalise_name
+from hlgraph.ids import content_id, normalise_name
 from hlgraph.index.calibrate import calibrated
 from hlgraph.models.seams import Embedder
 from hlgraph.persist.topics import links_about, topic_rows
@@ -134,7 +134,8 @@ def embed_change(
     count = (known.records.get(Kind.ENTITY, 0) if names is None else names) + (
         0 if entities is None else len(entities.ids)
     )
-    calibration = _calibration(known, vectors, names=count, stores=stores)
+    is_due = _is_due(known.calibration, count)
+    calibration = calibrated(vectors, change.corpus, names=count, stores=stores) if is_due else None
     found = synonyms(
         _names(change),
         [] if entities is None else entities.ids,
@@ -155,13 +156,33 @@ def embed_change(
     )
 
 
-def _calibration(
-    known: CorpusStats, vectors: Sequence[VectorBlock], *, names: int, stores: Stores
-) -> Calibration | None:
-    """The new calibration of a corpus that will have this number of names; None where that is not due."""
-    if names < (BLOCK if known.calibration is None else _GROWTH * known.calibration.names):
+def _is_due(held: Calibration | None, names: int) -> bool:
+    """Whether a corpus is to be measured, by the number of its names: it never was, or it has twice as many as then."""
+    return names >= (BLOCK if held is None else _GROWTH * held.names)
+
+
+def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: Stores) -> Change | None:
+    """The change that ends an ingest: the scale of the cosines of the whole corpus, however its documents were divided.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    names : how many names it has
+    since : its calibration before the ingest
+    stores : both stores
+
+    Returns
+    -------
+    Change
+        None where the corpus has not grown enough, or the last change has measured all of it.
+    """
+    if not _is_due(since, names):
         return None
-    return calibrated(vectors, known.corpus, names=names, stores=stores)
+    held = stores.graph.stats(corpus, has_counts=False)[0].calibration
+    made = None if held is not None and held.names == names else calibrated((), corpus, names=names, stores=stores)
+    if made is None:
+        return None
+    return Change(content_id("calibration", corpus, *map(str, astuple(made))), corpus, calibration=made)
 
 
 def _stored_topics(change: Change, known_chunks: frozenset[str], held: Collection[str], stores: Stores) -> list[Topic]:
