@@ -175,9 +175,10 @@ def test_answer_for_people(copy: Path) -> None:
 
 
 def test_stats_for_people(copy: Path) -> None:
-    head, records, *_ = call("stats").out.splitlines()
+    head, records, *_, thresholds = call("stats").out.splitlines()
     assert re.match(r"corpus default \(version \d+, all-MiniLM-L6-v2", head)
     assert re.match(r"  records: source \d+, chunk \d+, ", records)
+    assert re.match(r"  thresholds: tau 0.\d\d, theta 0.\d\d, synonym 0.\d\d, hierarchy 0.\d\d \(", thresholds)
 
 
 def test_a_document_cannot_command_the_terminal(tmp_path: Path, copy: Path) -> None:
