@@ -87,7 +87,7 @@ def answering(
         yield answer
         return
     is_told = False
-    with closing(_telling(request, evidence, writer)) as telling:
+    with closing(_telling(request, found, writer)) as telling:
         while True:
             try:
                 piece = next(telling)
@@ -109,11 +109,12 @@ def last(events: Iterator[AnswerEvent]) -> Answer:
     return found[-1]
 
 
-def _telling(request: AnswerRequest, evidence: tuple[Evidence, ...], writer: Writer | None) -> Telling[Answer]:
+def _telling(request: AnswerRequest, found: SearchResult, writer: Writer | None) -> Telling[Answer]:
     """The answer of a mode, written by the chat model where there is one; else from the evidence itself, which yields no pieces."""
+    evidence, calibration = found.evidence, found.calibration
     # A model that reads the evidence recognises by itself, and more reliably, that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
-    if is_missing(request.question, evidence, least=least):
+    if is_missing(request.question, evidence, least=least, calibration=calibration):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
     bounds = ReportBounds(batch_tokens=request.context_tokens, report_tokens=request.context_tokens)
     if writer is not None and request.mode == "report":
@@ -123,10 +124,11 @@ def _telling(request: AnswerRequest, evidence: tuple[Evidence, ...], writer: Wri
             yield from telling_answer(request.question, evidence, writer=writer, context_tokens=request.context_tokens)
         )
     if request.mode == "report":
-        answer = extractive_report(request.question, evidence, bounds=bounds)
+        answer = extractive_report(request.question, evidence, bounds=bounds, calibration=calibration)
     else:
         fit = fitted(evidence, request.context_tokens)
-        answer = extractive_answer(request.question, [evidence[at] for at in fit.places])
+        fitting = [evidence[at] for at in fit.places]
+        answer = extractive_answer(request.question, fitting, calibration=calibration)
         answer = replace(answer, left_out=fit.left_out)
     return answer
 

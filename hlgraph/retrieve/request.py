@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hlgraph.errors import InputError
-from hlgraph.records import Evidence, Scalar
+from hlgraph.records import Calibration, Evidence, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -146,7 +146,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Evidence, best first, and how it was found."""
+    """Evidence, best first, and how it was found.
+
+    Attributes
+    ----------
+    evidence : best first
+    explain : how it was found
+    calibration : the scale of the cosines of the corpus; None where it is not measured
+    """
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
+    calibration: Calibration | None = None

@@ -140,7 +140,7 @@ def search(
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
-    return _explained(session, ranked, SearchResult(tuple(shown), explain))
+    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration))
 
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:

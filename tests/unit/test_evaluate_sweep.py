@@ -50,7 +50,7 @@ def test_every_combination_is_one_variant_after_its_strategy() -> None:
 
 def test_none_serves_where_it_is_one_of_the_types() -> None:
     found = with_variants({"local": LocalRetriever()}, [knob("local.synonyms=none,0.9")])
-    assert list(found) == ["local", "local[synonyms=None]"]
+    assert list(found) == ["local", "local[synonyms=None]", "local[synonyms=0.9]"]
     assert getattr(found["local[synonyms=None]"], "synonyms", 0) is None
 
 
