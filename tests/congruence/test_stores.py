@@ -23,7 +23,9 @@ from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -54,7 +56,10 @@ _WORDS = [
 _CORPORA = cases(1, 3)
 _REQUESTS = cases(12, 34)  # of a strategy, in each corpus
 _PULLS = 34  # in each corpus
-_OTHERS = {"global": GlobalRetriever(anchors=60)}  # 200 anchors are most of what a filter leaves of these corpora
+_OTHERS: dict[str, tuple[Retriever, ...]] = {  # these in turn, in place of the strategy with its defaults
+    "global": (GlobalRetriever(anchors=60),),  # 200 anchors are most of what a filter leaves of these corpora
+    "statement_graph": (StatementGraphRetriever(), StatementGraphRetriever(beams="shared")),
+}
 
 
 class Pair(NamedTuple):
@@ -203,7 +208,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
 def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) -> None:
     rng = random.Random(f"{corpus}{strategy}")
     fields = set(pair.embedded.graph.stats(corpus)[0].fields)
-    retriever = _OTHERS.get(strategy, strategy)
+    retrievers = _OTHERS.get(strategy, (strategy,))
     found_some = 0
     for at in range(_REQUESTS):
         where = _where(at, rng)
@@ -212,7 +217,9 @@ def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) 
         mode = ("vector", "text", "hybrid")[(at + len(strategy)) % 3]
         request = SearchRequest(question, corpus, 8, None, mode, where)
         one, two = (
-            search(request, retriever, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
+            search(
+                request, retrievers[at % len(retrievers)], stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()
+            ).evidence
             for stores in pair
         )
         ids = [[item.statement_id or item.chunk_id for item in evidence] for evidence in (one, two)]
