@@ -6,8 +6,10 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from enum import StrEnum
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.records import Scalar
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
 
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "none": None}
+_SCALARS = (bool, int, float, str)
 
 
 class Knob(NamedTuple):
@@ -117,13 +120,16 @@ def _variants(name: str, made: Retriever, knobs: list[Knob]) -> Iterator[tuple[s
         changes = {parameter: value for parameter, value in chosen if getattr(made, parameter) != value}
         if changes:
             shown = ",".join(f"{parameter}={value}" for parameter, value in changes.items())
-            yield f"{name}[{shown}]", replace(made, **changes)
+            variant = f"{name}[{shown}]"
+            try:
+                yield variant, replace(made, **changes)
+            except InputError as error:
+                raise InputError(f"{variant}: {error}") from error
 
 
 def _checked(made: Retriever, item: Knob, value: Scalar | None) -> Scalar | None:
-    """The value, if the parameter exists and holds values of this type; a whole number may be given for a float."""
-    types = {each.name: str(each.type) for each in fields(made)}
-    names = list(types)
+    """The value as the parameter holds it: a whole number may be given for a float, and a word for what it names."""
+    names = [each.name for each in fields(made)]
     if item.parameter not in names:
         close = difflib.get_close_matches(item.parameter, names, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
@@ -131,15 +137,38 @@ def _checked(made: Retriever, item: Knob, value: Scalar | None) -> Scalar | None
         raise UnknownNameError(
             f"the strategy {item.strategy} has no parameter {item.parameter!r}; {hint}it has {there}"
         )
-    held = getattr(made, item.parameter)
-    if "float" in types[item.parameter] and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if value is None and "None" in types[item.parameter]:
+    kinds = _kinds(get_type_hints(type(made))[item.parameter])
+    name, held = f"{item.strategy}.{item.parameter}", getattr(made, item.parameter)
+    words = [word for kind in kinds for word in _words(kind)]
+    text = "none" if value is None else value
+    if text in words:
+        # A member of an enumeration is a text, too.
+        enum = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
+        return enum(str(text)) if enum else text
+    if value is None and NoneType in kinds:
         return None
-    if held is not None and not isinstance(held, bool | int | float | str):
-        raise InputError(f"{item.strategy}.{item.parameter} holds parts, not a number or a word; set it in Python")
-    if held is not None and type(value) is not type(held):
-        raise InputError(
-            f"{item.strategy}.{item.parameter} is {held!r}, of type {type(held).__name__}; {value!r} is of another type"
-        )
-    return value
+    if float in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if type(value) in kinds:
+        return value
+    if words:
+        shown = repr(str(held)) if isinstance(held, str) else repr(held)
+        raise InputError(f"{name} is {shown}; {text!r} is none of its values: {', '.join(map(str, words))}")
+    if not any(kind in _SCALARS for kind in kinds):
+        raise InputError(f"{name} holds parts, not a number or a word; set it in Python")
+    known = " or ".join(kind.__name__ for kind in kinds if kind in _SCALARS)
+    raise InputError(f"{name} is {held!r}, of type {known}; {value!r} is of another type")
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """The alternatives of a type."""
+    if get_origin(hint) in (Union, UnionType):
+        return [kind for each in get_args(hint) for kind in _kinds(each)]
+    return [hint]
+
+
+def _words(kind: Any) -> tuple[str, ...]:
+    """The words that a type admits, if it lists them."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
