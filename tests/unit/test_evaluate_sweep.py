@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hlgraph.algorithms.diameter import Distance
+from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.evaluate.sweep import Knob, base_of, knob, with_variants
 from hlgraph.retrieve import STRATEGIES
@@ -84,12 +85,27 @@ def test_a_whole_number_serves_where_a_float_is_held() -> None:
         ("diameter.distance=none", "diameter.distance is 'induced'; 'none' is none of its values: induced, graph"),
         ("path.stages=both,neither", "path.stages is 'both'; 'neither' is none of its values: both, first, second"),
         ("path.damping=nan", "damping is nan; it must be from 0 to below 1"),
+        (
+            "local.walk=1",
+            "local.walk holds parts, not a number or a word; set one of them: local.walk.structure_weight, ",
+        ),
+        ("local.walk.damping=2", r"local\[walk.damping=2.0\]: damping is 2.0"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(text: str, message: str) -> None:
-    made = {name: STRATEGIES[name]() for name in ("statement", "fused", "global", "diameter", "path")}
+    made = {name: STRATEGIES[name]() for name in ("statement", "fused", "global", "diameter", "path", "local")}
     with pytest.raises(InputError, match=message):
         with_variants(made, [knob(text)])
+
+
+def test_a_parameter_of_a_part_is_named_with_dots() -> None:
+    knobs = [knob("local.walk.structure_weight=1"), knob("local.walk.damping=0.5"), knob("local.cycles=1")]
+    (_, variant) = with_variants({"local": LocalRetriever()}, knobs).values()
+    assert variant == LocalRetriever(cycles=1, walk=QueryWalk(structure_weight=1.0, damping=0.5))
+    with pytest.raises(UnknownNameError, match=r"local\.walk has no parameter 'dampin'; did you mean 'damping'"):
+        with_variants({"local": LocalRetriever()}, [knob("local.walk.dampin=1")])
+    with pytest.raises(UnknownNameError, match=r"local\.cycles is 3, which has no parameter 'x'"):
+        with_variants({"local": LocalRetriever()}, [knob("local.cycles.x=1")])
 
 
 def test_values_that_exclude_each_other_are_refused_with_the_name_of_the_variant() -> None:
