@@ -23,7 +23,10 @@ from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.path import PathRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -54,7 +57,11 @@ _WORDS = [
 _CORPORA = cases(1, 3)
 _REQUESTS = cases(12, 34)  # of a strategy, in each corpus
 _PULLS = 34  # in each corpus
-_OTHERS = {"global": GlobalRetriever(anchors=60)}  # 200 anchors are most of what a filter leaves of these corpora
+_OTHERS: dict[str, Retriever] = {
+    "global": GlobalRetriever(anchors=60),  # 200 anchors are most of what a filter leaves of these corpora
+    "diameter of facts alone": DiameterRetriever(chunks=0, has_co_occurrence=False, starts=3),
+    "path, second stage alone": PathRetriever(stages="second", rescored=0),
+}
 
 
 class Pair(NamedTuple):
@@ -199,7 +206,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
         assert not any(snapshot(stores, "walk").values())
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", sorted({*STRATEGIES, *_OTHERS}))
 def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) -> None:
     rng = random.Random(f"{corpus}{strategy}")
     fields = set(pair.embedded.graph.stats(corpus)[0].fields)
