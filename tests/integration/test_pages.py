@@ -174,6 +174,34 @@ def test_the_functions_of_the_papers_exist(paper: str) -> None:
         assert _resolved(name), name
 
 
+def _has(thing: object, name: str) -> bool:
+    for part in name.split("."):
+        if not hasattr(thing, part):
+            return False
+        thing = getattr(thing, part)
+    return True
+
+
+@pytest.mark.parametrize("paper", _PAPERS)
+def test_the_parameters_of_the_papers_exist(paper: str) -> None:
+    part = _TEXTS[paper].split("\n## Its parameters\n")[1].split("\n## ")[0].split("<!-- generated")[0]
+    cells = re.findall(r"^\| [^|]+ \| [^|]+ \| (.+) \|$", part, flags=re.MULTILINE)
+    names = {name for cell in cells for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)?)`", cell)}
+    listed = re.findall(r"<!-- generated: parameters-(\w+) -->", _TEXTS[paper])
+    there = [load(environment={}), *(STRATEGIES[name]() for name in listed)]
+    words = {
+        "chat",
+        "names",
+        "whole",
+        "graph",
+        "induced",
+        "extractive",
+    }  # values, beside the parameter that they are of
+    assert listed
+    for name in names - words - set(STRATEGIES):
+        assert any(_has(thing, name) for thing in there), name
+
+
 @pytest.mark.parametrize("paper", _PAPERS)
 def test_the_options_of_the_ablations_are_values_of_a_parameter(paper: str) -> None:
     """Each is tried beside the parameters of the paper and of the preset tuned, as the tables do."""
