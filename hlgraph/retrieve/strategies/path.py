@@ -168,7 +168,8 @@ class PathRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         if self.stages == "second":
-            first = self._seeds(session, Kind.CHUNK, max(k, self.passages))
+            wanted = max(k, self.passages)
+            first = self._seeds(session, Kind.CHUNK, wanted, candidates=max(wanted, _CANDIDATES))
         else:
             first = self._first(session, max(k, self.passages))
         if self.stages == "first" or not first:
@@ -217,13 +218,13 @@ class PathRetriever:
         query = RankQuery(_SHAPE, seeds, k, self.damping_first, kinds, tolerance=1e-4, epsilon=self.epsilon)
         return session.rank(query)
 
-    def _seeds(self, session: Session, kind: Kind, k: int) -> list[Hit]:
+    def _seeds(self, session: Session, kind: Kind, k: int, *, candidates: int = _CANDIDATES) -> list[Hit]:
         """The best nodes of a kind: by the search, or, with words, by the reranker."""
         if not self._has_words(kind):
             return session.seeds(kind, k)
-        found = session.seeds(kind, _CANDIDATES, mode="vector")
+        found = session.seeds(kind, candidates, mode="vector")
         if kind is Kind.STATEMENT and self.words == "all":
-            found += session.seeds(kind, _CANDIDATES, mode="text")
+            found += session.seeds(kind, candidates, mode="text")
         return reranked_hits(session, kind, ids=list(dict.fromkeys(hit.id for hit in found)))[:k]
 
     def _has_words(self, kind: Kind) -> bool:
