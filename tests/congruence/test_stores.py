@@ -24,7 +24,9 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
 from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.path import PathRetriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
@@ -59,6 +61,8 @@ _PULLS = 34  # in each corpus
 _OTHERS: dict[str, tuple[Retriever, ...]] = {  # these in turn, in place of the strategy with its defaults
     "global": (GlobalRetriever(anchors=60),),  # 200 anchors are most of what a filter leaves of these corpora
     "statement_graph": (StatementGraphRetriever(), StatementGraphRetriever(beams="shared")),
+    "diameter of facts alone": (DiameterRetriever(chunks=0, has_co_occurrence=False, starts=3),),
+    "path, second stage alone": (PathRetriever(stages="second", rescored=0),),
 }
 
 
@@ -204,7 +208,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
         assert not any(snapshot(stores, "walk").values())
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", sorted({*STRATEGIES, *_OTHERS}))
 def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) -> None:
     rng = random.Random(f"{corpus}{strategy}")
     fields = set(pair.embedded.graph.stats(corpus)[0].fields)

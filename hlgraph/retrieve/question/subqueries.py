@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
+from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import asking_about
@@ -42,6 +43,21 @@ class Splitter(Protocol):
 
     def split(self, question: str) -> tuple[str, ...]:
         """The sub-queries, at least one; the question itself where it has no parts."""
+
+
+SplitBy = Literal["whole", "names", "chat"]
+"""The splitters by name, see :func:`splitter_named`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSplitter:
+    """The question as it is, without sub-queries."""
+
+    fingerprint: str = "whole"
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See :meth:`Splitter.split`."""
+        return (question,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,32 @@ class ChatSplitter:
         self._last.clear()
         self._last[question] = found
         return found
+
+
+def splitter_named(by: SplitBy, chat: ChatModel | None) -> Splitter:
+    """The splitter of a name.
+
+    Parameters
+    ----------
+    by : ``whole`` (the question alone), ``names`` (:class:`NameSplitter`) or ``chat`` (:class:`ChatSplitter`)
+    chat : the chat model, where there is one
+
+    Returns
+    -------
+    Splitter
+
+    Raises
+    ------
+    InputError
+        ``chat`` without a chat model.
+    """
+    if by == "chat":
+        if chat is None:
+            raise InputError(
+                "splitter is 'chat', and no chat model is configured; name one in models.chat, or choose 'names' or 'whole'"
+            )
+        return ChatSplitter(chat)
+    return NameSplitter() if by == "names" else WholeSplitter()
 
 
 def names(question: str) -> list[str]:

@@ -95,6 +95,9 @@ class FusedRetriever:
             )
         for weight in (*self.weights, *(self.long_weights or ())):
             check.not_negative("a weight", weight)
+        for name, weights in (("weights", self.weights), ("long_weights", self.long_weights)):
+            if weights is not None and not any(weights):
+                raise InputError(f"{name} are all 0, so nothing is ranked; give at least one strategy a weight above 0")
         check.positive("rank_constant", self.rank_constant)
         check.not_negative("field_boost", self.field_boost)
         if self.depth < 1:
