@@ -33,11 +33,20 @@ def build(
     layers: Annotated[
         int, typer.Option(metavar="N", help="Number of layers: the chunks and the summaries above them.")
     ] = 3,
-    threshold: Annotated[float, typer.Option(metavar="COSINE", help="Least similarity of two neighbours.")] = 0.5,
+    neighbours: Annotated[
+        int, typer.Option(metavar="N", help="Number of nearest nodes that each node is joined to.")
+    ] = 10,
+    threshold: Annotated[
+        float, typer.Option(metavar="COSINE", help="Least similarity of two neighbours, from 0 to 1.")
+    ] = 0.5,
     max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are split.")] = 10,
     long_source: Annotated[
         int, typer.Option(metavar="TOKENS", help="Longer sources get their own summary; 0 for none.")
     ] = 4_000,
+    large_chunk: Annotated[
+        int,
+        typer.Option(metavar="TOKENS", help="Every run of chunks of this size gets its own summary; 0 for none."),
+    ] = 0,
     summaries: Annotated[
         str,
         typer.Option(
@@ -61,7 +70,14 @@ def build(
     from hlgraph.sdk.hierarchy import HierarchyQuery
 
     state: State = context.obj
-    query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size, long_source=long_source)
+    query = HierarchyQuery(
+        layers=layers,
+        neighbours=neighbours,
+        threshold=threshold,
+        max_size=max_size,
+        long_source=long_source,
+        large_chunk=large_chunk,
+    )
     with state.open(corpus) as graph:
         built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=budget_of(max_tokens, max_usd))
     if json:
@@ -70,14 +86,20 @@ def build(
             "summaries": list(built.communities),
             "written": built.written,
         }
-        counts["source_summaries"] = built.sources
+        counts |= {"source_summaries": built.sources, "alone": built.alone}
         states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
         print_json({"run": _tree(built.run), **counts, **states})
         return
-    of_sources = f" and {built.sources} summaries of long sources" if built.sources else ""
+    of_sources = f" and {built.sources} summaries of sources" if built.sources else ""
     say(f"layer 0: {built.chunks} chunks{of_sources}")
     for layer, count in enumerate(built.communities, 1):
         say(f"layer {layer}: {count} summaries")
+    if built.alone:
+        nodes = built.chunks + built.sources
+        say(
+            f"alone: {built.alone} of {nodes} of layer 0 are in no community, and in no summary above; "
+            f"a lower --threshold than {threshold:g} joins more of them"
+        )
     if built.is_unchanged:
         say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
     else:
@@ -111,7 +133,8 @@ def list_summaries(
         ]
         run = None if found.run is None else _tree(found.run)
         of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in found.sources]
-        print_json({"run": run, "waiting": found.waiting, "summaries": items, "source_summaries": of_sources})
+        tree = {"run": run, "waiting": found.waiting, "alone": found.alone, "summaries": items}
+        print_json(tree | {"source_summaries": of_sources})
         return
     if found.run is None:
         say("no hierarchy has been built; next: hlgraph hierarchy build")
