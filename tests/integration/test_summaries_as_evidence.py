@@ -234,3 +234,26 @@ def test_both_stores_show_the_same_summaries(servers: Any, made: Made, tmp_path:
         answer = live.graph.answer(_QUESTION, strategy="hierarchy")
         assert _MARK in live.asked()
         _check_opens(answer.citations[0].evidence)
+
+
+def test_the_model_gives_its_reason_before_the_answer(tmp_path: Path) -> None:
+    chat = ScriptedChat(["Reason: The mill at Lund is known [1].\n\nAnswer: The mill [1]."])
+    with hlgraph.connect(Settings(store=f"hlgraph://{tmp_path}/s"), embedder=_EMBEDDER, chat=chat) as graph:
+        graph.ingest(_documents())
+        answer = graph.answer(_QUESTION, strategy="statement", style="reason")
+        assert answer.text == "Reason: The mill at Lund is known [1].\n\nAnswer: The mill [1]."
+        assert [item.text for item in answer.sentences] == ["The mill at Lund is known [1].", "The mill [1]."]
+        assert all(item.is_supported for item in answer.sentences)
+        assert answer.made_by.startswith("reason/1+")
+        for options, message in (
+            ({"style": "poem"}, "style is 'poem'; choose 'plain' or 'reason'"),
+            ({"style": "reason", "mode": "report"}, "does not apply to a report"),
+            ({"style": "reason", "choices": ["mill", "comet"]}, "style is 'reason', which does not apply to choices"),
+        ):
+            with pytest.raises(InputError, match=message):
+                graph.answer(_QUESTION, **options)  # type: ignore[arg-type]
+    with (
+        hlgraph.connect(Settings(store=f"hlgraph://{tmp_path}/s"), embedder=_EMBEDDER) as graph,
+        pytest.raises(InputError, match="style is 'reason', and no chat model is configured"),
+    ):
+        graph.answer(_QUESTION, style="reason")

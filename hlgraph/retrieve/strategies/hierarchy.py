@@ -132,7 +132,7 @@ class HierarchyRetriever:
         hits = [Hit(name, scores[name]) for name in order]
         kinds = [Kind.CHUNK if hit.id in own else Kind.SUMMARY for hit in hits]
         session.note_hop(Hop(2, len(own) + len(used), len(hits), {}, hits, Kind.CHUNK, "all layers", kinds))
-        return Ranked(Kind.CHUNK, hits, why, {item.node.item.summary.id: item.node for item in used})
+        return Ranked(Kind.CHUNK, hits, why, summaries={item.node.item.summary.id: item.node for item in used})
 
     def _chunks(self, session: Session, own: Mapping[str, float], used: Sequence[_Scored]) -> Ranked:
         """The chunks with their highest cosine on any layer, ties by id."""
