@@ -164,9 +164,9 @@ def test_spans_are_those_of_the_text_to_the_character(stores: Stores, strategy: 
     result = _ask(stores, question, strategy, unit, mode, 40, corpus="large")
     texts = {document.uri: document for document in _LONG}
     assert len(result.evidence) == 40
-    assert len({_key(item) for item in result.evidence}) == 40
+    assert len({item.id for item in result.evidence}) == 40
     assert len({item.source.uri for item in result.evidence}) > 1
-    for item in result.evidence:
+    for item in (part for found in result.evidence for part in found.opened):
         document = texts[item.source.uri]
         assert document.text[item.start : item.end] == item.text
         assert item.headings[0] == document.title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 
 if TYPE_CHECKING:
+    from hlgraph.index.hierarchy import BuiltHierarchy
     from hlgraph.stores.derived import Run
 
 PLACE = 50  # position in the list of commands
@@ -81,29 +83,35 @@ def build(
     with state.open(corpus) as graph:
         built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=budget_of(max_tokens, max_usd))
     if json:
-        counts: dict[str, object] = {
-            "chunks": built.chunks,
-            "summaries": list(built.communities),
-            "written": built.written,
-        }
-        counts |= {"source_summaries": built.sources, "alone": built.alone}
-        states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
-        print_json({"run": _tree(built.run), **counts, **states})
-        return
+        print_json(_built_tree(built))
+    else:
+        say(*_built_lines(built, threshold))
+
+
+def _built_tree(built: BuiltHierarchy) -> dict[str, object]:
+    counts: dict[str, object] = {
+        "chunks": built.chunks,
+        "summaries": list(built.communities),
+        "written": built.written,
+    }
+    counts |= {"source_summaries": built.sources, "alone": built.alone}
+    states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
+    return {"run": _tree(built.run), **counts, **states}
+
+
+def _built_lines(built: BuiltHierarchy, threshold: float) -> Iterator[str]:
     of_sources = f" and {built.sources} summaries of sources" if built.sources else ""
-    say(f"layer 0: {built.chunks} chunks{of_sources}")
+    yield f"layer 0: {built.chunks} chunks{of_sources}"
     for layer, count in enumerate(built.communities, 1):
-        say(f"layer {layer}: {count} summaries")
+        yield f"layer {layer}: {count} summaries"
     if built.alone:
         nodes = built.chunks + built.sources
-        say(
-            f"alone: {built.alone} of {nodes} of layer 0 are in no community, and in no summary above; "
-            f"a lower --threshold than {threshold:g} joins more of them"
-        )
+        joined = f"; a lower --threshold than {threshold:g} joins more of them" if threshold else ""
+        yield f"alone: {built.alone} of {nodes} of layer 0 are in no community, and in no summary above{joined}"
     if built.is_unchanged:
-        say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
+        yield f"unchanged: already built from version {built.run.version} of the corpus with the same parameters"
     else:
-        say(f"{built.written} written, {built.kept} kept")
+        yield f"{built.written} written, {built.kept} kept"
 
 
 @app.command("list")
