@@ -38,7 +38,7 @@ from hlgraph.records import (
 
 if TYPE_CHECKING:
     from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
-    from hlgraph.answer.request import AnswerMode
+    from hlgraph.answer.request import AnswerMode, AnswerStyle
     from hlgraph.answer.verify import Unsupported, Verify
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.index.communities import BuiltCommunities
@@ -81,6 +81,7 @@ __all__ = [
     "AnswerMode",
     "AnswerPiece",
     "AnswerSentence",
+    "AnswerStyle",
     "AnyChat",
     "AnyEmbedder",
     "AnyReranker",
@@ -165,6 +166,7 @@ _LATER = {
     "AnswerEvidence": "hlgraph.answer.events",
     "AnswerMode": "hlgraph.answer.request",
     "AnswerPiece": "hlgraph.answer.events",
+    "AnswerStyle": "hlgraph.answer.request",
     "AnyChat": "hlgraph.models.choose",
     "AnyEmbedder": "hlgraph.models.choose",
     "AnyReranker": "hlgraph.models.choose",

@@ -258,6 +258,9 @@ class Hit:
 class Evidence:
     """A result of retrieval: a text with its provenance, its score, and why it was found.
 
+    It is a chunk, a statement, or a summary, as ``kind`` says. The text of a summary is not part of a source: it rests on the
+    chunks and statements in ``rests_on``, and ``chunk_id``, ``start``, ``end``, ``source`` and ``page`` are those of the first.
+
     Attributes
     ----------
     text : the text, as the source is cited
@@ -266,11 +269,15 @@ class Evidence:
     start : offset of its first character in the text of the source
     end : offset behind its last character
     source : its source
-    statement_id : its statement; empty if the unit of retrieval is the chunk
+    statement_id : its statement; empty for a chunk or a summary
     page : page number, from 1; None for formats without pages
     headings : titles of the headings above it
     why : figures and words that explain its score
     labels : what the tables of its chunk say about its numbers, if requested; not part of ``text``
+    summary_id : its summary; empty for a part of a source
+    is_stale : whether the corpus has changed since the summary was written; False for a part of a source
+    rests_on : for a summary, all chunks that it rests on, then the statements that it quotes, the closest to the question first,
+        each with its cosine as score
     """
 
     text: str
@@ -284,6 +291,24 @@ class Evidence:
     headings: tuple[str, ...] = ()
     why: Mapping[str, float | str] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
+    summary_id: str = ""
+    is_stale: bool = False
+    rests_on: tuple[Evidence, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """What it is: ``summary``, ``statement`` or ``chunk``."""
+        return Kind.SUMMARY if self.summary_id else Kind.STATEMENT if self.statement_id else Kind.CHUNK
+
+    @property
+    def id(self) -> str:
+        """The id of the summary, the statement or the chunk."""
+        return self.summary_id or self.statement_id or self.chunk_id
+
+    @property
+    def opened(self) -> tuple[Evidence, ...]:
+        """The parts of sources that it opens to: the chunks below a summary, else itself."""
+        return tuple(item for item in self.rests_on if not item.statement_id) if self.summary_id else (self,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,10 @@ def _telling(request: AnswerRequest, found: SearchResult, writer: Writer | None)
     if writer is not None and request.mode == "report":
         return (yield from telling_report(request.question, evidence, writer=writer, bounds=bounds))
     if writer is not None:
+        prompt = "reason" if request.style == "reason" else "answer"
+        tokens = request.context_tokens
         return (
-            yield from telling_answer(request.question, evidence, writer=writer, context_tokens=request.context_tokens)
+            yield from telling_answer(request.question, evidence, writer=writer, context_tokens=tokens, prompt=prompt)
         )
     if request.mode == "report":
         answer = extractive_report(request.question, evidence, bounds=bounds, calibration=calibration)
@@ -144,15 +146,16 @@ def _chosen(request: AnswerRequest, evidence: tuple[Evidence, ...], *, find: Fin
 
 
 def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
-    """Raise InputError where a chat model is to verify the answer and none is configured.
+    """Raise InputError where a chat model is to verify the answer or to give its reason, and none is configured.
 
     Parameters
     ----------
-    request : its ``verify`` is checked
+    request : its ``verify`` and ``style`` are checked
     chat : the chat model, or None
     """
-    if chat is None and request.verify == "chat":
-        raise InputError(
-            "verify is 'chat', and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
-            "openai:gpt-4o-mini), or leave verify at 'lexical'"
-        )
+    for name, value, usual in (("verify", request.verify, "lexical"), ("style", request.style, "plain")):
+        if chat is None and value != usual:
+            raise InputError(
+                f"{name} is {value!r}, and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
+                f"openai:gpt-4o-mini), or leave {name} at {usual!r}"
+            )

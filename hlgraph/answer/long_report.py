@@ -68,12 +68,13 @@ class Point(NamedTuple):
 def communities(evidence: Sequence[Evidence]) -> list[list[int]]:
     """Places in the evidence, grouped by community (``why["community"]``); groups are in the order of their best pieces.
 
-    Pieces without a community are grouped by source.
+    Of the pieces without a community, those of one source are a group, and the summaries are one.
     """
     groups: dict[str, list[int]] = {}
     for at, item in enumerate(evidence):
         community = item.why.get("community")
-        groups.setdefault(f"source {item.source.id}" if community is None else f"community {community}", []).append(at)
+        alone = "summaries" if item.summary_id else f"source {item.source.id}"
+        groups.setdefault(alone if community is None else f"community {community}", []).append(at)
     return list(groups.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from hlgraph.errors import InputError
 from hlgraph.records import Calibration, Evidence, Scalar
@@ -20,7 +20,8 @@ from hlgraph.retrieve.explain.parts import (
 from hlgraph.stores.trace import Call
 from hlgraph.where import Where
 
-Unit = Literal["statement", "chunk"]
+Unit = Literal["statement", "chunk", "summary", "mixed"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 Mode = Literal["vector", "text", "hybrid"]
 MAX_K = 10_000
 
@@ -34,7 +35,8 @@ class SearchRequest:
     question : the question
     corpus : the corpus
     k : number of pieces of evidence (1 to 10,000; default 10)
-    unit : ``statement`` or ``chunk``; None leaves it to the strategy
+    unit : ``statement`` or ``chunk``; for a strategy that finds summaries also ``summary``, or ``mixed``: chunks and summaries in
+        one ranking. None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
     diversity : drops evidence whose words repeat better evidence, and takes other evidence in its place: TF-IDF cosine above
@@ -64,8 +66,8 @@ class SearchRequest:
             raise InputError("the question is empty; ask something")
         if not 1 <= self.k <= MAX_K:
             raise InputError(f"k is {self.k}; choose a number from 1 to {MAX_K}")
-        if self.unit not in (None, "statement", "chunk"):
-            raise InputError(f"unit is {self.unit!r}; choose 'statement' or 'chunk'")
+        if self.unit is not None and self.unit not in UNITS:
+            raise InputError(f"unit is {self.unit!r}; choose {', '.join(map(repr, UNITS[:-1]))} or {UNITS[-1]!r}")
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
         if self.diversity is not None and not 0 <= self.diversity <= 1:

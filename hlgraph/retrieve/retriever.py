@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.embed import chunk_text
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
+from hlgraph.retrieve.evidence.basis import Resting
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.session import Session
@@ -20,13 +22,25 @@ Why = dict[str, dict[str, float | str]]
 FOLDED = 5
 """So many statements are ranked for each chunk that is wanted: several are often of one chunk."""
 
+UNITS_OF_ALL: tuple[Unit, ...] = ("statement", "chunk")
+"""The units of a retriever that does not name its own."""
+
 
 class Ranked(NamedTuple):
-    """Nodes of one kind, best first, and the parts of each score."""
+    """Nodes, best first, and the parts of each score.
+
+    Attributes
+    ----------
+    kind : kind of the nodes that are not summaries
+    hits : best first
+    why : the parts of each score, by id
+    summaries : the nodes that are summaries, by id
+    """
 
     kind: Kind
     hits: list[Hit]
     why: Why
+    summaries: Mapping[str, Resting] = MappingProxyType({})
 
 
 Need = Literal["chat", "communities", "hierarchy"]
@@ -53,6 +67,7 @@ class Retriever(Protocol):
     name : what ``--strategy`` calls it; the name of its file, without an underscore at the end
     unit : what it ranks, ``statement`` or ``chunk``
     returned : the default unit of its evidence; without it that of ``unit``
+    units : the units that its evidence may have; without it ``statement`` and ``chunk``
     diversity : default diversity of its evidence, a TF-IDF cosine of 1 - diversity (0, the default, keeps all)
     needs : what has to be there beside the corpus: ``chat`` (a chat model), ``communities`` (the extra), ``hierarchy`` (built)
     presets : parameters by the name of a preset, see ``PRESETS``
@@ -99,6 +114,12 @@ def with_preset(strategy: type[_Made], preset: str) -> _Made:
         raise UnknownNameError(f"there is no preset {preset!r}; choose one of: {', '.join(sorted(PRESETS))}")
     presets: Presets = getattr(strategy, "presets", {})
     return strategy(**presets.get(preset, {}))
+
+
+def units_of(retriever: Retriever | type[Retriever]) -> tuple[Unit, ...]:
+    """The units that the evidence of a retriever may have."""
+    units: tuple[Unit, ...] = getattr(retriever, "units", UNITS_OF_ALL)
+    return units
 
 
 def check_counts(retriever: Retriever, *, zero: Collection[str] = ()) -> None:

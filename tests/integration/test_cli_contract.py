@@ -327,7 +327,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
         silent(*store, "ingest", place / "docs" / name)
     nothing = silent(*store, "hierarchy", "list")
-    assert nothing == {"run": None, "waiting": 0, "summaries": [], "source_summaries": []}
+    assert nothing == {"run": None, "waiting": 0, "alone": 0, "summaries": [], "source_summaries": []}
     assert call(*store, "hierarchy", "list").out == "no hierarchy has been built; next: hlgraph hierarchy build\n"
     refused = call(*store, "search", QUESTION, "--strategy", "hierarchy", "--json")
     assert (refused.code, refused.error["type"]) == (2, "InputError")
@@ -338,7 +338,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert again["is_unchanged"]
     assert call(*store, "hierarchy", "build", "--max-size", 3).out.endswith("with the same parameters\n")
     long = call(*store, "hierarchy", "build", "--max-size", 3, "--long-source", 100).out
-    assert re.match(r"layer 0: \d+ chunks and [12] summaries of long sources\n", long)
+    assert re.match(r"layer 0: \d+ chunks and [12] summaries of sources\n", long)
     told = call(*store, "hierarchy", "list", "--k", 1).out
     assert re.search(r"^source \S+(halfmoon-bridge\.md|flood-warning-plan\.pdf): \w", told, flags=re.MULTILINE)
     assert call(*store, "hierarchy", "build", "--long-source", -1).code == 2
@@ -347,8 +347,18 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert len(listed["summaries"]) == 2
     found = silent(*store, "search", QUESTION, "--strategy", "hierarchy", "--k", 3)
     assert len(found["evidence"]) == 3
+    summaries = ("search", QUESTION, "--strategy", "hierarchy", "--unit", "summary", "--k", 2)
+    opened = silent(*store, *summaries, "--explain")
+    assert all(item["rests_on"] and not item["is_stale"] for item in opened["evidence"])
+    lines = call(*store, *summaries).out.splitlines()
+    assert re.fullmatch(r"    summary of \d chunks of 1 source", lines[1])
+    assert re.fullmatch(r"    rests on: .*; characters \d+-\d+ of \S+", lines[2])
+    far = call(*store, "hierarchy", "build", "--layers", 2, "--threshold", 1).out
+    assert re.search(r"^alone: (\d+) of \1 of layer 0 are in no community, .* than 1 joins", far, flags=re.MULTILINE)
+    silent(*store, "hierarchy", "build", "--max-size", 3)
     (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
     silent(*store, "ingest", tmp_path / "more.md")
+    assert "(STALE: the corpus has changed since; next: hlgraph hierarchy build)" in call(*store, *summaries).out
     stale = silent(*store, "hierarchy", "list", "--k", 1)
     assert stale["run"]["is_stale"]
     assert call(*store, "hierarchy", "list").out.startswith("STALE: the corpus has changed since version 2")
@@ -358,6 +368,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert silent(*store, "hierarchy", "list") == nothing
     assert_snapshot("hierarchy-build", built, again, mended)
     assert_snapshot("hierarchy-list", listed, stale)
+    assert_snapshot("search-summary", opened)
 
 
 def test_merges(place: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.commands.search import Mode, PresetName, Question, StrategyName
-from hlgraph.cli.output import answer_tree, piece, place, print_json, say
+from hlgraph.cli.commands.search import Mode, PresetName, Question, StrategyName, UnitName
+from hlgraph.cli.output import answer_tree, basis_lines, piece, place, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
 
@@ -62,6 +62,10 @@ _Choices = Annotated[
         show_default=False,
     ),
 ]
+_Style = Annotated[
+    Literal["plain", "reason"],
+    typer.Option(help="Ask the chat model for the answer, or for its reason and then the answer."),
+]
 _Stream = Annotated[bool, typer.Option("--stream", help="Print the text as it is written; not with --json.")]
 
 
@@ -72,6 +76,7 @@ def answer(
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
     k: _K = None,
+    unit: UnitName = None,
     where: Where = None,
     mode: _AnswerMode = "short",
     search_mode: Mode = "vector",
@@ -80,6 +85,7 @@ def answer(
     verify: _Verify = "lexical",
     least_support: _LeastSupport = None,
     choice: _Choices = None,
+    style: _Style = "plain",
     stream: _Stream = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -96,6 +102,7 @@ def answer(
       hlgraph answer "Who designed the bridge, and where was she born?"
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
       hlgraph answer "How did the floods change the towns?" --strategy global --mode report --stream
+      hlgraph answer "What do the notes on floods have in common?" --strategy hierarchy
       hlgraph answer "Who designed the bridge?" --choice "Jonas Querl" --choice "Mara Quill"
     """
     from hlgraph.records import Answer
@@ -110,6 +117,7 @@ def answer(
             question,
             strategy=strategy if preset == "paper" else retriever(strategy, preset),
             k=k,
+            unit=unit,
             where=where,
             mode=mode,
             search_mode=search_mode,
@@ -118,6 +126,7 @@ def answer(
             verify=verify,
             least_support=least_support,
             choices=choice or None,
+            style=style,
             budget=budget_of(max_tokens, max_usd),
         )
         result = asked()
@@ -157,7 +166,9 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
     if found.choice is not None:
         margin = "" if found.choice.margin is None else f", ahead by {found.choice.margin:.2f}"
         yield f"  choice {found.choice.index + 1}{margin}"
-    yield from (f"  [{citation.number}] {place(citation.evidence)}" for citation in found.citations)
+    for citation in found.citations:
+        yield f"  [{citation.number}] {place(citation.evidence)}"
+        yield from (f"      {line}" for line in basis_lines(citation.evidence))
     if found.uncited:
         yield f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}"
     for item in found.sentences:

@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.choices import STRATEGIES
 from hlgraph.cli.explained import explain_lines, result_line
-from hlgraph.cli.output import note, place, print_json, say, search_tree, why
+from hlgraph.cli.output import basis_lines, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
 
@@ -31,6 +31,14 @@ PresetName = Annotated[
         "--preset",
         help="Parameters: paper (as in the papers), tuned (for a small embedder), fast (strategy path in less time), "
         "plain (no reranker), chat (the chat model in the steps of local and global).",
+    ),
+]
+UnitName = Annotated[
+    Literal["statement", "chunk", "summary", "mixed"] | None,
+    typer.Option(
+        help="Unit of evidence (default: the strategy's own); summary and mixed (chunks and summaries) with "
+        "--strategy hierarchy.",
+        show_default=False,
     ),
 ]
 Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are found.")]
@@ -61,10 +69,7 @@ def search(
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = 10,
-    unit: Annotated[
-        Literal["statement", "chunk"] | None,
-        typer.Option(help="Unit of evidence (default: the strategy's own).", show_default=False),
-    ] = None,
+    unit: UnitName = None,
     where: Where = None,
     mode: Mode = "vector",
     diversity: Diversity = None,
@@ -114,6 +119,7 @@ def search(
         return
     for number, item in enumerate(result.evidence, 1):
         say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
+        say(*(f"    {line}" for line in basis_lines(item)))
         say(*(f"    table: {label}" for label in item.labels))
         if explain:
             found = result_line(result.explain, number)

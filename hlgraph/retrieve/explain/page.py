@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
-from hlgraph.retrieve.explain.parts import EvidenceGraph, NodeTrace, PathTrace
+from hlgraph.retrieve.explain.parts import BasisTrace, EvidenceGraph, NodeTrace, PathTrace
 from hlgraph.retrieve.explain.svg import document, drawing, escaped
 from hlgraph.stores.trace import Call, pretty
 
@@ -26,6 +26,7 @@ _LEGEND = (
     ("k-entity", "entity"),
     ("k-topic", "topic"),
     ("k-statement", "statement"),
+    ("k-summary", "summary"),
     ("k-chunk", "chunk"),
     ("k-source", "source"),
     ("k-seed", "seed: a search found it"),
@@ -120,8 +121,20 @@ def _results(explanation: Explanation) -> Iterator[str]:
     for item in explanation.results:
         paths = f"on {_numbers(item.paths)}" if item.paths else ""
         words = ", ".join(filter(None, (f"{item.node.score or 0.0:.4g}", explanation.seed_words(item.node), paths)))
-        yield f'<li>{_named(item.node)} <span class="soft">{words}</span></li>'
+        stale = " STALE: the corpus has changed since." if item.is_stale else ""
+        yield f'<li>{_named(item.node)} <span class="soft">{words}{stale}</span>{_basis(item.rests_on)}</li>'
     yield "</ol>"
+
+
+def _basis(rests_on: Sequence[BasisTrace]) -> str:
+    if not rests_on:
+        return ""
+    parts = (
+        f'<li>{_named(item.node)} <span class="soft">characters {item.start}-{item.end} of '
+        f"<bdi>{escaped(item.uri)}</bdi></span></li>"
+        for item in rests_on
+    )
+    return f"<details><summary>rests on {len(rests_on)}</summary><ul>{''.join(parts)}</ul></details>"
 
 
 def _numbers(paths: Sequence[int]) -> str:
