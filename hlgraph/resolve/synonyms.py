@@ -39,13 +39,21 @@ def is_eligible(name: str) -> bool:
     return letters >= _LETTERS and not _AMOUNT.match(name) and not (has_digits and _MONTH.search(name))
 
 
-def least_synonym(calibration: Calibration | None) -> float:
-    """Lowest cosine of two names of a corpus that makes them synonyms; 0.8 without a calibration."""
-    return (
-        SYNONYM_THRESHOLD
-        if calibration is None
-        else fitted_cosine(SYNONYM_THRESHOLD, Kind.ENTITY, calibration=calibration)
-    )
+def least_synonym(calibration: Calibration | None, usual: float = SYNONYM_THRESHOLD) -> float:
+    """Lowest cosine of two names of a corpus that makes them synonyms.
+
+    It is ``usual`` fitted to the scale of the corpus, or ``usual`` itself where the two differ by less than a third of the spread:
+    with one embedder that is the difference between corpora, and links must not depend on how an ingest is divided.
+
+    Parameters
+    ----------
+    calibration : of the corpus; None: ``usual`` holds
+    usual : the cosine for the shipped embedder, default 0.8
+    """
+    if calibration is None:
+        return usual
+    found = fitted_cosine(usual, Kind.ENTITY, calibration=calibration)
+    return usual if abs(found - usual) < calibration.spread / 3 else found
 
 
 def synonyms(

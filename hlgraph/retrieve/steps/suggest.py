@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.ppr import prepare
 from hlgraph.algorithms.projection import ProjectionShape, incidence, ingredients, project
 from hlgraph.algorithms.push import Space, local_pagerank
@@ -20,6 +19,7 @@ from hlgraph.algorithms.restart_walk import visit_shares
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Calibration, Kind, Scalar, Statement
+from hlgraph.resolve.synonyms import least_synonym
 from hlgraph.retrieve.retriever import rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape, RankQuery
@@ -193,11 +193,7 @@ def least_of(synonyms: Synonyms, session: Session) -> float | None:
     synonyms : as a strategy has it
     session : its corpus has the scale
     """
-    return (
-        fitted_cosine(_SYNONYMS, Kind.ENTITY, calibration=session.calibration)
-        if isinstance(synonyms, str)
-        else synonyms
-    )
+    return least_synonym(session.calibration, _SYNONYMS) if isinstance(synonyms, str) else synonyms
 
 
 def horizons(
