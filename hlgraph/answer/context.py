@@ -101,7 +101,7 @@ def cost(item: Evidence, *, number: int = 1) -> int:
     return estimated_tokens(f"\n{_block(item, number)}")
 
 
-def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] = ()) -> Fit:
+def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     """As many pieces as fit ``tokens``, greedily by rank; a piece that does not fit is skipped and counted.
 
     Where even the best piece is too long, it is cut to as many of its first sentences as fit (where the first alone is too long,
@@ -112,7 +112,6 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
     ----------
     evidence : best first
     tokens : budget for all pieces as the prompt shows them, by :func:`hlgraph.models.tokens.estimated_tokens`
-    places : places of the pieces in all evidence, where these are only a part of it; default: from 0
 
     Returns
     -------
@@ -122,7 +121,7 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
     kept: list[int] = []
     pieces: list[Evidence] = []
     left, cut = tokens, 0
-    for place, item in zip(places or range(len(evidence)), evidence, strict=True):
+    for place, item in enumerate(evidence):
         needed, chosen = cost(item, number=place + 1), item
         if needed > left and not kept:
             chosen, cut = _beginning(item, left, number=place + 1), 1

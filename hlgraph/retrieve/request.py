@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hlgraph.errors import InputError
-from hlgraph.records import Evidence, Scalar
+from hlgraph.records import ChatUse, Evidence, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -42,6 +42,8 @@ class SearchRequest:
         that it picks
     tabular : gives statements with numbers the labels of their tables (default False; HLG 4.3.2)
     explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
+    communities : gives, beside the evidence, the communities of a strategy that collects statements (``global``) whole, for a
+        report (default False); costs up to three more round trips at the end
 
     Raises
     ------
@@ -57,6 +59,7 @@ class SearchRequest:
     diversity: float | None = None
     tabular: bool = False
     explain: bool = False
+    communities: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a request that cannot be searched, before anything is done."""
@@ -95,6 +98,7 @@ class Explanation:
     steps : what was done, in order, with counts and times
     round_trips : calls to a store as the strategy makes them; ``stores`` counts what went over the wire
     milliseconds : from the request to the evidence
+    chat : who decided in the steps that a paper gives to a model, and the calls of the chat model
     question : as it was asked
     seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
     results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
@@ -110,6 +114,7 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    chat: ChatUse = field(default_factory=ChatUse)
     question: str = ""
     seeds: tuple[SeedTrace, ...] = ()
     hops: tuple[HopTrace, ...] = ()
@@ -145,8 +150,38 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class CommunityEvidence:
+    """A community around collected statements, whole, as a report reads it.
+
+    Attributes
+    ----------
+    number : as ``why["community"]`` of its pieces, from 1; 0: collected statements outside all communities
+    statements : the collected ones first, then by relevance
+    passages : its chunks, those with the most statements for their length first (ToPG: statements / log(tokens))
+    entities : names, those that most of its statements mention first
+    anchors : number of its statements that were collected
+    size : number of all nodes of the community
+    """
+
+    number: int
+    statements: tuple[Evidence, ...]
+    passages: tuple[Evidence, ...] = ()
+    entities: tuple[str, ...] = ()
+    anchors: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Evidence, best first, and how it was found."""
+    """Evidence, best first, and how it was found.
+
+    Attributes
+    ----------
+    evidence : best first
+    explain : how it was found
+    communities : where the request asks for them and the strategy has them: those of the best statements first
+    """
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
+    communities: tuple[CommunityEvidence, ...] = ()

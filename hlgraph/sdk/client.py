@@ -340,9 +340,10 @@ class HLGraph:
         Parameters
         ----------
         question, strategy, where, diversity, tabular, explain : as for :meth:`search`
-        k : how many pieces of evidence are looked at; None: 20, for a report 200
+        k : how many pieces of evidence are looked at; None: 20, for a report 200, with the strategy ``global`` all statements of
+            the communities that it found
         mode : ``short`` answers from the best evidence; ``report`` brings together many pieces, community by community with
-            the strategy ``global``
+            the strategy ``global``: one call for the points of each, and one for the report
         search_mode : the ``mode`` of :meth:`search`
         context_tokens : of the evidence that one call of the chat model reads (at least 200)
         unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
@@ -378,7 +379,7 @@ class HLGraph:
             choices=choices,
         )
         search = SearchRequest(question, self.corpus, request.evidence_count, "statement", search_mode, _parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, communities=mode == "report")
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
     def answer_stream(
@@ -432,7 +433,7 @@ class HLGraph:
             choices=choices,
         )
         search = SearchRequest(question, self.corpus, request.evidence_count, "statement", search_mode, _parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, communities=mode == "report")
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
     def cypher(

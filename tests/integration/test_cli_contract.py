@@ -601,7 +601,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
-        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: chat, fast, paper, plain, tuned"),
+        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: fast, paper, plain, tuned"),
         (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "the folder nowhere does not exist"),
         (("bench", "--statements", "many"), "InputError", "not a list of numbers"),
         (("bench", "--statements", ","), "InputError", "holds no number"),

@@ -18,8 +18,9 @@ from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.notes import MOST_PATHS, Hop
 from hlgraph.retrieve.question.subqueries import ChatSplitter, NameSplitter, Splitter
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, rerank
+from hlgraph.retrieve.retriever import By, Presets, Ranked, chat_of, check_by, check_deciders, rerank
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.sub_questions import sub_questions
 from hlgraph.stores.protocols import PullShape
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class DiameterRetriever:
     each sub-query (the paper's k_c) are scored: ``rerank(question, c) + support_weight * support(c)``.
 
     The paper gives the set of chunks to a model, without an order; the order is ours. The paper is silent on k, k', R and k_c,
-    too; the defaults are stated below. Its sub-queries are written by a model: see ``splitter``.
+    too; the defaults are stated below. Its sub-queries are written by a model: see ``by``.
 
     Attributes
     ----------
@@ -63,7 +64,9 @@ class DiameterRetriever:
     support_weight : weight of the support beside the reranker (default 0.1; 0: the reranker alone)
     fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
     statements : maximum number of statements of one entity that are followed to chunks (default 40)
-    splitter : makes the sub-queries (default: the chat model where the session has one, else the question alone)
+    by : who makes the sub-queries: ``rules`` (default), which leave the question whole, or ``chat``, the chat model
+    splitter : makes them in place of the rules (default: none). A :class:`NameSplitter` stands in for a chat model, and gives way
+        to it where ``by`` is ``chat``
     """
 
     name: ClassVar[str] = "diameter"
@@ -86,6 +89,7 @@ class DiameterRetriever:
     fan_out: int = 20
     node_cap: int = 5_000
     statements: int = 40
+    by: By = "rules"
     splitter: Splitter | None = None
 
     def __post_init__(self) -> None:
@@ -98,6 +102,8 @@ class DiameterRetriever:
             raise InputError(f"search is {self.search!r}; choose 'in_filter' or 'post_filter'")
         if self.distance not in tuple(Distance):
             raise InputError(f"distance is {self.distance!r}; choose 'induced' or 'graph'")
+        check_by(self.by)
+        check_deciders(self.by, None if isinstance(self.splitter, NameSplitter) else self.splitter)
         check.not_negative("centers", self.centers)
         check.not_negative("support_weight", self.support_weight)
 
@@ -124,16 +130,9 @@ class DiameterRetriever:
         return self._with_support(ranked, support)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
-        """The sub-queries, made once a session: a search that looks wider reuses them."""
-        splitter = self.splitter or (ChatSplitter(session.chat) if session.chat is not None else None)
-        if splitter is None:
-            return (session.request.question,)
-        if not session.subqueries:
-            with session.step("split") as step:
-                session.subqueries = splitter.split(session.request.question)
-                step.count = len(session.subqueries)
-                step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(session.subqueries)}
-        return session.subqueries
+        if self.by == "chat":
+            return sub_questions(session, ChatSplitter(chat_of(session), session.fall_back))
+        return (session.request.question,) if self.splitter is None else sub_questions(session, self.splitter)
 
     def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
         """The graph of entities around the seeds, those that have a vector, and the vectors."""
