@@ -11,8 +11,8 @@ from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
 from hlgraph.answer.context import fitted
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.long_report import ReportBounds, extractive_report, telling_report
-from hlgraph.answer.parts import Reading, read
 from hlgraph.answer.refusal import is_missing
+from hlgraph.answer.report_parts import Reading, read
 from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.verify import by_judge, by_words, verified
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, telling_answer

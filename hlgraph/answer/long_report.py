@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hlgraph.answer.citations import CITED, named_numbers, said
 from hlgraph.answer.context import CONTEXT_TOKENS, best_at_the_ends
 from hlgraph.answer.extractive import NOT_FOUND, is_about, joined
-from hlgraph.answer.parts import Reading, packed, sections_of
+from hlgraph.answer.report_parts import Reading, packed, sections_of
 from hlgraph.answer.writer import MAX_TOKENS, Asked, Telling, Writer, made_by, outcome, telling_reply
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.accounts.usage import Usage

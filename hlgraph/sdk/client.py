@@ -13,9 +13,7 @@ from hlgraph.ingest.options import IngestOptions
 from hlgraph.settings import Settings, at_store, load
 
 if TYPE_CHECKING:
-    from hlgraph.answer import AnswerEvent, AnswerRequest
-    from hlgraph.answer.request import AnswerMode
-    from hlgraph.answer.verify import Unsupported, Verify
+    from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, Unsupported, Verify
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Progress, Report
     from hlgraph.ingest.run import Ingestion
@@ -24,9 +22,8 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker, ChosenModels
     from hlgraph.models.executor import Executor
     from hlgraph.records import Answer, Document
-    from hlgraph.retrieve import SearchRequest, SearchResult
-    from hlgraph.retrieve.request import Mode, Unit
-    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
+    from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
     from hlgraph.sdk.domain import CorpusDomain
@@ -267,8 +264,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        deletion = Deletion(self.settings, self._opened)
-        return deletion.run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened).run(uris, where=_parsed(where), everything=everything)
 
     # Reading
 
@@ -507,10 +503,16 @@ class HLGraph:
         """
         from hlgraph.sdk import reconcile
 
-        stores, models = self._opened.stores, self._models
-        return reconcile.reconcile(self.corpus, stores=stores, models=models, repair=repair)
+        return reconcile.reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair)
 
     # Parts
+
+    @property
+    def answers(self) -> Answers:
+        """What an answer by the chat model would cost: ``plan``."""
+        from hlgraph.sdk.answers import Answers
+
+        return Answers(self.settings, self._opened.stores, self._models)
 
     @property
     def communities(self) -> Communities:

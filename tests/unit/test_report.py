@@ -14,7 +14,7 @@ from hlgraph.answer import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.context import best_at_the_ends
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.long_report import Point, best_points, points_in
-from hlgraph.answer.parts import packed, sections_of
+from hlgraph.answer.report_parts import packed, sections_of
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
@@ -207,7 +207,7 @@ def test_the_sdk_writes_reports_with_the_chat_model(tmp_path: Path) -> None:
         report = graph.answer("What lies on the river Orne?", mode="report", k=3)
     assert report.text == "The Orne runs by Tessing [1]. It is long."
     assert report.uncited == ("It is long.",)
-    assert report.made_by == "points/1+report/1+scripted"
+    assert report.made_by == "points/2+report/1+scripted"
 
 
 def test_bad_bounds_are_refused() -> None:

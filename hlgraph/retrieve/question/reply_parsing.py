@@ -21,7 +21,7 @@ _LONGEST = 500
 
 
 def unheard(what: str) -> None:
-    """Tells nobody that a reply could not be used."""
+    """Takes word that a reply could not be used, and drops it."""
 
 
 def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:

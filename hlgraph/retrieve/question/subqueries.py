@@ -92,7 +92,7 @@ class ChatSplitter:
     Parameters
     ----------
     model : the chat model
-    tell : is told in words when a reply could not be used (default: nobody)
+    tell : is told in words when a reply could not be used (default: it is not told)
     """
 
     model: ChatModel

@@ -211,17 +211,21 @@ def uncovered(question: str, texts: Sequence[str]) -> list[str]:
     return [word for word in dict.fromkeys(content_words(question)) if word not in held]
 
 
+_MOST_KEPT = 100
+
+
 @dataclass(frozen=True, slots=True)
 class ChatSelector:
     """Select by a chat model, in one call for each question and cycle.
 
-    Where a reply names no number and does not say NONE, the rules of :class:`ScoreSelector` decide, and ``tell`` is told so.
+    The model is shown the 100 statements that were kept last, so that it does not repeat them. Where a reply names no number and
+    does not say NONE, the rules of :class:`ScoreSelector` decide, and ``tell`` is told so.
     Errors of the model are raised.
 
     Attributes
     ----------
     model : the chat model
-    tell : is told in words when a reply could not be used (default: nobody)
+    tell : is told in words when a reply could not be used (default: it is not told)
     """
 
     model: ChatModel
@@ -238,7 +242,7 @@ class ChatSelector:
         if not suggestions:
             return []
         values = {
-            "kept": replies.numbered(collected, "kept") or "nothing",
+            "kept": replies.numbered(collected[-_MOST_KEPT:], "kept") or "nothing",
             "statements": replies.numbered([item.text for item in suggestions]),
             "question": delimited("question", question),
         }
