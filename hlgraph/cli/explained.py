@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlgraph.records import ChatUse, Scalar
+    from hlgraph.records import Scalar
     from hlgraph.retrieve import Explanation
     from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
     from hlgraph.stores.trace import Call
@@ -23,6 +23,8 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
         f"strategy {explain.strategy} ({named(explain.parameters) or 'no parameters'}), unit {explain.unit}, "
         f"mode {explain.mode}: {explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
     )
+    from hlgraph.retrieve.explain.page import use_lines
+
     yield from use_lines(explain.chat)
     yield from _seeds(explain)
     yield from _hops(explain)
@@ -46,16 +48,6 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
     yield "queries:"
     for number, call in enumerate(explain.calls, 1):
         yield from _call(number, call)
-
-
-def use_lines(used: ChatUse) -> Iterator[str]:
-    """Who decided in the steps that a chat model can take, the cost, and replies that could not be used."""
-    if used.by:
-        kept = f", {used.kept_calls} more answered from stored replies" if used.kept_calls else ""
-        yield (
-            f"decided by {used.by}: {used.calls} calls, {used.input_tokens:,} tokens in, {used.output_tokens:,} out{kept}"
-        )
-    yield from (f"  instead: {what} ({count} x)" for what, count in used.fallbacks.items())
 
 
 def result_line(explain: Explanation, number: int) -> str:

@@ -98,13 +98,14 @@ class Explanation:
     steps : what was done, in order, with counts and times
     round_trips : calls to a store as the strategy makes them; ``stores`` counts what went over the wire
     milliseconds : from the request to the evidence
-    chat : who decided in the steps that a paper gives to a model, and the calls of the chat model
     question : as it was asked
     seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
     results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
     calls : every call to a store with its parameters and cost, in the order in which they ended
     stores : sum of the calls of each store
     graph : nodes and edges of the picture
+    chat : who decided in the steps that a paper gives to a model, the calls of the chat model, and replies that could not be
+        used; filled in whatever the request asks
     """
 
     strategy: str
@@ -114,7 +115,6 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
-    chat: ChatUse = field(default_factory=ChatUse)
     question: str = ""
     seeds: tuple[SeedTrace, ...] = ()
     hops: tuple[HopTrace, ...] = ()
@@ -123,6 +123,7 @@ class Explanation:
     calls: tuple[Call, ...] = ()
     stores: tuple[StoreCost, ...] = ()
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+    chat: ChatUse = field(default_factory=ChatUse)
 
     def seed_words(self, node: NodeTrace) -> str:
         """Whether a node was a seed, in words; empty where no node of its kind was one."""

@@ -149,8 +149,11 @@ def search(
 
 
 def _chat_use(session: Session, retriever: Retriever) -> ChatUse:
-    used, fallbacks = session.usage, dict(sorted(session.fallbacks.items()))
-    return ChatUse(by_of(retriever) or "", used.calls, used.kept, used.input_tokens, used.output_tokens, fallbacks)
+    by, used = by_of(retriever) or "", session.usage
+    if used is None:
+        return ChatUse(by)
+    fallbacks = dict(sorted(session.fallbacks.items()))
+    return ChatUse(by, used.calls, used.kept, used.input_tokens, used.output_tokens, fallbacks)
 
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:

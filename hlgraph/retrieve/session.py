@@ -60,9 +60,11 @@ class Session:
     ) -> None:
         self.request = request
         self.reranker = reranker
-        self.usage = Usage()  # of the chat model
+        self.usage = None if chat is None else Usage()  # of the chat model
         self.fallbacks: Counter[str] = Counter()  # what a strategy did where a reply of the model could not be used
-        self.chat = chat and CountedChat(chat, self.usage)  # asked only by a strategy whose `by` is chat
+        self.chat: ChatModel | None = None  # asked only by a strategy whose `by` is chat
+        if chat is not None and self.usage is not None:
+            self.chat = CountedChat(chat, self.usage)
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
         self.subqueries: dict[str, tuple[str, ...]] = {}  # likewise, by the fingerprint of what made them
         self.route = ""  # the strategy that a router chose: likewise

@@ -32,7 +32,7 @@ from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
-DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out"}
+DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out", "fallbacks"}
 OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
     *("by_hops", "by_type", "by_subset"),
 }

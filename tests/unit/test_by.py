@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import hlgraph
+from hlgraph.cli.commands.search import ByName
 from hlgraph.cli.explained import explain_lines
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
@@ -81,6 +83,7 @@ def test_no_strategy_asks_the_model_by_itself(graph: HLGraph, chat: ScriptedChat
 
 def test_every_strategy_with_a_step_for_a_model_has_by() -> None:
     assert {name for name, made in STRATEGIES.items() if by_of(with_preset(made, "paper"))} == set(_PROMPTS)
+    assert f"must have such a step: {', '.join(sorted(_PROMPTS))}." in get_args(ByName)[1].help
 
 
 @pytest.mark.parametrize("name", sorted(_PROMPTS))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.commands.search import ByName, Mode, PresetName, Question, Set, StrategyName, chosen
-from hlgraph.cli.explained import use_lines
 from hlgraph.cli.output import answer_tree, piece, place, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
@@ -184,6 +183,8 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
     if found.cut:
         yield f"  shortened to fit the context: {found.cut} pieces of evidence"
     if found.search.by == "chat" or found.search.fallbacks:
+        from hlgraph.retrieve.explain.page import use_lines
+
         yield from (f"  {line}" for line in use_lines(found.search))
     if found.report is not None:
         yield from (f"  {line}" for line in report_figures(found.report))

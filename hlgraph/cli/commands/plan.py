@@ -158,7 +158,7 @@ def plan(
     context_tokens: _ContextTokens = None,
     json: Json = False,
 ) -> None:
-    """Estimate the cost of an ingest, or of an answer, with the chat model.
+    """Estimate the cost of the chat model for an ingest or an answer.
 
     For an ingest: reads and chunks the sources, fills in the prompts, and consults the store, the stored replies and the
     ledger. For an answer: runs the search, and fills in the prompts of the answer. No model is called, nothing is written,

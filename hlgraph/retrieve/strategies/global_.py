@@ -256,7 +256,8 @@ class GlobalRetriever:
         if self.order == "relevance":
             groups = dict(sorted(groups.items(), key=lambda pair: min(place[item] for item in pair[1])))
         order = [*in_turns([*groups.values()]), *ordered(outside), *ordered(rest)]
-        every = dict.fromkeys([*order, *(item for at in groups for item in whole[at])])
+        is_whole = session.request.communities
+        every = dict.fromkeys([*order, *(item for at in groups for item in (whole[at] if is_whole else ()))])
         why: dict[str, dict[str, float | str]] = {}
         for item in every:
             why[item] = dict(reranked.why.get(item, {"cosine": cosines.get(item, 0.0)}))
@@ -268,7 +269,7 @@ class GlobalRetriever:
         shown = {at: [*dict.fromkeys([*best, *whole[at]])] for at, best in groups.items()}
         if outside:
             shown[0] = ordered(outside)
-        made = _groups(session, shown, chosen=chosen, anchors=found.anchors) if session.request.communities else ()
+        made = _groups(session, shown, chosen=chosen, anchors=found.anchors) if is_whole else ()
         return Ranked(Kind.STATEMENT, [Hit(item, 1 / at) for at, item in enumerate(order, 1)], ranked, made)
 
 
