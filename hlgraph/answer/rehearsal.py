@@ -47,7 +47,8 @@ class AnswerPlan:
     usd : their price in US dollars; None where the price of the model is not known
     seconds : of the calls, those for points at the concurrency of the settings
     model : its name
-    measured_calls : paid calls of this model with these prompts that the figures rest on; 0: lengths of replies are guessed
+    measured_calls : paid calls of this model with these prompts that the figures rest on; prompts with fewer than ten calls do not
+        count, and the lengths of their replies are guessed
     """
 
     strategy: str
@@ -141,7 +142,6 @@ class Rehearsal(Executor):
         replied = sum(each.output_tokens for each in self._calls)
         at_once = math.fsum(each.seconds for each in self._calls if each.prompt.startswith("points/"))
         alone = math.fsum(each.seconds for each in self._calls if not each.prompt.startswith("points/"))
-        measured = [self._known[name].calls for name in sorted(self._known)]
         searching = sum(each.stage == "retrieve" for each in self._calls)
         return AnswerPlan(
             strategy=strategy,
@@ -160,7 +160,7 @@ class Rehearsal(Executor):
             usd=None if price is None else price.cost(sent, replied),
             seconds=alone + at_once / self.most,
             model=self.fingerprint,
-            measured_calls=sum(measured) if measured and all(measured) else 0,
+            measured_calls=sum(known.calls for known in self._known.values()),
         )
 
     def _experience(self, prompt: str) -> Experience:
