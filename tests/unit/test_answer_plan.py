@@ -136,7 +136,7 @@ def test_replies_of_the_ledger_correct_the_plan(graph: HLGraph) -> None:
     made = replace(_GLOBAL, anchors=12)
     plan = graph.answers.plan(AnswerRequest(question=other, mode="report"), strategy=made)
     before = total(graph.ledger())
-    assert plan.measured_calls == before.calls - 1 > 10  # one call for the report is too few to measure by
+    assert plan.measured_calls == before.calls - 1 >= 10  # one call for the report is too few to measure by
     graph.answer(other, strategy=made, mode="report")
     after = total(graph.ledger())
     assert plan.calls == after.calls - before.calls
