@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from hlgraph.records import Chunk, Kind, Source, Statement, Topic
+from hlgraph.records import Calibration, Chunk, Kind, Source, Statement, Topic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,6 +156,7 @@ class Change:
     topic_names : stored topics whose statements the change may change, with the vectors of their names; the rows of those whose
         statements it does change are made of these and the vectors of the statements, once it is published
     renewal : what the store remembers of a renewal of topics
+    calibration : the new scale of the cosines of the corpus; None: it stays
     """
 
     id: str
@@ -182,6 +183,7 @@ class Change:
     recounted: tuple[str, ...] = ()
     topic_names: VectorBlock | None = None
     renewal: Renewal | None = None
+    calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-// All corpora: version, embedding model, staged changes, oldest first, and how far topics of an older version are renewed.
+// All corpora: version, embedding model, staged changes, oldest first, how far topics of an older version are renewed,
+// and the scale of the cosines.
 // params: -
-// columns: name, version, embedding, dimensions, staged, renewed_to
+// columns: name, version, embedding, dimensions, staged, renewed_to, calibration
 MATCH (c:Corpus)
 CALL (c) {
   MATCH (x:Change)
@@ -9,4 +10,4 @@ CALL (c) {
   RETURN collect(x.id) AS staged
 }
 RETURN c.name AS name, c.version AS version, c.embedding AS embedding, c.dimensions AS dimensions, staged,
-  c.renewed_to AS renewed_to ORDER BY name
+  c.renewed_to AS renewed_to, c.calibration AS calibration ORDER BY name

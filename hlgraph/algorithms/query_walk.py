@@ -11,10 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
+from hlgraph.algorithms.calibration import fitted_cosine, stretch
 from hlgraph.errors import InputError
+from hlgraph.records import Calibration, Kind
 from hlgraph.subgraph import Csr
 
 _LEAST_TEMPERATURE = 0.01
+_TAU = 0.1
+_THETA = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,10 @@ class QueryWalk:
     structure_weight : lambda, from 0 (only similarity to the question counts) to 1 (only shared entities and chunks count),
         default 0.5
     damping : probability to go on, from 0 to below 1, default 0.85
-    temperature : tau, at least 0.01, default 0.1; the lower, the more the most similar statement attracts
-    threshold : theta, a cosine from -1 to 1, default 0.4; statements below it do not attract the walk
+    temperature : tau, at least 0.01; the lower, the more the most similar statement attracts. None (default): 0.1, fitted to the
+        corpus
+    threshold : theta, a cosine from -1 to 1; statements below it do not attract the walk. None (default): 0.4, fitted to the
+        corpus
 
     Raises
     ------
@@ -37,18 +43,45 @@ class QueryWalk:
 
     structure_weight: float = 0.5
     damping: float = 0.85
-    temperature: float = 0.1
-    threshold: float = 0.4
+    temperature: float | None = None
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         check.probability("structure_weight", self.structure_weight)
         if not 0 <= self.damping < 1:
             raise InputError(f"damping is {self.damping}; it must be from 0 to below 1")
-        if not self.temperature >= _LEAST_TEMPERATURE:
+        if self.temperature is not None and not self.temperature >= _LEAST_TEMPERATURE:
             raise InputError(f"temperature is {self.temperature}; it must be at least {_LEAST_TEMPERATURE}")
-        if not -1 <= self.threshold <= 1:
+        if self.threshold is not None and not -1 <= self.threshold <= 1:
             raise InputError(f"threshold is {self.threshold}; it must be from -1 to 1")
+
+    def attraction(self, calibration: Calibration | None = None) -> Attraction:
+        """The numbers of the attraction: those given, else those of the paper, fitted to the scale of a corpus.
+
+        Parameters
+        ----------
+        calibration : of the corpus; None: the numbers of the paper
+        """
+        temperature, threshold = self.temperature, self.threshold
+        if temperature is None:
+            temperature = max(round(_TAU * stretch(calibration), 4), _LEAST_TEMPERATURE)
+        if threshold is None:
+            threshold = fitted_cosine(_THETA, Kind.STATEMENT, calibration=calibration)
+        return Attraction(temperature, threshold)
+
+
+class Attraction(NamedTuple):
+    """How the question draws a walk.
+
+    Attributes
+    ----------
+    temperature : tau
+    threshold : theta
+    """
+
+    temperature: float
+    threshold: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +184,7 @@ def query_pagerank(
     graph : n statements, from :func:`bipartite`
     cosines : shape (w, n), of each statement to the question of each walker
     seed_weights : shape (w, n), not negative, each row with a weight above 0
-    walk : parameters of the transition; None: the paper's
+    walk : parameters of the transition; None: the paper's, which also stand for those of its numbers that are None
     tolerance : largest sum of absolute changes of any walker in the last iteration, above 0, default 1e-6
     max_iterations : default 1,000
 
@@ -200,7 +233,7 @@ _Step: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Maps the scores of the walkers, shape (n, w), or (n,) for one walker, to ``d M' p`` of the same shape."""
 
 
-def _many_steps(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _Step:
+def _many_steps(graph: Bipartite, attraction: _Drawn, walk: QueryWalk) -> _Step:
     """The function that computes ``d M' p`` for several walkers, whose attractions differ."""
     by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
     outward, back = graph.outward[:, np.newaxis], graph.back[:, np.newaxis]
@@ -216,7 +249,7 @@ def _many_steps(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _
     return follow
 
 
-def _one_step(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _Step:
+def _one_step(graph: Bipartite, attraction: _Drawn, walk: QueryWalk) -> _Step:
     """The same for one walker, as two matrix products: on a few hundred statements the calls dominate an iteration."""
     by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
     count, joints, drawn = len(graph), graph.shared.shape[1], len(attraction.nodes)
@@ -244,7 +277,7 @@ def _one_step(graph: Bipartite, attraction: _Attraction, walk: QueryWalk) -> _St
     return follow
 
 
-class _Attraction(NamedTuple):
+class _Drawn(NamedTuple):
     """The semantic transition as factors.
 
     Attributes
@@ -261,19 +294,20 @@ class _Attraction(NamedTuple):
     outward: NDArray[np.float64]
 
 
-def _attraction(graph: Bipartite, cosines: NDArray[np.float64], walk: QueryWalk) -> _Attraction:
-    nodes = np.flatnonzero((cosines >= walk.threshold).any(axis=1))
+def _attraction(graph: Bipartite, cosines: NDArray[np.float64], walk: QueryWalk) -> _Drawn:
+    temperature, threshold = walk.attraction()
+    nodes = np.flatnonzero((cosines >= threshold).any(axis=1))
     close = cosines[nodes]
     # Relative to the highest cosine of each walker, so that nothing overflows; the quotients do not change.
-    scaled = np.exp((close - close.max(axis=0, initial=-1.0)) / walk.temperature)
-    weights = np.where(close >= walk.threshold, scaled, 0.0)
+    scaled = np.exp((close - close.max(axis=0, initial=-1.0)) / temperature)
+    weights = np.where(close >= threshold, scaled, 0.0)
     towards = sp.csr_array(graph.shared[nodes] @ graph.down)
     towards.data[:] = 1
     owner = np.repeat(nodes, np.diff(towards.indptr))
     towards.data[towards.indices == owner] = 0
     sums = towards.T @ weights
     outward = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
-    return _Attraction(nodes, towards, weights, outward)
+    return _Drawn(nodes, towards, weights, outward)
 
 
 def _checked(

@@ -20,7 +20,7 @@ from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel
-from hlgraph.records import Answer, Evidence
+from hlgraph.records import Answer, Calibration, Evidence
 from hlgraph.retrieve import Explanation, SearchResult
 
 
@@ -89,7 +89,7 @@ def answering(
         yield answer
         return
     is_told = False
-    with closing(_telling(request, reading, writer)) as telling:
+    with closing(_telling(request, reading, writer=writer, calibration=found.calibration)) as telling:
         while True:
             try:
                 piece = next(telling)
@@ -125,12 +125,14 @@ def _bounds(request: AnswerRequest) -> ReportBounds:
     return ReportBounds(batch_tokens=request.context_tokens, report_tokens=request.context_tokens)
 
 
-def _telling(request: AnswerRequest, reading: Reading, writer: Writer | None) -> Telling[Answer]:
+def _telling(
+    request: AnswerRequest, reading: Reading, *, writer: Writer | None, calibration: Calibration | None
+) -> Telling[Answer]:
     """The answer of a mode, written by the chat model where there is one; else from the evidence itself, which yields no pieces."""
     evidence = reading.evidence
     # A model that reads the evidence recognises by itself, and more reliably, that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
-    if is_missing(request.question, evidence, least=least):
+    if is_missing(request.question, evidence, least=least, calibration=calibration):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
     bounds = _bounds(request)
     if writer is not None and request.mode == "report":
@@ -141,10 +143,11 @@ def _telling(request: AnswerRequest, reading: Reading, writer: Writer | None) ->
         )
     if request.mode == "report":
         said = [item for item in evidence if item.statement_id] if reading.sections else evidence
-        answer = extractive_report(request.question, said, bounds=bounds)
+        answer = extractive_report(request.question, said, bounds=bounds, calibration=calibration)
     else:
         fit = fitted(evidence, request.context_tokens)
-        answer = extractive_answer(request.question, [evidence[at] for at in fit.places])
+        fitting = [evidence[at] for at in fit.places]
+        answer = extractive_answer(request.question, fitting, calibration=calibration)
         answer = replace(answer, left_out=fit.left_out)
     return answer
 

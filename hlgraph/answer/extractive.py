@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
+from hlgraph.algorithms.calibration import usual_cosine
+from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.text import content_words
 
 NOT_FOUND = "Nothing in the corpus answers this."
@@ -12,17 +13,20 @@ _LEAST_COSINE = 0.25
 _SAME = 0.8
 
 
-def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences: int = 5) -> Answer:
+def extractive_answer(
+    question: str, evidence: Sequence[Evidence], *, sentences: int = 5, calibration: Calibration | None = None
+) -> Answer:
     """The best pieces of evidence as sentences with ``[n]``, without near-duplicates.
 
-    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25. Without such
-    a piece the answer says that the corpus holds none.
+    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted to
+    the scale of the corpus. Without such a piece the answer says that the corpus holds none.
 
     Parameters
     ----------
     question : text of the question
     evidence : best first
     sentences : maximum number of pieces (default 5)
+    calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
 
     Returns
     -------
@@ -34,7 +38,7 @@ def extractive_answer(question: str, evidence: Sequence[Evidence], *, sentences:
     seen: list[set[str]] = []
     for item in evidence:
         held = set(content_words(item.text))
-        if not held or not is_about(asked, item):
+        if not held or not is_about(asked, item, calibration=calibration):
             continue
         if any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen):
             continue
@@ -71,23 +75,31 @@ def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
     return Answer(question, text, citations, is_supported=True, sentences=said)
 
 
-def is_about(asked: set[str], item: Evidence) -> bool:
+def is_about(asked: set[str], item: Evidence, *, calibration: Calibration | None = None) -> bool:
     """Whether a piece of evidence is about a question.
 
     Parameters
     ----------
     asked : content words of the question
     item : the piece
+    calibration : see :func:`cosine_of`
 
     Returns
     -------
     bool
-        True where it shares a content word with the question, or its cosine to the question is at least 0.25.
+        True where it shares a content word with the question, or its :func:`cosine_of` is at least 0.25.
     """
-    return bool(asked & set(content_words(item.text))) or (cosine_of(item) or 0.0) >= _LEAST_COSINE
+    return bool(asked & set(content_words(item.text))) or (cosine_of(item, calibration) or 0.0) >= _LEAST_COSINE
 
 
-def cosine_of(item: Evidence) -> float | None:
-    """The cosine of a piece to the question; None where the search did not report it."""
+def cosine_of(item: Evidence, calibration: Calibration | None = None) -> float | None:
+    """The cosine of a piece to the question, as the shipped embedder usually has it; None where the search did not report it.
+
+    Parameters
+    ----------
+    item : the piece
+    calibration : the scale of the cosines of the corpus; None: the cosine is returned as it is
+    """
     found = item.why.get("cosine", item.why.get("vector"))
-    return found if isinstance(found, float) else None
+    kind = Kind.STATEMENT if item.statement_id else Kind.CHUNK
+    return usual_cosine(found, kind, calibration=calibration) if isinstance(found, float) else None

@@ -16,7 +16,7 @@ from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import ChatModel
-from hlgraph.records import Answer, Evidence, ReportFigures
+from hlgraph.records import Answer, Calibration, Evidence, ReportFigures
 from hlgraph.text import content_words, count_tokens
 
 _POINT = re.compile(r"^[\s*•-]*\(?(?P<score>\d{1,3})(?:\s*/\s*100)?\)?\s*\|\s*(?P<text>.*\S)\s*$")
@@ -99,18 +99,26 @@ def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
     return kept
 
 
-def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: ReportBounds | None = None) -> Answer:
+def extractive_report(
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    bounds: ReportBounds | None = None,
+    calibration: Calibration | None = None,
+) -> Answer:
     """A report without a chat model: the best statements of each community as a paragraph, each with its citation.
 
-    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25. Its score is
-    100 times that of the reranker (from 0 to 1); without a reranker score, 100 times the share of the question's content words
-    that it has. Paragraphs are in the order of their best points. Near-duplicates are left out.
+    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted to
+    the scale of the corpus. Its score is 100 times that of the reranker (from 0 to 1); without a reranker score, 100 times the
+    share of the question's content words that it has. Paragraphs are in the order of their best points. Near-duplicates are left
+    out.
 
     Parameters
     ----------
     question : text of the question
     evidence : best first
     bounds : limits; default: :class:`ReportBounds`
+    calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
 
     Returns
     -------
@@ -126,7 +134,7 @@ def extractive_report(question: str, evidence: Sequence[Evidence], *, bounds: Re
         for at in section.places:
             held = set(content_words(evidence[at].text))
             is_new = not any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen)
-            if held and is_new and is_about(asked, evidence[at]):
+            if held and is_new and is_about(asked, evidence[at], calibration=calibration):
                 seen.append(held)
                 mine.append(Point(_score(asked, held, evidence[at]), evidence[at].text, (at,), number))
         points += sorted(mine, key=lambda point: (-point.score, point.evidence))[: bounds.points]

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 
 from hlgraph.answer.extractive import cosine_of
 from hlgraph.answer.support import Wording, telling_words
-from hlgraph.records import Evidence
+from hlgraph.records import Calibration, Evidence
 
 LEAST_SUPPORT = 0.5
 
 
-def is_missing(question: str, evidence: Sequence[Evidence], *, least: float | None = None) -> bool:
+def is_missing(
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    least: float | None = None,
+    calibration: Calibration | None = None,
+) -> bool:
     """Whether evidence supports an answer less than ``least``.
 
     Measured with 20 statements by the strategy ``statement`` and the local embedder (all-MiniLM-L6-v2):
@@ -24,14 +30,15 @@ def is_missing(question: str, evidence: Sequence[Evidence], *, least: float | No
     So a refused question is mostly one without an answer in the corpus. Evidence that has all the right names but does not say
     what was asked is not detected; that takes a model.
 
-    The scale of cosines depends on the embedder: where those of all texts lie above 0.5, nothing is refused until ``least`` is
-    raised.
+    The scale of cosines depends on the embedder, so they are counted as the shipped embedder usually has them. Without a
+    calibration they are not: where those of all texts lie above 0.5, nothing is refused until ``least`` is raised.
 
     Parameters
     ----------
     question : text of the question
     evidence : in any order
     least : minimum :func:`support`, from 0 (never refuse) to 1; None: 0.5 where cosines to the question are known, else 0
+    calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
 
     Returns
     -------
@@ -40,10 +47,10 @@ def is_missing(question: str, evidence: Sequence[Evidence], *, least: float | No
     """
     if least is None:
         least = LEAST_SUPPORT if any(cosine_of(item) is not None for item in evidence) else 0.0
-    return bool(least) and support(question, evidence) < least
+    return bool(least) and support(question, evidence, calibration=calibration) < least
 
 
-def support(question: str, evidence: Sequence[Evidence]) -> float:
+def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibration | None = None) -> float:
     """How far evidence covers what a question is about, from 0 to 1: by words or by meaning, whichever is higher.
 
     By words it is the mean of two shares: the share of the question's names that occur in any piece, its title, its headings or
@@ -55,6 +62,7 @@ def support(question: str, evidence: Sequence[Evidence]) -> float:
     ----------
     question : text of the question
     evidence : in any order
+    calibration : see :func:`is_missing`
 
     Returns
     -------
@@ -63,7 +71,7 @@ def support(question: str, evidence: Sequence[Evidence]) -> float:
     """
     if not evidence:
         return 0.0
-    closest = max(cosine_of(item) or 0.0 for item in evidence)
+    closest = max(cosine_of(item, calibration) or 0.0 for item in evidence)
     return min(1.0, max(by_words(question, evidence), closest))
 
 

@@ -1,5 +1,13 @@
 """Derived data, which can be rebuilt at any time: vectors, communities, layers of summaries."""
 
-from hlgraph.index.embed import MadeVectors, check_model, embed_change, embed_records, embed_topics, texts_of
+from hlgraph.index.embed import (
+    MadeVectors,
+    calibrating,
+    check_model,
+    embed_change,
+    embed_records,
+    embed_topics,
+    texts_of,
+)
 
-__all__ = ["MadeVectors", "check_model", "embed_change", "embed_records", "embed_topics", "texts_of"]
+__all__ = ["MadeVectors", "calibrating", "check_model", "embed_change", "embed_records", "embed_topics", "texts_of"]

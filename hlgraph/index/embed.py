@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.calibration import BLOCK
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
-from hlgraph.ids import normalise_name
+from hlgraph.ids import content_id, normalise_name
+from hlgraph.index.calibrate import calibrated
 from hlgraph.models.seams import Embedder
 from hlgraph.persist.topics import links_about, topic_rows
-from hlgraph.records import Chunk, Entity, Kind, Record, Statement, Topic
-from hlgraph.resolve.synonyms import synonyms
+from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Statement, Topic
+from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores
+
+_GROWTH = 2
+"""A corpus is measured again when it has this many times the names."""
 
 
 def chunk_text(title: str, text: str) -> str:
@@ -78,11 +83,16 @@ def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
     )
 
 
-def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> Change:
-    """The change with one vector block per kind and with synonyms; one call of the embedder for everything new.
+def embed_change(
+    change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores, names: int | None = None
+) -> Change:
+    """The change with one vector block per kind, synonyms and maybe a calibration; one call of the embedder for all that is new.
 
     New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
     published, when it is known which statements they have; the names of those that it may touch are embedded here.
+
+    The scale of the cosines is measured before the synonyms are found, once the corpus has 128 names, and again whenever it
+    has twice as many as then.
 
     Parameters
     ----------
@@ -90,6 +100,7 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
     known_chunks : ids of those of ``change.chunks`` that are stored already; their rows are replaced, not added
     embedder : the model in use
     stores : where stored vectors and entities are looked up
+    names : how many names the corpus has; None: they are counted
 
     Returns
     -------
@@ -113,26 +124,65 @@ def embed_change(change: Change, known_chunks: frozenset[str], *, embedder: Embe
     for kind, items in rows:
         blocks.append(_block(kind, items, matrix[start : start + len(items)]) if items else None)
         start += len(items)
-    new, again, statements, topics, entities, names = blocks
+    new, again, statements, topics, entities, stored_names = blocks
     if topics is not None:
         about = _about(change)
         topics = topic_rows(topics, about, corpus=change.corpus, vectors=stores.vectors, added=statements)
+    vectors = tuple(block for block in (new, statements, topics, entities) if block is not None)
+    stats = stores.graph.stats(change.corpus, has_counts=names is None, has_relationships=False)
+    known = stats[0] if stats else CorpusStats(change.corpus)
+    count = (known.records.get(Kind.ENTITY, 0) if names is None else names) + (
+        0 if entities is None else len(entities.ids)
+    )
+    is_due = _is_due(known.calibration, count)
+    calibration = calibrated(vectors, change.corpus, names=count, stores=stores) if is_due else None
     found = synonyms(
         _names(change),
         [] if entities is None else entities.ids,
         matrix=matrix[:0] if entities is None else entities.matrix(),
         corpus=change.corpus,
         stores=stores,
+        least=least_synonym(calibration or known.calibration),
     )
     return replace(
         change,
         embedding=embedder.fingerprint,
         dimensions=embedder.dimensions,
         synonyms=tuple(found),
-        vectors=tuple(block for block in (new, statements, topics, entities) if block is not None),
+        vectors=vectors,
         replacements=() if again is None else (again,),
-        topic_names=names,
+        topic_names=stored_names,
+        calibration=calibration,
     )
+
+
+def _is_due(held: Calibration | None, names: int) -> bool:
+    """Whether a corpus is to be measured, by the number of its names: it never was, or it has twice as many as then."""
+    return names >= (BLOCK if held is None else _GROWTH * held.names)
+
+
+def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: Stores) -> Change | None:
+    """The change that ends an ingest: the scale of the cosines of the whole corpus, however its documents were divided.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    names : how many names it has
+    since : its calibration before the ingest
+    stores : both stores
+
+    Returns
+    -------
+    Change
+        None where the corpus has not grown enough, or the last change has measured all of it.
+    """
+    if not _is_due(since, names):
+        return None
+    held = stores.graph.stats(corpus, has_counts=False)[0].calibration
+    made = None if held is not None and held.names == names else calibrated((), corpus, names=names, stores=stores)
+    if made is None:
+        return None
+    return Change(content_id("calibration", corpus, *map(str, astuple(made))), corpus, calibration=made)
 
 
 def _stored_topics(change: Change, known_chunks: frozenset[str], held: Collection[str], stores: Stores) -> list[Topic]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
+from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.communities import extended, leiden
 from hlgraph.algorithms.neighbours import similarity_graph
 from hlgraph.errors import InputError, UnknownNameError
@@ -28,13 +29,14 @@ from hlgraph.index.long_sources import LongSource, centre_of, long_sources, summ
 from hlgraph.index.summaries import Group, Summariser, Written
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import finish
-from hlgraph.records import Chunk, Community, Kind, Summary
+from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
 from hlgraph.stores.protocols import Scope, Stores
 
 _LOG = logging.getLogger(__name__)
 RUN = "hierarchy"
 """The name of the run."""
+_THRESHOLD = 0.5
 _NEW = 0.2
 """Above this share of new nodes everything is clustered again, since the kept communities would fit badly."""
 _BATCH = 5_000
@@ -49,7 +51,7 @@ class HierarchyQuery:
     ----------
     layers : number of layers, the chunks included, 2 to 6, default 3; the paper finds 2 or 3 best
     neighbours : number of nearest nodes that each node is joined to, 1 to 1,000, default 10
-    threshold : tau, the lowest cosine of an edge, above 0 and at most 1, default 0.5
+    threshold : tau, the lowest cosine of an edge, above 0 and at most 1; None (default): 0.5, fitted to the scale of the corpus
     max_size : largest number of nodes of a community, 2 to 1,000, default 10, since the length of a summary is limited; the
         paper has no such limit
     seed : seed of the random number generator, default 0; equal corpus, parameters and seed give equal layers
@@ -69,14 +71,15 @@ class HierarchyQuery:
 
     layers: int = 3
     neighbours: int = 10
-    threshold: float = 0.5
+    threshold: float | None = None
     max_size: int = 10
     seed: int = 0
     long_source: int = 4_000
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check.positive("threshold", self.threshold)
+        if self.threshold is not None:
+            check.positive("threshold", self.threshold)
         for name, least, most in (
             ("layers", 2, 6),
             ("neighbours", 1, 1_000),
@@ -86,13 +89,27 @@ class HierarchyQuery:
         ):
             if not least <= getattr(self, name) <= most:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be from {least} to {most}")
-        if self.threshold > 1:
+        if self.threshold is not None and self.threshold > 1:
             raise InputError(f"threshold is {self.threshold}; it must be at most 1, since a cosine is at most 1")
+
+    @property
+    def least(self) -> float:
+        """The threshold as a number; 0.5 where it is None."""
+        return _THRESHOLD if self.threshold is None else self.threshold
+
+    def fitted(self, calibration: Calibration | None) -> HierarchyQuery:
+        """The same query with a number for the threshold, fitted to the scale of a corpus where none was given.
+
+        Parameters
+        ----------
+        calibration : of the corpus; None: a threshold of 0.5
+        """
+        return replace(self, threshold=self.threshold or fitted_cosine(_THRESHOLD, Kind.CHUNK, calibration=calibration))
 
     def parameters(self, summariser: Summariser) -> str:
         """Everything that the result depends on besides the corpus, as one line of text."""
         return (
-            f"layers={self.layers} neighbours={self.neighbours} threshold={self.threshold:g} max_size={self.max_size} "
+            f"layers={self.layers} neighbours={self.neighbours} threshold={self.least:g} max_size={self.max_size} "
             f"seed={self.seed} long_source={self.long_source} summaries={summariser.fingerprint}"
         )
 
@@ -245,6 +262,7 @@ def build_hierarchy(
         if not stats:
             raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
         check_model(stats, embedder)
+        query = query.fitted(stats[0].calibration)
         parameters = query.parameters(summariser)
         held = run_named(derived, corpus, name=RUN)
         is_same = held is not None and held.parameters == parameters
@@ -353,7 +371,7 @@ def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
     graph = similarity_graph(
         np.stack([node.vector for node in nodes]),
         k=query.neighbours,
-        threshold=query.threshold,
+        threshold=query.least,
         only=new,
         rng=np.random.default_rng(query.seed),
     )

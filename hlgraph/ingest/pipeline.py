@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -11,7 +11,7 @@ from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
-from hlgraph.index import MadeVectors, check_model, embed_change
+from hlgraph.index import MadeVectors, calibrating, check_model, embed_change
 from hlgraph.ingest.report import Failure, Progress, Report, note_kept, record_counts
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, persist, plan_chunks, resume
@@ -143,11 +143,23 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
     """
     with stores.graph.lock() as pending:
         report.resumed = resume(pending, stores)
-        check_model(stores.graph.stats(corpus, has_counts=False), steps.embedder)
+        stats = stores.graph.stats(corpus, has_counts=False)
+        check_model(stats, steps.embedder)
         before = record_counts(corpus, stores)
         for item in prepared:
-            _write(item, report=report, stores=stores, steps=steps)
+            _write(item, _names(before, report), report=report, stores=stores, steps=steps)
+        with report.timed("persist"):
+            since = stats[0].calibration if stats else None
+            last = calibrating(corpus, _names(before, report), since=since, stores=stores)
+            if last is not None:
+                persist(last, stores)
         note_kept(report, before)
+
+
+def _names(before: Mapping[str, int], report: Report) -> int:
+    """How many names of entities the corpus has by now."""
+    kind = Kind.ENTITY.value
+    return before.get(kind, 0) + report.added.get(kind, 0) - report.removed.get(kind, 0)
 
 
 def batches(
@@ -210,10 +222,10 @@ def _prepared(
         yield ready(corpus, extracted, report=report)
 
 
-def _write(item: Ready, *, report: Report, stores: Stores, steps: Steps) -> None:
+def _write(item: Ready, names: int, *, report: Report, stores: Stores, steps: Steps) -> None:
     embedder = steps.embedder if item.made is None else item.made.with_rest(steps.embedder)
     with report.timed("embed"):
-        change = embed_change(item.change, item.known, embedder=embedder, stores=stores)
+        change = embed_change(item.change, item.known, embedder=embedder, stores=stores, names=names)
     _say("embed", report, steps)
     with report.timed("persist"):
         outcome = persist(change, stores)

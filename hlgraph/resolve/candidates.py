@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from hlgraph.algorithms import check
+from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.errors import InputError
 from hlgraph.ids import normalise_name
 from hlgraph.records import Entity, Kind, Relationship
 from hlgraph.resolve.names import CONTAINED, ONE_LETTER, SAME_WORDS, Pair, lexical_pairs
-from hlgraph.resolve.synonyms import SYNONYM_THRESHOLD
+from hlgraph.resolve.synonyms import least_synonym
 from hlgraph.stores.merges import Decision, grouped
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import KINDS
 
+_LEXICAL = 0.5
 _PAGE = 1_000  # ids per read of a store
 _MOST_SYNONYMS = 100  # SYNONYM edges read per entity
 
@@ -28,9 +30,12 @@ class CandidateQuery:
 
     Attributes
     ----------
-    lower : lowest cosine of two names that makes them a pair without other evidence, default 0.8 (no lower one is stored)
-    upper : lowest cosine at which a pair of names with the same words is certain, default 0.95
-    lexical : lowest cosine of a pair where one name contains the other or they differ in one letter, default 0.5
+    lower : lowest cosine of two names that makes them a pair without other evidence; None (default): 0.8, fitted to the scale of
+        the corpus (no lower one is stored)
+    upper : lowest cosine at which a pair of names with the same words is certain, default 0.95 in every corpus, as such pairs
+        are merged unseen
+    lexical : lowest cosine of a pair where one name contains the other or they differ in one letter; None (default): 0.5, fitted
+        to the scale of the corpus
     block : largest number of names with a common word, initials or half of their letters that are compared with each
         other, default 50
     most : largest number of pairs, default 1,000; certain pairs come first, then the order is by cosine
@@ -41,20 +46,19 @@ class CandidateQuery:
         A value is out of its bounds.
     """
 
-    lower: float = 0.8
+    lower: float | None = None
     upper: float = 0.95
-    lexical: float = 0.5
+    lexical: float | None = None
     block: int = 50
     most: int = 1_000
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         for name in ("lower", "upper", "lexical"):
-            check.probability(name, getattr(self, name))
-        if not SYNONYM_THRESHOLD <= self.lower <= self.upper:
-            raise InputError(
-                f"lower is {self.lower} and upper is {self.upper}; lower must be from {SYNONYM_THRESHOLD} to upper"
-            )
+            if getattr(self, name) is not None:
+                check.probability(name, getattr(self, name))
+        if self.lower is not None and self.lower > self.upper:
+            raise InputError(f"lower is {self.lower} and upper is {self.upper}; lower must be at most upper")
         for name, least in (("block", 2), ("most", 1)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be {least} or more")
@@ -127,7 +131,15 @@ def find_candidates(
     groups, decided = grouped(held), {item.pair for item in held}
     entities = {item.id: item for item in stores.graph.find(Kind.ENTITY, Scope(corpus)) if isinstance(item, Entity)}
     spelled = lexical_pairs({key: normalise_name(item.name) for key, item in entities.items()}, block=query.block)
-    cosines = _synonyms(corpus, sorted(entities), least=query.lower, stores=stores)
+    stats = stores.graph.stats(corpus, has_counts=False)
+    calibration = stats[0].calibration if stats else None
+    lower = least_synonym(calibration) if query.lower is None else query.lower
+    lexical = fitted_cosine(_LEXICAL, Kind.ENTITY, calibration=calibration) if query.lexical is None else query.lexical
+    if lower < least_synonym(calibration):
+        raise InputError(
+            f"lower is {lower}; no SYNONYM of less than {least_synonym(calibration)} is stored here, so choose that or more"
+        )
+    cosines = _synonyms(corpus, sorted(entities), least=lower, stores=stores)
     cosines |= _cosines(corpus, [pair for pair in spelled if pair not in cosines], stores=stores)
     found = []
     for pair in sorted(cosines.keys() | spelled.keys()):
@@ -135,9 +147,7 @@ def find_candidates(
             continue
         evidence = spelled.get(pair, ())
         score = cosines.get(pair, 0.0)
-        is_weak = set(evidence) <= {CONTAINED, ONE_LETTER} and max(score, 0.0) < (
-            query.lexical if evidence else query.lower
-        )
+        is_weak = set(evidence) <= {CONTAINED, ONE_LETTER} and max(score, 0.0) < (lexical if evidence else lower)
         if pair in decided or is_weak or groups.is_one(*pair):
             continue
         is_certain = SAME_WORDS in evidence and score >= query.upper

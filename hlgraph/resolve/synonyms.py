@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.similarity import pairs_within
 from hlgraph.change import Synonym
 from hlgraph.ids import normalise_name
-from hlgraph.records import Entity, Kind
+from hlgraph.records import Calibration, Entity, Kind
 from hlgraph.stores.protocols import Stores
 
 SYNONYM_THRESHOLD = 0.8
-"""Lowest cosine of two names that makes them synonyms."""
+"""Lowest cosine of two names that makes them synonyms, for the shipped embedder; :func:`least_synonym` fits it to a corpus."""
 
 _LETTERS = 3
 _DIGITS = re.compile(r"\d+")
@@ -38,13 +39,28 @@ def is_eligible(name: str) -> bool:
     return letters >= _LETTERS and not _AMOUNT.match(name) and not (has_digits and _MONTH.search(name))
 
 
+def least_synonym(calibration: Calibration | None) -> float:
+    """Lowest cosine of two names of a corpus that makes them synonyms; 0.8 without a calibration."""
+    return (
+        SYNONYM_THRESHOLD
+        if calibration is None
+        else fitted_cosine(SYNONYM_THRESHOLD, Kind.ENTITY, calibration=calibration)
+    )
+
+
 def synonyms(
-    names: Mapping[str, str], new: Sequence[str], *, matrix: NDArray[np.float32], corpus: str, stores: Stores
+    names: Mapping[str, str],
+    new: Sequence[str],
+    *,
+    matrix: NDArray[np.float32],
+    corpus: str,
+    stores: Stores,
+    least: float = SYNONYM_THRESHOLD,
 ) -> Iterator[Synonym]:
     """Synonym pairs of a new entity and any other, stored or new; each once, by ascending ids.
 
-    Names with digits are synonyms only if the digits are equal. The pairs do not depend on how the entities were divided into
-    changes.
+    Names with digits are synonyms only if the digits are equal. With one ``least`` the pairs do not depend on how the
+    entities were divided into changes.
 
     Parameters
     ----------
@@ -53,6 +69,7 @@ def synonyms(
     matrix : their vectors, shape (n, d)
     corpus : the corpus of the entities
     stores : where stored entities are looked up
+    least : lowest cosine of a pair, default 0.8
 
     Returns
     -------
@@ -65,11 +82,11 @@ def synonyms(
     chosen = [new[place] for place in at]
     rows = np.ascontiguousarray(matrix[at])
     found: dict[tuple[str, str], float] = {}
-    inside = pairs_within(rows, threshold=SYNONYM_THRESHOLD)
+    inside = pairs_within(rows, threshold=least)
     for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
         if _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
             found[_pair(chosen[a], chosen[b])] = float(cosine)
-    near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=SYNONYM_THRESHOLD)
+    near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
     held = {
         item.id: normalise_name(item.name)
         for item in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)))

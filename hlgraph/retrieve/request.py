@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hlgraph.errors import InputError
-from hlgraph.records import ChatUse, Evidence, Scalar
+from hlgraph.records import Calibration, ChatUse, Evidence, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -180,9 +180,11 @@ class SearchResult:
     ----------
     evidence : best first
     explain : how it was found
+    calibration : the scale of the cosines of the corpus; None where it is not measured
     communities : where the request asks for them and the strategy has them: those of the best statements first
     """
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
+    calibration: Calibration | None = None
     communities: tuple[CommunityEvidence, ...] = ()

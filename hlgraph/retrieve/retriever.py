@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
+from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -202,13 +203,71 @@ def check_counts(retriever: Retriever, *, zero: Collection[str] = ()) -> None:
     Raises
     ------
     InputError
-        A count is too low.
+        A count is no whole number, or too low.
     """
     for item in fields(retriever):
         value = getattr(retriever, item.name)
-        is_count = isinstance(value, int) and not isinstance(value, bool) and "float" not in str(item.type)
-        if is_count and value < (item.name not in zero):
-            raise InputError(f"{item.name} is {value}; it must be at least {int(item.name not in zero)}")
+        kinds = str(item.type).split(" | ")
+        if "int" not in kinds or "float" in kinds or (value is None and "None" in kinds):
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise InputError(f"{item.name} is {value!r}; it must be a whole number")
+        least = int(item.name not in zero)
+        if int(value) < least:
+            raise InputError(f"{item.name} is {value}; it must be at least {least}")
+
+
+def check_choice(name: str, value: object, *, choices: Sequence[str]) -> None:
+    """Check that a parameter is one of several words; for ``__post_init__``.
+
+    Parameters
+    ----------
+    name, value : of the parameter
+    choices : the words
+
+    Raises
+    ------
+    InputError
+        It is another value; the message lists the words.
+
+    Examples
+    --------
+    >>> check_choice("stages", "third", choices=("both", "first"))
+    Traceback (most recent call last):
+        ...
+    hlgraph.errors.InputError: stages is 'third'; choose one of: both, first
+    """
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; choose one of: {', '.join(choices)}")
+
+
+def check_unused(retriever: Retriever, names: Collection[str], *, because: str, mend: str) -> None:
+    """Check that parameters which have no effect are not given; for ``__post_init__``.
+
+    A parameter counts as given if it is neither its default, nor its value in a preset, nor 0, which is how a part is turned off.
+
+    Parameters
+    ----------
+    retriever : has the parameters
+    names : of parameters that have no effect
+    because : why they have none
+    mend : what to change so that they have one
+
+    Raises
+    ------
+    InputError
+        One is given.
+    """
+    presets: Presets = getattr(retriever, "presets", {})
+    for item in fields(retriever):
+        value = getattr(retriever, item.name)
+        usual = (
+            0,
+            item.default,
+            *(parameters[item.name] for parameters in presets.values() if item.name in parameters),
+        )
+        if item.name in names and value not in usual:
+            raise InputError(f"{item.name} is {value!r}, but {because}; leave {item.name} out, or {mend}")
 
 
 def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:

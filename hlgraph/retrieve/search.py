@@ -145,7 +145,7 @@ def search(
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
     explain = replace(explain, chat=_chat_use(session, retriever))
-    return _explained(session, ranked, SearchResult(tuple(shown), explain, communities))
+    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
 
 
 def _chat_use(session: Session, retriever: Retriever) -> ChatUse:

@@ -17,7 +17,7 @@ from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import CountedChat
 from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
-from hlgraph.records import Hit, Kind, Record, Scalar
+from hlgraph.records import Calibration, Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain.notes import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
@@ -99,6 +99,11 @@ class Session:
     def has_metadata(self) -> bool:
         """Whether any source of the corpus has metadata beside its uri and title."""
         return not BUILT_IN_FIELDS.issuperset(self._corpus.fields)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The scale of the cosines of the corpus; None where it is not measured."""
+        return self._corpus.calibration
 
     def forget_notes(self) -> None:
         """Drop the notes: the strategy runs again, with wider bounds."""

@@ -30,7 +30,7 @@ from hlgraph.persist import (
     resume,
 )
 from hlgraph.records import Chunk, Document, Kind, Record, Source, Statement, Topic
-from hlgraph.resolve.synonyms import synonyms
+from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 
 _IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
@@ -192,7 +192,10 @@ def _synonyms_again(change: Change, lost: set[str], stores: Stores) -> tuple[Syn
     held, matrix = stores.vectors.vectors(
         Kind.ENTITY, change.corpus, ids=[item for item in change.entities if item in lost]
     )
-    return tuple(synonyms(names, held, matrix=matrix, corpus=change.corpus, stores=stores)) if held else ()
+    if not held:
+        return ()
+    least = least_synonym(stores.graph.stats(change.corpus, has_counts=False)[0].calibration)
+    return tuple(synonyms(names, held, matrix=matrix, corpus=change.corpus, stores=stores, least=least))
 
 
 def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) -> Extracted:

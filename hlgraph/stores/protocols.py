@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
-from hlgraph.records import Hit, Kind, Record, Relationship, Source
+from hlgraph.records import Calibration, Hit, Kind, Record, Relationship, Source
 from hlgraph.where import Where
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class CorpusStats:
     pending : ids of the changes that are staged but not done
     renewed_to : in a corpus of an older version, the id up to which topics have vectors with their statements in them;
         None: all have
+    calibration : the scale of the cosines; None: not measured, since there are too few names or the corpus is of an older version
     """
 
     corpus: str
@@ -93,6 +94,7 @@ class CorpusStats:
     fields: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     renewed_to: str | None = None
+    calibration: Calibration | None = None
 
 
 class GraphStore(Protocol):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hlgraph import ids
-from hlgraph.change import ChangeState
+from hlgraph.change import Change, ChangeState
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.persist import persist, removal
-from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Relationship, Source, Statement
+from hlgraph.records import Calibration, Chunk, Document, Entity, Fact, Kind, Relationship, Source, Statement
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
 from hlgraph.testing.embedder import WordEmbedder
@@ -140,6 +142,21 @@ class GraphStoreContract:
             outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
         with stores.graph.lock() as pending:
             assert [(item.state, item.outcome) for item in pending] == [(ChangeState.PUBLISHED, outcome)]
+
+    def test_the_calibration_of_a_change_stays_until_the_next_one_or_until_the_corpus_is_empty(
+        self, stores: Stores
+    ) -> None:
+        fill(stores)
+        assert stores.graph.stats(CORPUS)[0].calibration is None
+        made = Calibration(130, 0.25, 0.125, 0.0625, -0.03125)
+        with stores.graph.lock():
+            for name, scale in (("first", replace(made, names=128)), ("second", made), ("third", None)):
+                persist(Change(name, CORPUS, calibration=scale), stores)
+        assert stores.graph.stats(CORPUS, has_counts=False)[0].calibration == made
+        with stores.graph.lock():
+            names = [item.id for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS))]
+            persist(removal(CORPUS, names, versions=[1] * len(names)), stores)
+        assert stores.graph.stats(CORPUS)[0].calibration is None
 
     def test_a_change_planned_on_an_old_version_is_refused(self, stores: Stores) -> None:
         fill(stores)

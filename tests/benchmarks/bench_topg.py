@@ -196,7 +196,8 @@ def dense_shares(
     np.fill_diagonal(structure, 0)
     structure[structure < 1e-12] = 0
     structure /= np.maximum(structure.sum(axis=1, keepdims=True), 1e-300)
-    close = np.where(cosines >= walk.threshold, np.exp(cosines / walk.temperature), 0)
+    temperature, threshold = walk.attraction()
+    close = np.where(cosines >= threshold, np.exp(cosines / temperature), 0)
     meaning = np.where(structure > 0, close, 0)
     meaning /= np.maximum(meaning.sum(axis=1, keepdims=True), 1e-300)
     matrix = walk.structure_weight * structure + (1 - walk.structure_weight) * meaning

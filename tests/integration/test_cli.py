@@ -175,9 +175,10 @@ def test_answer_for_people(copy: Path) -> None:
 
 
 def test_stats_for_people(copy: Path) -> None:
-    head, records, *_ = call("stats").out.splitlines()
+    head, records, *_, thresholds = call("stats").out.splitlines()
     assert re.match(r"corpus default \(version \d+, all-MiniLM-L6-v2", head)
     assert re.match(r"  records: source \d+, chunk \d+, ", records)
+    assert re.match(r"  thresholds: tau 0.\d\d, theta 0.\d\d, synonym 0.\d\d, hierarchy 0.\d\d \(", thresholds)
 
 
 def test_a_document_cannot_command_the_terminal(tmp_path: Path, copy: Path) -> None:
@@ -272,15 +273,16 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V005__add_domains",
         "V006__add_summaries_of_sources",
         "V007__mark_old_topics",
+        "V008__add_calibration",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
-    pending = f"embedded: 0 applied, 7 pending\n{lines}next: hlgraph migrate apply\n"
+    pending = f"embedded: 0 applied, 8 pending\n{lines}next: hlgraph migrate apply\n"
     assert call(*migrate) == Done(0, pending, "")
     assert call(*migrate, "verify") == Done(1, pending, "")
     assert not (tmp_path / "new").exists()
     applied = "".join(f"  applied now: {name}\n" for name in names)
-    assert call(*migrate, "apply").out == f"embedded: 7 applied, 0 pending\n{applied}"
-    assert call(*migrate, "verify") == Done(0, "embedded: 7 applied, 0 pending\n", "")
+    assert call(*migrate, "apply").out == f"embedded: 8 applied, 0 pending\n{applied}"
+    assert call(*migrate, "verify") == Done(0, "embedded: 8 applied, 0 pending\n", "")
 
 
 # Streams, terminals, signals

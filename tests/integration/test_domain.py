@@ -168,6 +168,7 @@ def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_
         # What came after the domains is taken back, too: a history has no holes.
         connection.executescript(
             "DROP TABLE domain; DROP TABLE summary_member_of; ALTER TABLE corpus DROP COLUMN renewed_to;"
+            "ALTER TABLE corpus DROP COLUMN calibration;"
             "DELETE FROM migration WHERE version >= 5;"
         )
     config = ("--config", write_settings(tmp_path, server))

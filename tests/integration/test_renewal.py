@@ -45,7 +45,10 @@ def store(tmp_path: Path) -> tuple[Path, Mapping[str, list[object]]]:
         make_older(opened.stores, "c")
         assert snapshot(opened.stores, "c") != wanted
     with closing(sqlite3.connect(folder / "hlgraph.db")) as connection, connection:
-        connection.executescript("ALTER TABLE corpus DROP COLUMN renewed_to; DELETE FROM migration WHERE version = 7;")
+        connection.executescript(
+            "ALTER TABLE corpus DROP COLUMN renewed_to; ALTER TABLE corpus DROP COLUMN calibration;"
+            "DELETE FROM migration WHERE version >= 7;"
+        )
     return folder, wanted
 
 

@@ -242,6 +242,27 @@ def test_a_path_grows_only_while_it_says_more_of_the_question(stores: Stores) ->
     assert "depth 1 best" not in details
 
 
+def test_the_paper_has_a_beam_for_each_seed_and_tuned_one_for_all(stores: Stores) -> None:
+    """The seeds are the bridge's opening and the poet's river; one beam of width 1 leaves from the first alone."""
+    question = "Which Aldane Bridge opened in 1931?"
+    reached: dict[str, set[tuple[str, ...]]] = {}
+    for beams in ("per_seed", "shared"):
+        options = StatementGraphRetriever(3, 3, 1, 1, beams=beams, must_improve=False)  # type: ignore[arg-type]
+        session = session_of(stores, question)
+        found = options.rank(session, 1)
+        seeds = [key for key, why in found.why.items() if why["found"] == "seed"]
+        paths = [str(why["path_ids"]).split() for why in found.why.values()]
+        reached[beams] = {tuple(statements(stores, path[:1])) for path in paths if len(path) > 1}
+        details = {step.name: step.details for step in session.steps}["beam"]
+        assert details["depth 0 kept"] == (len(seeds) if beams == "per_seed" else 1)
+    assert len(reached["shared"]) == 1
+    assert reached["shared"] < reached["per_seed"]
+    assert retriever("statement_graph", "paper") == StatementGraphRetriever(beams="per_seed")
+    assert retriever("statement_graph", "tuned").beams == "shared"  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="beams is 'many'; choose per_seed or shared"):
+        StatementGraphRetriever(beams="many")  # type: ignore[arg-type]
+
+
 def test_a_filter_breaks_the_path(stores: Stores) -> None:
     session = session_of(stores, "opened in 1931", where="uri != 'doc:engineer'")
     found = StatementGraphRetriever(**_ONLY_BEAM).rank(session, 1)  # type: ignore[arg-type]

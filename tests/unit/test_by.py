@@ -16,7 +16,7 @@ from hlgraph.cli.explained import explain_lines
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import STRATEGIES
-from hlgraph.retrieve.question.subqueries import GivenSplitter, NameSplitter
+from hlgraph.retrieve.question.subqueries import GivenSplitter
 from hlgraph.retrieve.retriever import by_of, with_by, with_preset
 from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.steps.feedback import CoverageJudge, ScoreSelector, UncoveredAsker
@@ -164,8 +164,8 @@ def test_knobs_that_exclude_each_other_are_refused(made: Callable[[], object], w
         made()
 
 
-def test_a_splitter_that_stands_in_for_a_model_gives_way_to_it() -> None:
-    assert replace(DiameterRetriever(splitter=NameSplitter()), by="chat").by == "chat"
+def test_rules_that_split_a_question_give_way_to_the_model() -> None:
+    assert replace(DiameterRetriever(splitter="names"), by="chat").by == "chat"
 
 
 _NO_KEYWORDS = "keywords: the reply names none, so rules named them"

@@ -410,7 +410,8 @@ def test_parameters_out_of_their_bounds_are_refused(made: Callable[[], object], 
 def test_the_defaults_are_those_of_the_paper() -> None:
     made = LocalRetriever()
     assert (made.suggestions, made.cycles, made.extraction.size) == (20, 3, 500)
-    assert made.walk == QueryWalk(0.5, 0.85, 0.1, 0.4)
+    assert made.walk == QueryWalk(0.5, 0.85)
+    assert made.walk.attraction() == (0.1, 0.4)
 
 
 def test_more_are_ranked_where_more_are_asked_for(stores: Stores) -> None:

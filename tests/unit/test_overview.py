@@ -337,4 +337,5 @@ def test_the_defaults_are_those_of_the_paper() -> None:
     made = GlobalRetriever()
     assert (made.breadth, made.anchors, made.cover) == (10, 200, CoverBounds(8_000, 10, 150))
     assert (made.feedback.origin, made.feedback.positive, made.feedback.negative) == (1, 0.7, 0.15)
-    assert made.walk == QueryWalk(0.5, 0.85, 0.1, 0.4)
+    assert made.walk == QueryWalk(0.5, 0.85)
+    assert made.walk.attraction() == (0.1, 0.4)

@@ -35,7 +35,8 @@ def transition(across: Dense, cosines: Dense, walk: QueryWalk) -> Dense:
     np.fill_diagonal(structure, 0)
     # A diagonal of 1 leaves only rounding behind.
     structure = _normalised(np.where(structure > 1e-12, structure, 0))
-    close = np.where(cosines >= walk.threshold, np.exp(cosines / walk.temperature), 0)
+    temperature, threshold = walk.attraction()
+    close = np.where(cosines >= threshold, np.exp(cosines / temperature), 0)
     meaning = _normalised(np.where(structure > 0, close[np.newaxis, :], 0))
     return walk.structure_weight * structure + (1 - walk.structure_weight) * meaning
 

@@ -168,7 +168,7 @@ def test_a_search_walks_to_what_only_a_synonym_joins(
 ) -> None:
     """One candidate: all else must come from the walk."""
 
-    def found(synonyms: float | None) -> int:
+    def found(synonyms: float | str | None) -> int:
         options = {"candidates": 1, "suggestions": 1, "cycles": 1, "synonyms": synonyms}
         request = SearchRequest("Which works was begun early?", CORPUS, 1, explain=True)
         result = search(
@@ -181,5 +181,7 @@ def test_a_search_walks_to_what_only_a_synonym_joins(
         walks = [step for step in result.explain.steps if step.name == "walk"]
         return max(step.count for step in walks)
 
-    assert made().synonyms == 0.9
-    assert (found(None), found(0.9)) == (1, 2)
+    assert made().synonyms == "fitted"
+    assert (found(None), found(0.9), found("fitted")) == (1, 2, 2)
+    with pytest.raises(InputError, match="synonyms is 'near'; choose a cosine above 0"):
+        made(synonyms="near")  # type: ignore[arg-type]

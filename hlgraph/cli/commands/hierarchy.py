@@ -33,7 +33,14 @@ def build(
     layers: Annotated[
         int, typer.Option(metavar="N", help="Number of layers: the chunks and the summaries above them.")
     ] = 3,
-    threshold: Annotated[float, typer.Option(metavar="COSINE", help="Least similarity of two neighbours.")] = 0.5,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COSINE",
+            help="Least similarity of two neighbours. By default 0.5, fitted to the corpus.",
+            show_default=False,
+        ),
+    ] = None,
     max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are split.")] = 10,
     long_source: Annotated[
         int, typer.Option(metavar="TOKENS", help="Longer sources get their own summary; 0 for none.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +14,7 @@ from hlgraph.cli.state import Json, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.records import Kind, Relationship
+    from hlgraph.records import Calibration, Kind, Relationship
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import CorpusStats, Stores
 
@@ -97,11 +98,33 @@ def _stats_tree(item: CorpusStats) -> dict[str, object]:
         "relationships": {kind.value: count for kind, count in item.relationships.items()},
         "fields": list(item.fields),
         "pending": list(item.pending),
+        "calibration": None if item.calibration is None else asdict(item.calibration),
+        "thresholds": _thresholds(item.calibration),
     }
+
+
+def _fitted(calibration: Calibration | None) -> str:
+    found = ", ".join(f"{name} {value:.2f}" for name, value in _thresholds(calibration).items())
+    return f"{found} ({'the usual ones' if calibration is None else f'fitted to {calibration.names} names'})"
 
 
 def _counts(counts: Mapping[Kind, int] | Mapping[Relationship, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
+
+
+def _thresholds(calibration: Calibration | None) -> dict[str, float]:
+    """The fitted thresholds of a corpus, by a short name."""
+    from hlgraph.algorithms.query_walk import QueryWalk
+    from hlgraph.index.hierarchy import HierarchyQuery
+    from hlgraph.resolve.synonyms import least_synonym
+
+    tau, theta = QueryWalk().attraction(calibration)
+    return {
+        "tau": tau,
+        "theta": theta,
+        "synonym": least_synonym(calibration),
+        "hierarchy": HierarchyQuery().fitted(calibration).least,
+    }
 
 
 def stats(context: typer.Context, json: Json = False) -> None:
@@ -126,6 +149,7 @@ def stats(context: typer.Context, json: Json = False) -> None:
             f"  records: {_counts(item.records)}",
             f"  relationships: {_counts(item.relationships)}",
             f"  fields: {', '.join(item.fields)}",
+            f"  thresholds: {_fitted(item.calibration)}",
         )
         if item.pending:
             say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete to finish them")

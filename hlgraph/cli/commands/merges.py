@@ -20,7 +20,12 @@ app = typer.Typer(
     help="Merge entities that are the same, and undo merges.", invoke_without_command=True, rich_markup_mode=None
 )
 Lower = Annotated[
-    float, typer.Option(metavar="COSINE", help="Least similarity at which two names are a candidate by itself.")
+    float | None,
+    typer.Option(
+        metavar="COSINE",
+        help="Least similarity at which two names are a candidate by itself. By default 0.8, fitted to the corpus.",
+        show_default=False,
+    ),
 ]
 Upper = Annotated[
     float,
@@ -34,7 +39,7 @@ def _merges(context: typer.Context) -> None:
     show_help(context)
 
 
-def _query(lower: float, upper: float, most: int) -> CandidateQuery:
+def _query(lower: float | None, upper: float, most: int) -> CandidateQuery:
     from hlgraph.sdk.merges import CandidateQuery
 
     return CandidateQuery(lower=lower, upper=upper, most=most)
@@ -44,7 +49,7 @@ def _query(lower: float, upper: float, most: int) -> CandidateQuery:
 def propose(
     context: typer.Context,
     corpus: Corpus = None,
-    lower: Lower = 0.8,
+    lower: Lower = None,
     upper: Upper = 0.95,
     most: Most = 100,
     json: Json = False,
@@ -82,7 +87,7 @@ def judge(
     write: Annotated[
         bool, typer.Option("--write", help="Make the changes; without it, only show what would be done.")
     ] = False,
-    lower: Lower = 0.8,
+    lower: Lower = None,
     upper: Upper = 0.95,
     most: Most = 1_000,
     max_tokens: MaxTokens = None,

@@ -17,8 +17,10 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.answer.rehearsal import AnswerPlan
+    from hlgraph.answer.request import AnswerRequest
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.ingest.plan import Plan
+    from hlgraph.retrieve import Retriever
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
@@ -210,9 +212,13 @@ def plan(
     tokens = CONTEXT_TOKENS if context_tokens is None else context_tokens
     request = AnswerRequest(question=question, mode=mode or "short", context_tokens=tokens)
     made = chosen(strategy or "auto", preset or "paper", by=by or "rules", sets=sets)
+    _plan_answer(settings, request, made, is_json=json)
+
+
+def _plan_answer(settings: Settings, request: AnswerRequest, strategy: Retriever, *, is_json: bool) -> None:
     with _connected(settings) as graph:
-        found = graph.answers.plan(request, strategy=made)
-    if json:
+        found = graph.answers.plan(request, strategy=strategy)
+    if is_json:
         print_json(asdict(found))
     else:
         say(*answer_plan_lines(found))

@@ -87,7 +87,7 @@ def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) ->
         return made
     from hlgraph.evaluate.sweep import knob, with_values
 
-    return with_values(strategy, made, [knob(text) for text in sets])
+    return with_values(strategy, made, knobs=[knob(text) for text in sets])
 
 
 def search(

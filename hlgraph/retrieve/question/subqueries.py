@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
@@ -43,6 +43,21 @@ class Splitter(Protocol):
 
     def split(self, question: str) -> tuple[str, ...]:
         """The sub-queries, at least one; the question itself where it has no parts."""
+
+
+SplitBy = Literal["whole", "names"]
+"""The splitters without a model by name, see :func:`splitter_named`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSplitter:
+    """The question as it is, without sub-queries."""
+
+    fingerprint: str = "whole"
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See :meth:`Splitter.split`."""
+        return (question,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +137,11 @@ class ChatSplitter:
         self._last.clear()
         self._last[question] = found
         return found
+
+
+def splitter_named(name: SplitBy) -> Splitter:
+    """The splitter of a name: ``whole`` (:class:`WholeSplitter`) or ``names`` (:class:`NameSplitter`)."""
+    return NameSplitter() if name == "names" else WholeSplitter()
 
 
 def names(question: str) -> list[str]:

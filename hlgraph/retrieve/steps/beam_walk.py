@@ -370,7 +370,11 @@ def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamRes
     if path_weight:
         scores = rerank_paths(session, region, paths=list(paths), similarities=np.array(list(paths.values())))
         paths = dict(zip(paths, scores.tolist(), strict=True))
-    for path, score in sorted(paths.items(), key=lambda item: (-item[1], [region.ids[node] for node in item[0]])):
+    # Without new scores the paths have the order of the result, and a statement outside it has one path only.
+    by_score = list(paths.items())
+    if path_weight:
+        by_score.sort(key=lambda item: (-item[1], [region.ids[node] for node in item[0]]))
+    for path, score in by_score:
         for node in path:
             best.setdefault(region.ids[node], (score, path))
     is_seed = {region.ids[node] for node in seeds.tolist()}

@@ -15,6 +15,7 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidenc
 from hlgraph.errors import MissingExtraError
 from hlgraph.records import Kind
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.suggest import Synonyms, least_of
 from hlgraph.stores.protocols import PullShape, RankQuery
 from hlgraph.subgraph import Subgraph
 
@@ -48,7 +49,7 @@ def facets(
     region: int,
     community_size: int,
     bounds: CoverBounds,
-    synonyms: float | None = None,
+    synonyms: Synonyms = None,
 ) -> list[Facet]:
     """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
@@ -64,7 +65,8 @@ def facets(
     region : maximum number of statements to partition, unless there are more anchors
     community_size : maximum number of nodes of a community at the finest level of Leiden
     bounds : budget of the cover
-    synonyms : least similarity of the SYNONYM edges that the ranking around the anchors crosses; None: none
+    synonyms : least similarity of the SYNONYM edges that the ranking around the anchors crosses; ``fitted``: 0.9, fitted to the
+        corpus; None: none
 
     Returns
     -------
@@ -78,7 +80,8 @@ def facets(
     if not anchors:
         return []
     seeds, kinds = dict.fromkeys(anchors, 1.0), frozenset({Kind.STATEMENT})
-    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE, synonyms=synonyms)
+    least = least_of(synonyms, session)
+    query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE, synonyms=least)
     ids = list(dict.fromkeys([*anchors, *(hit.id for hit in session.rank(query))]))[: max(region, len(anchors))]
     shape = PullShape(*INGREDIENTS[_SHAPE], hops=1, fan_out=_WIDE, node_cap=20 * len(ids) + 10_000)
     graph = session.pull(ids, shape)

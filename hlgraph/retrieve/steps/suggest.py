@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
+from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.ppr import prepare
 from hlgraph.algorithms.projection import ProjectionShape, incidence, ingredients, project
 from hlgraph.algorithms.push import Space, local_pagerank
@@ -18,7 +19,7 @@ from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query
 from hlgraph.algorithms.restart_walk import visit_shares
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
-from hlgraph.records import Kind, Statement
+from hlgraph.records import Calibration, Kind, Scalar, Statement
 from hlgraph.retrieve.retriever import rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape, RankQuery
@@ -99,6 +100,7 @@ class Horizon:
     across : CSR of shape (n, m), statements by joints, which are their entities and chunks
     joints : shape (m,), ids of the joints
     kinds : kinds of the joints
+    calibration : the scale of the cosines of the corpus
     """
 
     ids: NDArray[np.str_]
@@ -107,6 +109,7 @@ class Horizon:
     across: Csr
     joints: NDArray[np.str_]
     kinds: tuple[Kind, ...]
+    calibration: Calibration | None = None
 
     def shares(
         self, seeds: Sequence[Sequence[str]], vectors: NDArray[np.floating], *, walk: QueryWalk
@@ -117,7 +120,7 @@ class Horizon:
         ----------
         seeds : ids of statements, one sequence for each walker
         vectors : shape (w, d), the embedding of each walker's question
-        walk : parameters of the walk
+        walk : parameters of the walk; its numbers that are None are fitted to the corpus
 
         Returns
         -------
@@ -128,7 +131,14 @@ class Horizon:
         # Row by row: a matrix product would start the BLAS threads for very little work.
         asked = np.asarray(vectors, dtype=np.float64)[:, np.newaxis]
         cosines = np.vecdot(self.vectors.astype(np.float64), asked)
+        tau, theta = walk.attraction(self.calibration)
+        walk = replace(walk, temperature=tau, threshold=theta)
         return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk).scores
+
+    def drawn_by(self, walk: QueryWalk) -> dict[str, Scalar]:
+        """How a question draws a walk here, for an explanation: tau and theta."""
+        tau, theta = walk.attraction(self.calibration)
+        return {"tau": tau, "theta": theta}
 
     def link(self, node: str, pool: Sequence[str]) -> tuple[list[str], list[Kind]]:
         """The path that joins a statement to one of a pool: statement of the pool, joint, statement.
@@ -161,10 +171,33 @@ class Horizon:
         )
 
 
-def check_synonyms(synonyms: float | None) -> None:
-    """Raise InputError for a least similarity of synonyms that is not above 0."""
-    if synonyms is not None:
+Synonyms: TypeAlias = float | Literal["fitted"] | None
+"""Least similarity of the SYNONYM edges that a walk crosses: a cosine; ``fitted``: 0.9, fitted to the corpus; None: none."""
+_SYNONYMS = 0.9
+
+
+def check_synonyms(synonyms: Synonyms) -> None:
+    """Raise InputError for a least similarity of synonyms that is neither above 0 nor ``fitted``."""
+    if isinstance(synonyms, str):
+        if synonyms != "fitted":
+            raise InputError(f"synonyms is {synonyms!r}; choose a cosine above 0, 'fitted', or none")
+    elif synonyms is not None:
         check.positive("synonyms", synonyms)
+
+
+def least_of(synonyms: Synonyms, session: Session) -> float | None:
+    """The least similarity of the SYNONYM edges that a walk crosses, as a number; None: it crosses none.
+
+    Parameters
+    ----------
+    synonyms : as a strategy has it
+    session : its corpus has the scale
+    """
+    return (
+        fitted_cosine(_SYNONYMS, Kind.ENTITY, calibration=session.calibration)
+        if isinstance(synonyms, str)
+        else synonyms
+    )
 
 
 def horizons(
@@ -172,7 +205,7 @@ def horizons(
     parts: Sequence[Sequence[str]],
     *,
     extraction: Extraction,
-    synonyms: float | None = None,
+    synonyms: Synonyms = None,
     is_exact: bool = False,
 ) -> list[Horizon]:
     """The part of the graph around each pool of statements: GExtract of the paper.
@@ -185,7 +218,8 @@ def horizons(
     session : reads the graph
     parts : ids of statements, one sequence for each pool
     extraction : how the part is extracted
-    synonyms : entities that SYNONYM edges of at least this similarity join count as one in a part; None: each is its own
+    synonyms : entities that SYNONYM edges of at least this similarity join count as one in a part; ``fitted``: 0.9, fitted to the
+        corpus; None: each is its own
     is_exact : ``push`` ranks by exact scores, so that every store pulls the same statements, in time linear in the graph. False
         (default): it ranks by a push around the pool, in time that does not grow with the graph
 
@@ -200,8 +234,9 @@ def horizons(
     """
     pool = list(dict.fromkeys(item for part in parts for item in part))
     size = extraction.size * len(parts)
-    region = _region(session, pool, extraction=extraction, size=size, synonyms=synonyms, is_exact=is_exact)
-    mentions, in_chunk = incidence(region, synonyms=synonyms)
+    least = least_of(synonyms, session)
+    region = _region(session, pool, extraction=extraction, size=size, synonyms=least, is_exact=is_exact)
+    mentions, in_chunk = incidence(region, synonyms=least)
     across = sp.csr_array(sp.hstack([mentions, in_chunk]))
     ids = region.ids[region.nodes(Kind.STATEMENT)]
     entities, chunks = region.ids[region.nodes(Kind.ENTITY)], region.ids[region.nodes(Kind.CHUNK)]
@@ -209,13 +244,14 @@ def horizons(
     kinds = (Kind.ENTITY,) * len(entities) + (Kind.CHUNK,) * len(chunks)
     if len(parts) == 1 and extraction.by == "push":
         whole = np.arange(len(ids))
-        return [Horizon(ids, bipartite(across), _vectors(session, ids, wanted=whole), across, joints, kinds)]
-    places = _places(region, parts, extraction=extraction, synonyms=synonyms)
+        vectors = _vectors(session, ids, wanted=whole)
+        return [Horizon(ids, bipartite(across), vectors, across, joints, kinds, session.calibration)]
+    places = _places(region, parts, extraction=extraction, synonyms=least)
     vectors = _vectors(session, ids, wanted=np.unique(np.concatenate(places)))
     found = []
     for at in places:
         mine = sp.csr_array(across[at])
-        found.append(Horizon(ids[at], bipartite(mine), vectors[at], mine, joints, kinds))
+        found.append(Horizon(ids[at], bipartite(mine), vectors[at], mine, joints, kinds, session.calibration))
     return found
 
 

@@ -79,7 +79,7 @@ class FusedRetriever:
     name: ClassVar[str] = "fused"
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = _PARTS
-    weights: tuple[float, ...] = (6.0, 2.5, 0.05, 0.5, 0.05)
+    weights: tuple[float, ...] = (6.0, 2.5, 0.05, 0.25, 0.05)
     long_weights: tuple[float, ...] | None = None
     rank_constant: float = 6
     depth: int = 100
@@ -98,6 +98,9 @@ class FusedRetriever:
             )
         for weight in (*self.weights, *(self.long_weights or ())):
             check.not_negative("a weight", weight)
+        for name, weights in (("weights", self.weights), ("long_weights", self.long_weights)):
+            if weights is not None and not any(weights):
+                raise InputError(f"{name} are all 0, so nothing is ranked; give at least one strategy a weight above 0")
         check.positive("rank_constant", self.rank_constant)
         check.not_negative("field_boost", self.field_boost)
         check_by(self.by)

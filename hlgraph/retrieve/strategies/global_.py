@@ -64,9 +64,9 @@ class GlobalRetriever:
     anchors : min_facts (default 200; paper: 200 to 1,000)
     cycles : max_iter (authors' code: 50; without a model two or three are enough for 200 anchors)
     extraction : GExtract; l is its ``size``
-    walk : lambda .5, damping .85, tau .1, theta .4
-    synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk (paper: 0.9, the default);
-        None: none do
+    walk : lambda .5, damping .85; tau and theta are .1 and .4 fitted to the corpus, unless they are given
+    synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk; ``fitted`` (default): the
+        paper's 0.9, fitted to the corpus; None: none do
     feedback : alpha 1, beta .7, gamma .15
     cover : budget 8,000 nodes, communities of 10 to 150
     community_size : larger communities are divided again (default 50, as in the authors' code)
@@ -91,7 +91,7 @@ class GlobalRetriever:
     cycles: int = 50
     extraction: Extraction = field(default_factory=Extraction)
     walk: QueryWalk = field(default_factory=QueryWalk)
-    synonyms: float | None = 0.9
+    synonyms: float | Literal["fitted"] | None = "fitted"
     feedback: RocchioWeights = field(default_factory=RocchioWeights)
     cover: CoverBounds = field(default_factory=CoverBounds)
     community_size: int = 50
@@ -201,6 +201,7 @@ class GlobalRetriever:
                 shares = around.shares([[item] for item in walkers], vectors, walk=self.walk)
                 step.count = len(around.ids)
                 step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
+                step.details |= around.drawn_by(self.walk)
             explored.append(_Explored(around, walkers, vectors, shares))
         best = [each.best(self.suggestions, without=found.anchors) for each in explored]
         texts = texts_of(session, sorted({item for some in best for item, _ in some}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -54,9 +54,9 @@ class LocalRetriever:
     suggestions : k, of each step (paper: 20)
     cycles : max-iter (paper: 1 or 3)
     extraction : GExtract; l is its ``size`` (paper: 500)
-    walk : lambda .5, damping .85, tau .1, theta .4
-    synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk (paper: 0.9, the default);
-        None: none do
+    walk : lambda .5, damping .85; tau and theta are .1 and .4 fitted to the corpus, unless they are given
+    synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk; ``fitted`` (default): the
+        paper's 0.9, fitted to the corpus; None: none do
     candidates : statements of the search that SuggestNaive reranks (default 100, as in ``statement``)
     ranked : statements of each walk that are reranked (default 200; k of the request where that is more)
     graph_weight : weight of the share of the walks beside the reranker (default 0.5)
@@ -74,7 +74,7 @@ class LocalRetriever:
     cycles: int = 3
     extraction: Extraction = field(default_factory=Extraction)
     walk: QueryWalk = field(default_factory=QueryWalk)
-    synonyms: float | None = 0.9
+    synonyms: float | Literal["fitted"] | None = "fitted"
     candidates: int = 100
     ranked: int = 200
     graph_weight: float = 0.5
@@ -165,6 +165,7 @@ class LocalRetriever:
             [shares] = around.shares([pool], vector[np.newaxis], walk=self.walk)
             step.count = len(around.ids)
             step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
+            step.details |= around.drawn_by(self.walk)
         best = best_of(around.ids, shares, k=max(self.ranked, k))
         found.reach(best, pool)
         new = [item for item in best if item[0] not in found.collected][: self.suggestions]

@@ -15,7 +15,7 @@ import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
-from hlgraph.records import Kind, Record, Relationship
+from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
@@ -293,7 +293,12 @@ class EmbeddedGraphStore:
                 pending.setdefault(name, []).append(change)
             wanted = (has_counts, has_counts and has_relationships)
             return tuple(
-                replace(self._corpus_stats(row[:5], wanted), pending=tuple(pending.get(row[1], ())), renewed_to=row[5])
+                replace(
+                    self._corpus_stats(row[:5], wanted),
+                    pending=tuple(pending.get(row[1], ())),
+                    renewed_to=row[5],
+                    calibration=None if row[6] is None else msgspec.json.decode(row[6], type=Calibration),
+                )
                 for row in rows
                 if corpus is None or row[1] == corpus
             )
@@ -324,7 +329,7 @@ class EmbeddedGraphStore:
         return held
 
 
-_CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to FROM corpus ORDER BY name"
+_CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
 _FIELDS = """
     SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
     WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""

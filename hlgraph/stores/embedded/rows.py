@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
 from hlgraph.stores.embedded import sqlite
@@ -223,6 +225,9 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     if change.renewal is not None:
         mark = None if change.renewal.is_complete else change.renewal.last_id
         connection.execute("UPDATE corpus SET renewed_to = ? WHERE name = ?", (mark, change.corpus))
+    if change.calibration is not None:
+        packed = msgspec.json.encode(change.calibration).decode()
+        connection.execute("UPDATE corpus SET calibration = ? WHERE name = ?", (packed, change.corpus))
     return Outcome(
         added=added, vanished={kind: tuple(ids) for kind, ids in vanished.items()}, about=_about(connection, change)
     )

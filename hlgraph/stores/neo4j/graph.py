@@ -9,9 +9,11 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+import msgspec
+
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
-from hlgraph.records import Kind, Record, Relationship, Source
+from hlgraph.records import Calibration, Kind, Record, Relationship, Source
 from hlgraph.stores import migrate
 from hlgraph.stores.matching import check_match
 from hlgraph.stores.neo4j import journal
@@ -260,6 +262,7 @@ class Neo4jGraphStore:
                 self._corpus_stats(row, has_counts=has_counts, has_relationships=has_relationships),
                 pending=_texts(row["staged"]),
                 renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
+                calibration=_calibration(row),
             )
             for row in rows
             if corpus is None or row["name"] == corpus
@@ -289,6 +292,11 @@ class Neo4jGraphStore:
     def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
         rows = self._server.read(lambda transaction: transaction.rows(query, corpus=corpus))
         return {str(row[column]): whole(row, "number") for row in rows}
+
+
+def _calibration(row: Row) -> Calibration | None:
+    found = row["calibration"]
+    return None if found is None else msgspec.json.decode(str(found), type=Calibration)
 
 
 def _texts(value: object) -> tuple[str, ...]:

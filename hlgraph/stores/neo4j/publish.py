@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Kind
 from hlgraph.stores.neo4j import rows
@@ -73,6 +75,9 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     if change.renewal is not None:
         mark = None if change.renewal.is_complete else change.renewal.last_id
         transaction.rows("persist/mark_renewal", name=change.corpus, renewed_to=mark)
+    if change.calibration is not None:
+        packed = msgspec.json.encode(change.calibration).decode()
+        transaction.rows("persist/write_calibration", name=change.corpus, calibration=packed)
     about = _about(transaction, change, old)
     return Outcome(added={kind.value: count for kind, count in added.items()}, vanished=vanished, about=about)
 

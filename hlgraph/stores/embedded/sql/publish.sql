@@ -183,5 +183,5 @@ INSERT OR REPLACE INTO synonym
 
 -- 13. The new version; an empty corpus is bound to no model.
 UPDATE corpus SET version = version + 1 WHERE name = :corpus;
-UPDATE corpus SET embedding = '', dimensions = 0
+UPDATE corpus SET embedding = '', dimensions = 0, calibration = NULL
   WHERE name = :corpus AND NOT EXISTS (SELECT 1 FROM node WHERE node.c = corpus.c);
