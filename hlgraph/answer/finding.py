@@ -70,7 +70,7 @@ def finding(
         found = run(asked, chosen)
         if not is_wide or stores.derived is None or run_named(stores.derived, search.corpus, name=RUN) is None:
             return found
-        summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False)
+        summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False, communities=False)
         return _both(found, run(summaries, HierarchyRetriever()))
 
     return find
@@ -90,4 +90,4 @@ def _both(found: SearchResult, more: SearchResult) -> SearchResult:
         round_trips=one.round_trips + two.round_trips,
         milliseconds=one.milliseconds + two.milliseconds,
     )
-    return SearchResult((*found.evidence, *summaries), explain)
+    return replace(found, evidence=(*found.evidence, *summaries), explain=explain)

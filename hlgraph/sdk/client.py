@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hlgraph.models.executor import Executor
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
+    from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
     from hlgraph.sdk.domain import CorpusDomain
@@ -339,12 +340,13 @@ class HLGraph:
         Parameters
         ----------
         question, strategy, where, diversity, tabular, explain : as for :meth:`search`
-        k : how many pieces of evidence are looked at; None: 20, for a report 200
+        k : how many pieces of evidence are looked at; None: 20, for a report 200, with the strategy ``global`` all statements of
+            the communities that it found
         unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` where the strategy
             finds summaries
         mode : ``short`` answers from the best evidence; ``report`` brings together many pieces, community by community with
-            the strategies ``global`` and ``hierarchy``; with a chat model and ``unit`` None, summaries of the hierarchy too,
-            where it was built
+            the strategies ``global`` and ``hierarchy``: one call for the points of each, and one for the report; with a chat
+            model and ``unit`` None, summaries of the hierarchy too, where it was built
         search_mode : the ``mode`` of :meth:`search`
         context_tokens : of the evidence that one call of the chat model reads (at least 200)
         unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
@@ -382,7 +384,7 @@ class HLGraph:
             style=style,
         )
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, communities=mode == "report")
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
     def answer_stream(
@@ -439,7 +441,7 @@ class HLGraph:
             style=style,
         )
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, communities=mode == "report")
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
     def cypher(
@@ -516,6 +518,13 @@ class HLGraph:
         return reconcile.reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair)
 
     # Parts
+
+    @property
+    def answers(self) -> Answers:
+        """What an answer by the chat model would cost: ``plan``."""
+        from hlgraph.sdk.answers import Answers
+
+        return Answers(self.settings, self._opened.stores, self._models)
 
     @property
     def communities(self) -> Communities:
