@@ -62,7 +62,8 @@ def finding(
     chosen = for_report(strategy) if is_report else strategy
     made = STRATEGIES.get(chosen) if isinstance(chosen, str) else chosen
     has_layers = made is not None and "mixed" in units_of(made)
-    usual = replace(search, unit=search.unit or ("mixed" if chat is not None and has_layers else "statement"))
+    unit = search.unit or ("mixed" if chat is not None and has_layers else "statement")
+    usual = replace(search, unit=unit, communities=is_report)
     is_wide = is_report and chat is not None and not has_layers and search.unit is None
 
     def find(text: str) -> SearchResult:

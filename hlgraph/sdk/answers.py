@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
@@ -63,11 +63,9 @@ class Answers:
         from hlgraph.answer.finding import finding
         from hlgraph.answer.rehearsal import Rehearsal
         from hlgraph.retrieve import SearchRequest, search
-        from hlgraph.where import parse
+        from hlgraph.where import parsed
 
-        filtered = parse(where) if isinstance(where, str) else where
-        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=filtered)
-        asked = replace(asked, communities=request.mode == "report")
+        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))
         if not self.models.chat_asked_for:
             raise InputError(_NO_CHAT)
         with planning_executor(self.models.chat_asked_for, self.settings) as executor:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.where import parsed
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
@@ -265,7 +266,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened).run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened).run(uris, where=parsed(where), everything=everything)
 
     # Reading
 
@@ -310,7 +311,7 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest
 
         request = SearchRequest(
-            question, self.corpus, k, unit, mode, _parsed(where), diversity=diversity, tabular=tabular, explain=explain
+            question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
         )
         return self._search(request, strategy, self._executor())
 
@@ -383,8 +384,8 @@ class HLGraph:
             choices=choices,
             style=style,
         )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, communities=mode == "report")
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
     def answer_stream(
@@ -440,8 +441,8 @@ class HLGraph:
             choices=choices,
             style=style,
         )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, communities=mode == "report")
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
     def cypher(
@@ -464,8 +465,9 @@ class HLGraph:
         """
         from hlgraph.sdk import cypher
 
-        chosen = cypher.load(query, folder)
-        return cypher.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
+        return cypher.run(
+            cypher.load(query, folder), params, reader=self._opened.cypher, corpus=self.corpus, limits=limits
+        )
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """What the calls of chat models have cost so far, the dearest group first.
@@ -581,7 +583,7 @@ class HLGraph:
     def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
         from hlgraph.retrieve import search
 
-        models, stores = self._models, self._opened.stores
+        stores, models = self._opened.stores, self._models
         return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
     def _events(
@@ -596,11 +598,10 @@ class HLGraph:
         from hlgraph.answer.events import answering
         from hlgraph.answer.finding import finding
 
-        calls, stores = self._executor(budget), self._opened.stores
+        calls, models = self._executor(budget), self.settings.models
         run = partial(self._search, calls=calls)
-        find = finding(request, search, strategy=strategy, run=run, stores=stores, chat=calls)
-        max_tokens = self.settings.models.max_tokens
-        return answering(request, find=find, chat=calls, max_tokens=max_tokens, is_streamed=is_streamed)
+        find = finding(request, search, strategy=strategy, run=run, stores=self._opened.stores, chat=calls)
+        return answering(request, find=find, chat=calls, max_tokens=models.max_tokens, is_streamed=is_streamed)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None where there is no chat model."""
@@ -646,12 +647,3 @@ def connect(
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)
     return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
-
-
-def _parsed(where: Where | str | None) -> Where | None:
-    """A filter, parsed where it is a text."""
-    if not isinstance(where, str):
-        return where
-    from hlgraph.where import parse
-
-    return parse(where)
