@@ -63,9 +63,10 @@ class Answers:
         from hlgraph.answer.finding import finding
         from hlgraph.answer.rehearsal import Rehearsal
         from hlgraph.retrieve import SearchRequest, search
-        from hlgraph.where import parsed
+        from hlgraph.where import parse
 
-        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))
+        filtered = parse(where) if isinstance(where, str) else where
+        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=filtered)
         if not self.models.chat_asked_for:
             raise InputError(_NO_CHAT)
         with planning_executor(self.models.chat_asked_for, self.settings) as executor:

@@ -20,7 +20,6 @@ from hlgraph.where.filter import (
     matches,
     metadata_key,
     parse,
-    parsed,
     source_values,
     to_text,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "matches",
     "metadata_key",
     "parse",
-    "parsed",
     "source_values",
     "to_text",
 ]
