@@ -258,6 +258,9 @@ class Hit:
 class Evidence:
     """A result of retrieval: a text with its provenance, its score, and why it was found.
 
+    It is a chunk, a statement, or a summary, as ``kind`` says. The text of a summary is not part of a source: it rests on the
+    chunks and statements in ``rests_on``, and ``chunk_id``, ``start``, ``end``, ``source`` and ``page`` are those of the first.
+
     Attributes
     ----------
     text : the text, as the source is cited
@@ -266,11 +269,15 @@ class Evidence:
     start : offset of its first character in the text of the source
     end : offset behind its last character
     source : its source
-    statement_id : its statement; empty if the unit of retrieval is the chunk
+    statement_id : its statement; empty for a chunk or a summary
     page : page number, from 1; None for formats without pages
     headings : titles of the headings above it
     why : figures and words that explain its score
     labels : what the tables of its chunk say about its numbers, if requested; not part of ``text``
+    summary_id : its summary; empty for a part of a source
+    is_stale : whether the corpus has changed since the summary was written; False for a part of a source
+    rests_on : for a summary, all chunks that it rests on, then the statements that it quotes, the closest to the question first,
+        each with its cosine as score
     """
 
     text: str
@@ -284,6 +291,24 @@ class Evidence:
     headings: tuple[str, ...] = ()
     why: Mapping[str, float | str] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
+    summary_id: str = ""
+    is_stale: bool = False
+    rests_on: tuple[Evidence, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """What it is: ``summary``, ``statement`` or ``chunk``."""
+        return Kind.SUMMARY if self.summary_id else Kind.STATEMENT if self.statement_id else Kind.CHUNK
+
+    @property
+    def id(self) -> str:
+        """The id of the summary, the statement or the chunk."""
+        return self.summary_id or self.statement_id or self.chunk_id
+
+    @property
+    def opened(self) -> tuple[Evidence, ...]:
+        """The parts of sources that it opens to: the chunks below a summary, else itself."""
+        return tuple(item for item in self.rests_on if not item.statement_id) if self.summary_id else (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +394,63 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatUse:
+    """Who decided in the steps of a search that a paper gives to a model, and what the calls cost.
+
+    Attributes
+    ----------
+    by : ``rules`` or ``chat``; empty for a strategy that has no such step
+    calls : paid calls of the chat model
+    kept_calls : calls whose replies were kept and cost nothing
+    input_tokens, output_tokens : of the paid calls
+    fallbacks : for each way in which a reply could not be used, in words, how often the search did without it
+    """
+
+    by: str = ""
+    calls: int = 0
+    kept_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigures:
+    """What a report by communities was written from, and what it cost.
+
+    Attributes
+    ----------
+    communities : number of communities that were read
+    anchors : collected statements
+    shown_anchors : those of them that were read
+    statements, passages, summaries : pieces of evidence that were read
+    divided : communities that were larger than the budget of one call, and took several
+    calls, kept_calls : paid calls of the chat model, and those whose replies were kept
+    input_tokens, output_tokens : of the paid calls
+    points : points that the replies have, with a usable citation
+    used_points : points that the report was written from; the others did not fit, or had a score of 0
+    rejected_points : points without a citation of the evidence that their call showed
+    foreign_citations : citations of evidence that the call did not show, such as that of another community; they were removed
+    """
+
+    communities: int = 0
+    anchors: int = 0
+    shown_anchors: int = 0
+    statements: int = 0
+    passages: int = 0
+    summaries: int = 0
+    divided: int = 0
+    calls: int = 0
+    kept_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    points: int = 0
+    used_points: int = 0
+    rejected_points: int = 0
+    foreign_citations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer with its citations, and whether the evidence supports it.
 
@@ -387,6 +469,8 @@ class Answer:
     left_out : number of pieces of evidence that did not fit into the context
     cut : number of pieces that the context contains only in part, from their beginning
     choice : the chosen answer of a question with choices; None if the evidence supports none of them
+    search : who decided in the search for the evidence, and its calls of the chat model
+    report : what a report was written from; None for other answers, and for reports without a chat model
     """
 
     question: str
@@ -402,3 +486,5 @@ class Answer:
     left_out: int = 0
     cut: int = 0
     choice: Choice | None = None
+    search: ChatUse = field(default_factory=ChatUse, compare=False)  # what it cost makes no other answer
+    report: ReportFigures | None = field(default=None, compare=False)

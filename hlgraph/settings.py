@@ -118,7 +118,8 @@ class ModelSettings:
     cache : folder of caches; None: the user's cache folder
     embedder : name of an installed model, a folder that contains one, or ``provider:model`` (openai, ollama, cohere, bedrock)
     chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: no chat model, so answers consist of the evidence
-    reranker : ``provider:model`` (cohere, bedrock); empty: the local one
+    reranker : name of an installed cross-encoder, a folder that contains one, or ``provider:model`` (cohere, bedrock); empty: the
+        lexical one, which needs no download
     runtime : what runs a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (needs the extra
         ``openvino``; about three times as fast on processors with bfloat16, with a cosine above 0.9999 to the vectors of
         ``onnxruntime``)

@@ -1,8 +1,8 @@
-// Removes the summaries of those of some sources that have a new chunk; returns their number.
+// Removes the summaries of those of some sources that have a new chunk; returns their number. Those of large chunks stay.
 // params: ids
 // columns: removed
 UNWIND $ids AS id
 MATCH (x:Source {id: id})<-[:SUMMARISES]-(s:Summary)
-WHERE EXISTS { MATCH (x)<-[:FROM_SOURCE]-(c:Chunk) WHERE NOT EXISTS { (s)-[:RESTS_ON]->(c) } }
+WHERE s.level = -1 AND EXISTS { MATCH (x)<-[:FROM_SOURCE]-(c:Chunk) WHERE NOT EXISTS { (s)-[:RESTS_ON]->(c) } }
 DETACH DELETE s
 RETURN count(*) AS removed

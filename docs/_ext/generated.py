@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import io
 import json
@@ -23,6 +24,8 @@ from hlgraph.stores import migrate, queries
 
 _SHAPES = Path(__file__).parents[2] / "tests" / "data" / "cli" / "json"
 _NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+OF_PAPERS = ("statement", "statement_graph", "topic", "topic_graph", "path", "local", "global", "diameter", "hierarchy")
+"""The strategies whose parameters the pages about the papers list."""
 _MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 _SAFE = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "$": "\\$"})
 
@@ -315,6 +318,29 @@ def strategies() -> str:
     return _table(("`--strategy`", "what it is"), rows)
 
 
+def parameters(name: str) -> str:
+    """The parameters of a strategy: their values in the presets that it has, and what its docstring says about each."""
+    from hlgraph.retrieve import STRATEGIES
+
+    made = STRATEGIES[name]
+    presets = {"paper": {}, **getattr(made, "presets", {})}
+    plain = made()
+    rows = []
+    for item in dataclasses.fields(plain):
+        values = [given.get(item.name, getattr(plain, item.name)) for given in presets.values()]
+        shown = [f"`{str(value).lower() if isinstance(value, bool | None) else value}`" for value in values]
+        rows.append((f"`{item.name}`", shown[0], *(text if text != shown[0] else "" for text in shown[1:])))
+    attributes = (inspect.getdoc(made) or "").partition("\n\nAttributes\n----------\n")[2].partition("\n\n")[0]
+    listed = re.sub(r"\n {4,}", " ", attributes)
+    listed = re.sub(r"^([\w, ]+?) : ", lambda found: f"- {_coded(found[1])}: ", listed, flags=re.MULTILINE)
+    listed = re.sub(r":\w+:`~?([\w.]+)`", r"`\1`", listed).replace("``", "`")
+    return f"{_table(('parameter', *presets), rows)}\n{listed}\n"
+
+
+def _coded(names: str) -> str:
+    return ", ".join(f"`{name}`" for name in names.split(", "))
+
+
 def _described(_app: object, _what: str, _name: str, _value: object, _options: object, lines: list[str]) -> None:
     """In sections such as Parameters a line ``name : meaning`` has no type, so the meaning goes below the name."""
     found, is_listed = [], False
@@ -347,6 +373,7 @@ LISTS: dict[str, Callable[[], str]] = {
     "sdk-parts": sdk_parts,
     "notebooks": notebooks,
     "strategies": strategies,
+    **{f"parameters-{name}": functools.partial(parameters, name) for name in OF_PAPERS},
 }
 """The lists by the name that a page gives."""
 

@@ -160,20 +160,23 @@ class BeamOptions:
 
     Attributes
     ----------
-    beam_width : number of paths kept at each depth, default 50
-    max_depth : number of times the beam is expanded, default 3; a path has at most ``max_depth + 1`` nodes
-    seed_width : number of seeds that are expanded; None: ``beam_width``. HLG starts at every seed, PropRAG at the best 4
+    beam_width : number of paths that a beam keeps at each depth, default 50
+    max_depth : number of times a beam is expanded, default 3; a path has at most ``max_depth + 1`` nodes
+    seed_width : number of seeds that are expanded, best first; None: ``beam_width``, or all seeds with ``is_per_seed``
     jump_points : number of best seeds that may follow any node, with or without an edge, default 0 (PropRAG: 3)
     rescored : number of children per depth, best first by their first score, that are scored exactly and may be kept;
         None: the first score is exact
     must_improve : drop a child that scores no better than its parent (HLG); the search ends when no child is left
     is_nested : fill the beam place by place: place ``i`` takes the best remaining child of the paths in places 0 to ``i``.
         A wider beam then contains every narrower one. False (default): take the best children overall
+    is_per_seed : every seed has a beam of its own (HLG, Eq. 8). The result is the union of the results of one search for each
+        seed, found in as many batches as one search takes. False (default): one beam for all seeds, in which the best push out
+        the others
 
     Raises
     ------
     InputError
-        A number is too small.
+        A number is too small, or ``jump_points`` is set with ``is_per_seed``: the beam of one seed has no other to jump to.
     """
 
     beam_width: int = 50
@@ -183,6 +186,7 @@ class BeamOptions:
     rescored: int | None = None
     must_improve: bool = False
     is_nested: bool = False
+    is_per_seed: bool = False
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -192,6 +196,11 @@ class BeamOptions:
                 raise InputError(f"{name} is {value}; it must be at least 1")
         check.not_negative("max_depth", self.max_depth)
         check.not_negative("jump_points", self.jump_points)
+        if self.is_per_seed and self.jump_points:
+            raise InputError(
+                f"jump_points is {self.jump_points} with is_per_seed, where no beam has another seed to jump to;"
+                " set jump_points to 0 or is_per_seed to False"
+            )
 
 
 class BeamPath(NamedTuple):
@@ -202,7 +211,7 @@ class BeamPath(NamedTuple):
 
 
 class BeamStep(NamedTuple):
-    """Counts of one depth: how many paths were expanded, pruned and kept.
+    """Counts of one depth, over all beams: how many paths were expanded, pruned and kept.
 
     ``children = revisits + duplicates + scored`` and ``scored = not_rescored + not_better + beam_full + kept``.
 
@@ -212,7 +221,7 @@ class BeamStep(NamedTuple):
     expanded : paths that were continued
     children : continuations that were found
     revisits : pruned because the node is already in the path
-    duplicates : pruned because another path of this depth has the same nodes
+    duplicates : pruned because another path of this depth has the same nodes, in the same beam
     scored : children that were scored
     not_rescored : pruned because they were not among the best, which alone are scored exactly
     not_better : pruned because they score no better than their parent
@@ -261,8 +270,8 @@ def beam_search(
 
     At each depth all children of the beam are scored in one batch, and the best ``beam_width`` become the next beam. No
     path contains a node twice. Of several paths with the same nodes only the one whose parent has the best place is scored,
-    and it is continued from its last node. All paths of a depth have the same length, so each set of nodes is scored at most
-    once in the whole search.
+    and it is continued from its last node. All paths of a depth have the same length, so a beam scores each set of nodes at
+    most once. With ``is_per_seed`` all beams are expanded, and scored, in the same batch.
 
     Kinds of score: with ``rescored`` every kept path of two or more nodes has its exact score, however few children there
     were. A path of one node has the score of :class:`Score`, which must be exact for one node (the embedding of a text
@@ -273,7 +282,7 @@ def beam_search(
     falls, at any depth. Both guarantees need scores that depend on the path alone (not on the other candidates) and
     ``rescored=None``.
 
-    Time: O(c log c + w log w) per depth for c children and w paths, plus the cost of the replies.
+    Time: O(c log c + w log w) per depth for c children and w paths of all beams, plus the cost of the replies.
 
     Parameters
     ----------
@@ -293,7 +302,7 @@ def beam_search(
 
     References
     ----------
-    HLG, section 4.1, Eq. 5-8 (``must_improve``); PropRAG, section 5.3 (``rescored``, ``jump_points``; its length 3 is
+    HLG, section 4.1, Eq. 5-8 (``must_improve``, ``is_per_seed``); PropRAG, section 5.3 (``rescored``, ``jump_points``; length 3 is
     ``max_depth=2``). ``is_nested``: Lemons et al., Beam Search: Faster and Monotonic, 2022.
 
     Examples
@@ -318,9 +327,11 @@ def beam_search(
     scores = _checked((yield Score(Candidates(np.zeros((1, 0), dtype=np.intp), none, nodes))), len(nodes))
     by_score = top_k(scores, len(nodes))
     jumps = nodes[by_score[: options.jump_points]]
-    kept = by_score[: options.seed_width or options.beam_width]
+    default = len(nodes) if options.is_per_seed else options.beam_width
+    kept = by_score[: options.seed_width or default]
     # Seeds whose number does not depend on the beam width are available to every place.
-    places = np.arange(len(kept)) if options.seed_width is None else np.zeros(len(kept), dtype=np.intp)
+    has_places = options.seed_width is None and not options.is_per_seed
+    places = np.arange(len(kept)) if has_places else np.zeros(len(kept), dtype=np.intp)
     beam = _Beam(nodes[kept, np.newaxis], scores[kept], places)
     full = len(nodes) - len(kept)
     steps = [BeamStep(0, 0, len(nodes), 0, 0, len(nodes), 0, 0, full, len(kept), _best(beam))]
@@ -354,7 +365,8 @@ def _deepen(
     revisits = children - len(nodes)
     rank = _ranks(nodes, names)
     order = np.lexsort((rank, owner))
-    first = order[np.sort(_first_of_each_set(Candidates(beam.paths, owner[order], nodes[order])))]
+    beams = _beams(beam.paths, options)
+    first = order[np.sort(_first_of_each_set(Candidates(beam.paths, owner[order], nodes[order]), beams[owner[order]]))]
     candidates, rank = Candidates(beam.paths, owner[first], nodes[first]), rank[first]
     scored = len(candidates)
     # Ties break by the ids of the whole path, the parent's ids first.
@@ -366,7 +378,7 @@ def _deepen(
     if scored:
         scores = _checked((yield Score(candidates)), scored)
         if options.rescored is not None:
-            best = top_k(scores, options.rescored, tie_break=ties)
+            best = _best_of_each(scores, ties, beams[candidates.owner], options.rescored)
             candidates, ties = candidates.take(best), ties[best]
             scores = _checked((yield Rescore(candidates)), len(best))
     exact = len(candidates)
@@ -374,7 +386,7 @@ def _deepen(
         better = np.flatnonzero(scores > beam.scores[candidates.owner])
         candidates, ties, scores = candidates.take(better), ties[better], scores[better]
     allowed = len(candidates)
-    kept, places = _select(scores, ties, beam.places[candidates.owner], options)
+    kept, places = _select(scores, ties, owners=candidates.owner, beam=beam, options=options)
     following = _Beam(candidates.take(kept).paths, scores[kept], places)
     step = BeamStep(
         depth, len(beam.scores), children, revisits, children - revisits - scored, scored, scored - exact,
@@ -427,35 +439,60 @@ def _ranks(nodes: Nodes, names: dict[int, str | int]) -> Nodes:
     return rank[inverse]
 
 
-def _first_of_each_set(candidates: Candidates) -> Nodes:
-    """Indices of the first path of each set of nodes."""
+def _beams(paths: Nodes, options: BeamOptions) -> Nodes:
+    """The beam of each path: the seed that it begins with, where every seed has its own."""
+    return paths[:, 0] if options.is_per_seed else np.zeros(len(paths), dtype=np.intp)
+
+
+def _first_of_each_set(candidates: Candidates, beams: Nodes) -> Nodes:
+    """Indices of the first path of each set of nodes in each beam."""
     paths = candidates.paths
     small = np.sort(np.unique(paths, return_inverse=True)[1].reshape(paths.shape), axis=1)
-    code = np.zeros(len(paths), dtype=np.int64)
+    code = np.unique(beams, return_inverse=True)[1].astype(np.int64)
     for column in small.T:
         # Codes are renumbered after each column, so they stay far below 64 bits, however long the path.
         code = np.unique(code * (int(small.max(initial=0)) + 1) + column, return_inverse=True)[1]
     return np.unique(code, return_index=True)[1]
 
 
-def _select(scores: Scores, ties: Nodes, parents: Nodes, options: BeamOptions) -> tuple[Nodes, Nodes]:
-    """Indices of the kept children and the places that they take; ``parents`` holds the places of their parents."""
+def _best_of_each(scores: Scores, ties: Nodes, beams: Nodes, k: int) -> Nodes:
+    """Indices of the ``k`` best of each beam, beam by beam, best first."""
+    if not len(beams) or (beams == beams[0]).all():
+        return top_k(scores, k, tie_break=ties)
+    order = np.lexsort((ties, -scores, beams))
+    in_order = beams[order]
+    best: Nodes = order[np.arange(len(order)) - np.searchsorted(in_order, in_order) < k]
+    return best
+
+
+def _select(scores: Scores, ties: Nodes, *, owners: Nodes, beam: _Beam, options: BeamOptions) -> tuple[Nodes, Nodes]:
+    """Indices of the kept children and the places that they take, beam by beam; ``owners`` are the rows of their parents."""
+    beams = _beams(beam.paths, options)[owners]
     if not options.is_nested:
-        best = top_k(scores, options.beam_width, tie_break=ties)
+        best = _best_of_each(scores, ties, beams, options.beam_width)
         return best, np.arange(len(best))
     order = np.lexsort((ties, -scores))
+    taken: list[tuple[int, int]] = []
+    for each in np.unique(beams).tolist():
+        mine = order[beams[order] == each]
+        taken.extend((int(mine[at]), place) for at, place in _nested(beam.places[owners[mine]], options.beam_width))
+    kept = np.array(taken, dtype=np.intp).reshape(-1, 2)
+    return kept[:, 0], kept[:, 1]
+
+
+def _nested(parents: Nodes, width: int) -> list[tuple[int, int]]:
+    """Which of the children, best first, with parents in these places, take which places."""
     waiting: dict[int, list[int]] = {}
-    for at, parent in enumerate(parents[order].tolist()):
+    for at, parent in enumerate(parents.tolist()):
         waiting.setdefault(parent, []).append(at)
     open_: list[int] = []
     taken: list[tuple[int, int]] = []
-    for place in range(options.beam_width):
+    for place in range(width):
         for at in waiting.get(place, ()):
             heapq.heappush(open_, at)
         if open_:
-            taken.append((int(order[heapq.heappop(open_)]), place))
-    kept = np.array(taken, dtype=np.intp).reshape(-1, 2)
-    return kept[:, 0], kept[:, 1]
+            taken.append((heapq.heappop(open_), place))
+    return taken
 
 
 def _checked(reply: Reply, count: int) -> Scores:

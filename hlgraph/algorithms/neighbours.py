@@ -48,7 +48,7 @@ def similarity_graph(
     ----------
     rows : unit rows of shape (n, d)
     k : number of nearest rows, above 0, default 10
-    threshold : tau, the lowest cosine of an edge, above 0, default 0.5
+    threshold : tau, the lowest cosine of an edge, from 0, default 0.5; rows at a right angle are never joined
     only : indices of rows to join (to any row); None: all rows
     rng : draws the cells; required beyond ``exact`` rows
     exact : largest number of rows for which all pairs are compared, default 10,000
@@ -61,7 +61,7 @@ def similarity_graph(
     Raises
     ------
     InputError
-        ``k`` or ``threshold`` is not above 0, or ``rng`` is required and missing.
+        ``k`` is not above 0, ``threshold`` is below 0, or ``rng`` is required and missing.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def similarity_graph(
     GraphMPA, section 3.1, Eq. 1 and 3, Algorithm 1.
     """
     check.positive("k", k)
-    check.positive("threshold", threshold)
+    check.not_negative("threshold", threshold)
     wanted = np.arange(len(rows)) if only is None else np.unique(only)
     if len(rows) <= exact:
         found = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
@@ -84,6 +84,7 @@ def similarity_graph(
     shape = (len(rows), len(rows))
     half = sp.csr_array((found.cosines, (found.rows, found.near)), shape=shape, dtype=np.float32)
     graph = sp.csr_array(half.maximum(half.T))
+    graph.eliminate_zeros()
     graph.sort_indices()
     return graph
 

@@ -18,6 +18,7 @@ _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut-off thoughts have no end tag
+_LABEL = re.compile(r"[\s#*]*(?:Reason|Answer)[\s*]*:[\s*]*")  # of the two parts of an answer with its reason
 # An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
 
@@ -155,7 +156,8 @@ def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Co
 def cited_sentences(text: str) -> list[CitedSentence]:
     """The sentences of a text that contain words, with the numbers that each cites.
 
-    Marks after a full stop belong to the sentence before them.
+    Marks after a full stop belong to the sentence before them. The labels ``Reason:`` and ``Answer:`` at the beginning of a line
+    belong to no sentence.
 
     Examples
     --------
@@ -170,6 +172,9 @@ def cited_sentences(text: str) -> list[CitedSentence]:
         if marks is not None:
             spans[-1][1] = start + len(marks[0].rstrip())
             begin = marks.end()
+        label = _LABEL.match(text, begin, end)
+        if label is not None and not text[:begin].rpartition("\n")[2].strip():
+            begin = label.end()
         if words(MARK.sub("", text[begin:end])):
             spans.append([begin, end])
         elif begin < end and spans:

@@ -15,6 +15,7 @@ from hlgraph.text import sentences
 CONTEXT_TOKENS = 8_000
 LEAST_CONTEXT_TOKENS = 200
 CUT = "(The rest of this piece is left out.)"
+_TITLES = 5  # titles of sources that a summary is shown with
 _PLACE = 80  # characters of title and heading that a cut piece keeps
 _Item = TypeVar("_Item")
 
@@ -79,7 +80,8 @@ def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> st
     Returns
     -------
     str
-        One block for each piece, with its number, source, text and table labels.
+        One block for each piece, with its number, source, text and table labels. A summary is named as one, with the titles of the
+        sources that it rests on, and as older than the corpus where it is stale.
     """
     pairs = zip(numbers or range(1, len(evidence) + 1), evidence, strict=True)
     return "\n".join(_block(item, number) for number, item in pairs)
@@ -101,7 +103,7 @@ def cost(item: Evidence, *, number: int = 1) -> int:
     return estimated_tokens(f"\n{_block(item, number)}")
 
 
-def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] = ()) -> Fit:
+def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     """As many pieces as fit ``tokens``, greedily by rank; a piece that does not fit is skipped and counted.
 
     Where even the best piece is too long, it is cut to as many of its first sentences as fit (where the first alone is too long,
@@ -112,7 +114,6 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
     ----------
     evidence : best first
     tokens : budget for all pieces as the prompt shows them, by :func:`hlgraph.models.tokens.estimated_tokens`
-    places : places of the pieces in all evidence, where these are only a part of it; default: from 0
 
     Returns
     -------
@@ -122,7 +123,7 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
     kept: list[int] = []
     pieces: list[Evidence] = []
     left, cut = tokens, 0
-    for place, item in zip(places or range(len(evidence)), evidence, strict=True):
+    for place, item in enumerate(evidence):
         needed, chosen = cost(item, number=place + 1), item
         if needed > left and not kept:
             chosen, cut = _beginning(item, left, number=place + 1), 1
@@ -135,10 +136,22 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
 
 
 def _block(item: Evidence, number: int) -> str:
-    place = ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)
+    place = summary_place(item) if item.summary_id else _place(item)
     body = f"From: {' '.join(place.split())}\n{item.text}" if place else item.text
     body = "\n".join((body, *(f"In its table: {label}" for label in item.labels)))
     return f"[{number}]\n{delimited('evidence', body)}"
+
+
+def _place(item: Evidence) -> str:
+    return ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)
+
+
+def summary_place(item: Evidence) -> str:
+    """What a summary rests on, with the titles of the closest sources, and whether it is older than the corpus."""
+    titles = list(dict.fromkeys(part.source.title or part.source.uri for part in item.opened))
+    rest = f" and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
+    older = ", written before the corpus last changed" if item.is_stale else ""
+    return f"a summary of {len(item.opened)} passages from {'; '.join(titles[:_TITLES])}{rest}{older}"
 
 
 def _beginning(item: Evidence, tokens: int, *, number: int) -> Evidence:

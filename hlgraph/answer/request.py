@@ -12,6 +12,7 @@ from hlgraph.answer.verify import Unsupported, Verify
 from hlgraph.errors import InputError
 
 AnswerMode = Literal["short", "report"]
+AnswerStyle = Literal["plain", "reason"]
 SHORT_K, REPORT_K = 20, 200
 """Default number of pieces of evidence to retrieve, by mode."""
 
@@ -24,9 +25,11 @@ class AnswerRequest:
     ----------
     question : text of the question
     mode : ``short`` or ``report``
-    k : number of pieces of evidence to retrieve; None: 20, for a report 200
+    k : number of pieces of evidence to retrieve; None: 20, for a report 200, and for a report by communities (``global``) all
+        statements of the communities
     context_tokens : evidence that one call of the chat model reads, in estimated tokens (default 8,000, at least 200; ToPG's
-        max_tokens_community_chunks); without a model, the evidence that an answer is chosen from
+        max_tokens_community_chunks and max_tokens_report: a community that is larger takes several calls); without a model, the
+        evidence that an answer is chosen from
     unsupported : what happens to sentences that their evidence does not support: ``flag`` marks them (default), ``drop`` removes
         them
     verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call
@@ -34,6 +37,8 @@ class AnswerRequest:
         :func:`hlgraph.answer.refusal.support`. None (default): 0.5 without a chat model where cosines are known, else 0,
         because a model recognises missing evidence itself
     choices : answers to choose one from, 2 to 26
+    style : ``plain`` asks the chat model for the answer (default), ``reason`` for its reason and then the answer, each behind its
+        label (GraphMPA, section 3.2 and appendix L); for short answers with a chat model
 
     Raises
     ------
@@ -48,6 +53,7 @@ class AnswerRequest:
     verify: Verify = "lexical"
     least_support: float | None = None
     choices: Sequence[str] | None = None
+    style: AnswerStyle = "plain"
 
     def __post_init__(self) -> None:
         """Reject invalid values before any work is done."""
@@ -61,12 +67,17 @@ class AnswerRequest:
             raise InputError(f"verify is {self.verify!r}; choose 'lexical' or 'chat'")
         if self.least_support is not None and not 0 <= self.least_support <= 1:
             raise InputError(f"least_support is {self.least_support}; choose a number from 0 (never refuse) to 1")
+        if self.style not in ("plain", "reason"):
+            raise InputError(f"style is {self.style!r}; choose 'plain' or 'reason'")
+        if self.style == "reason" and self.mode == "report":
+            raise InputError("style is 'reason', which does not apply to a report; leave it out")
         if self.choices is not None:
             check_choices(self.choices)
             for name, value, usual in (
                 ("mode", self.mode, "short"),
                 ("verify", self.verify, "lexical"),
                 ("unsupported", self.unsupported, "flag"),
+                ("style", self.style, "plain"),
             ):
                 if value != usual:
                     raise InputError(f"{name} is {value!r}, which does not apply to choices; leave it out")

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from hlgraph.answer.citations import MARK, CitedSentence, cited_sentences
-from hlgraph.answer.context import CONTEXT_TOKENS, numbered
+from hlgraph.answer.context import CONTEXT_TOKENS, fitted, numbered
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.support import objection
+from hlgraph.answer.support import Wording, objection, telling_words
 from hlgraph.answer.writer import Writer, made_by
 from hlgraph.models.prompts import delimited
 from hlgraph.models.tokens import estimated_tokens
@@ -24,10 +24,18 @@ _VERDICT = re.compile(r"\s*(\d{1,4})\s*[|:.)]\s*(SUPPORTED|UNSUPPORTED)\s*\.?\s*
 
 
 class Cited(NamedTuple):
-    """A sentence without its citation marks, and the evidence that it cites."""
+    """A sentence without its citation marks, and the evidence that it cites.
+
+    Attributes
+    ----------
+    text : the sentence
+    evidence : what it cites
+    opened : what a judge reads of it: chunks instead of summaries; empty: the evidence itself
+    """
 
     text: str
     evidence: tuple[Evidence, ...]
+    opened: tuple[Evidence, ...] = ()
 
 
 Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
@@ -35,7 +43,11 @@ Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
 
 
 def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
-    """The lexical check; see :func:`hlgraph.answer.support.objection`."""
+    """The lexical check; see :func:`hlgraph.answer.support.objection`.
+
+    A sentence that cites a summary is looked up twice: in the summary, and in the chunks that it rests on. It is supported where
+    both support it, so that what a summary adds to its sources is not taken for evidence.
+    """
     return [_by_words(item) for item in sentences], LEXICAL
 
 
@@ -49,7 +61,8 @@ def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
     ----------
     writer : the chat model and how it is asked
     context_tokens : size of the sentences with their evidence in one call, in estimated tokens (default 8,000); a longer
-        sentence has a call of its own
+        sentence has a call of its own. In place of a summary the judge reads the chunks below it that share most words with the
+        sentence, as many as fit a quarter of this size
 
     Returns
     -------
@@ -60,7 +73,7 @@ def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
     def check(sentences: Sequence[Cited]) -> tuple[list[str], str]:
         found: list[str] = []
         names: list[str] = []
-        for batch in _batches(sentences, context_tokens):
+        for batch in _batches([_opened(item, context_tokens) for item in sentences], context_tokens):
             verdicts = _judged(writer, batch)
             name = made_by(writer, "judge") if verdicts is not None else LEXICAL
             found += (
@@ -140,9 +153,29 @@ def verdicts_in(reply: str, count: int) -> list[bool] | None:
 
 
 def _by_words(item: Cited) -> str:
-    texts = [part for piece in item.evidence for part in (piece.text, *piece.labels)]
-    places = [part for piece in item.evidence for part in (piece.source.title, *piece.headings)]
-    return objection(item.text, texts, places=places)
+    opened = [part for piece in item.evidence for part in piece.opened]
+    places = [part for piece in opened for part in (piece.source.title, *piece.headings)]
+    shown = [part for piece in item.evidence for part in (piece.text, *piece.labels)]
+    found = objection(item.text, shown, places=places)
+    if found or not any(piece.summary_id for piece in item.evidence):
+        return found
+    found = objection(item.text, [part for piece in opened for part in (piece.text, *piece.labels)], places=places)
+    return f"below the summary {found}" if found else ""
+
+
+def _opened(item: Cited, tokens: int) -> Cited:
+    """A sentence with what a judge reads of its evidence."""
+    evidence: list[Evidence] = []
+    for piece in item.evidence:
+        if not piece.summary_id:
+            evidence.append(piece)
+            continue
+        words = [word for part in telling_words(item.text) for word in part]
+        best = sorted(
+            piece.opened, key=lambda part: -Wording([part.text]).share(words)
+        )  # the closest first where equal
+        evidence += fitted(best, tokens // 4).pieces
+    return item._replace(opened=tuple({part.id: part for part in evidence}.values()))
 
 
 def _judged(writer: Writer, batch: Sequence[Cited]) -> list[bool] | None:
@@ -152,7 +185,7 @@ def _judged(writer: Writer, batch: Sequence[Cited]) -> list[bool] | None:
 
 
 def _shown(item: Cited, number: int) -> str:
-    return f"Sentence {number}:\n{delimited('sentence', item.text)}\nIts evidence:\n{numbered(item.evidence)}"
+    return f"Sentence {number}:\n{delimited('sentence', item.text)}\nIts evidence:\n{numbered(item.opened or item.evidence)}"
 
 
 def _batches(sentences: Sequence[Cited], tokens: int) -> list[list[Cited]]:

@@ -237,7 +237,12 @@ def chat_answer(
 
 
 def telling_answer(
-    question: str, evidence: Sequence[Evidence], *, writer: Writer, context_tokens: int = CONTEXT_TOKENS
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    writer: Writer,
+    context_tokens: int = CONTEXT_TOKENS,
+    prompt: str = "answer",
 ) -> Telling[Answer]:
     """:func:`chat_answer` as a generator: yields the text as it arrives where the writer streams.
 
@@ -247,6 +252,7 @@ def telling_answer(
     evidence : best first
     writer : the chat model and how it is asked
     context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000)
+    prompt : name of the prompt: ``answer`` (default), or ``reason``
 
     Returns
     -------
@@ -257,9 +263,9 @@ def telling_answer(
     if not evidence:
         return Answer(question, NOT_FOUND, (), is_supported=False)
     values = {"evidence": fit.text, "question": delimited("question", question)}
-    asked = Asked("answer", question, values)
+    asked = Asked(prompt, question, values)
     answer = yield from telling_reply(asked, evidence, writer=writer, known=fit.places)
-    return replace(answer, made_by=made_by(writer, "answer"), left_out=fit.left_out, cut=fit.cut)
+    return replace(answer, made_by=made_by(writer, prompt), left_out=fit.left_out, cut=fit.cut)
 
 
 def telling_reply(

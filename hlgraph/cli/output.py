@@ -22,6 +22,7 @@ Tree = Mapping[str, object]
 # Control characters in a document must not reach the terminal.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
 _MOST_PROBLEMS = 20
+_MOST_BASIS = 5  # chunks that are printed below a summary
 
 
 def print_json(tree: Tree) -> None:
@@ -66,6 +67,9 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
     return {
         "text": item.text,
         "score": item.score,
+        "kind": item.kind.value,
+        "id": item.id,
+        "summary_id": item.summary_id or None,
         "statement_id": item.statement_id or None,
         "chunk_id": item.chunk_id,
         "start": item.start,
@@ -75,7 +79,17 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
         "source": {"id": source.id, "uri": source.uri, "title": source.title, "metadata": dict(source.metadata)},
         "why": dict(item.why),
         "labels": list(item.labels),
+        "is_stale": item.is_stale,
+        "rests_on": [_basis_tree(part) for part in item.rests_on],
     }
+
+
+def _basis_tree(part: Evidence) -> dict[str, object]:
+    """A chunk or statement that a summary rests on: where it stands, and its text."""
+    source = {"id": part.source.id, "uri": part.source.uri, "title": part.source.title}
+    names = {"kind": part.kind.value, "id": part.id, "chunk_id": part.chunk_id}
+    place = {"start": part.start, "end": part.end, "page": part.page, "source": source}
+    return {**names, "text": part.text, "score": part.score, **place}
 
 
 def search_tree(result: SearchResult) -> dict[str, object]:
@@ -99,6 +113,8 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "left_out": answer.left_out,
         "cut": answer.cut,
         "choice": None if answer.choice is None else asdict(answer.choice),
+        "search": asdict(answer.search),
+        "report": None if answer.report is None else asdict(answer.report),
     }
 
 
@@ -170,12 +186,30 @@ def report_lines(report: Report) -> list[str]:
 
 
 def place(item: Evidence) -> str:
-    """The location of a piece of evidence: title, page, nearest heading, characters."""
+    """The location of a piece of evidence: title, page, nearest heading, characters; of a summary what it rests on."""
+    if item.summary_id:
+        chunks = item.opened
+        sources = len({part.source.id for part in chunks})
+        stale = " (STALE: the corpus has changed since; next: hlgraph hierarchy build)" if item.is_stale else ""
+        return f"summary of {_counted(len(chunks), 'chunk')} of {_counted(sources, 'source')}{stale}"
     parts = [item.source.title or item.source.uri]
     if item.page is not None:
         parts.append(f"page {item.page}")
     parts.extend(heading for heading in item.headings[-1:] if heading != item.source.title)
     return f"{', '.join(parts)}; characters {item.start}-{item.end} of {item.source.uri}"
+
+
+def basis_lines(item: Evidence) -> list[str]:
+    """Where the chunks below a summary stand, the closest to the question first; empty for a part of a source."""
+    if not item.summary_id:
+        return []
+    lines = [f"rests on: {place(part)}" for part in item.opened[:_MOST_BASIS]]
+    rest = len(item.opened) - len(lines)
+    return [*lines, f"... and {_counted(rest, 'more chunk')} (--json lists all)"] if rest else lines
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def why(item: Evidence) -> str:

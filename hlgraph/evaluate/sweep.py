@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
+from enum import StrEnum
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.records import Scalar
@@ -16,10 +19,11 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
 
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "none": None}
+_SCALARS = (bool, int, float, str)
 
 
 class Knob(NamedTuple):
-    """One parameter of one strategy and the values that a sweep gives it."""
+    """One parameter of one strategy, such as ``cycles`` or ``walk.damping``, and the values that a sweep gives it."""
 
     strategy: str
     parameter: str
@@ -27,7 +31,7 @@ class Knob(NamedTuple):
 
 
 def knob(text: str) -> Knob:
-    """Parse ``strategy.parameter=value,value``.
+    """Parse ``strategy.parameter=value,value``, or ``strategy.part.parameter=value,value``.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ def knob(text: str) -> Knob:
     >>> knob("local.cycles=1,2,3")
     Knob(strategy='local', parameter='cycles', values=(1, 2, 3))
     """
-    found = re.fullmatch(r"\s*(\w+)\.(\w+)\s*=\s*(.*?)\s*", text)
+    found = re.fullmatch(r"\s*(\w+)\.(\w+(?:\.\w+)*)\s*=\s*(.*?)\s*", text)
     values = [value.strip() for value in found[3].split(",")] if found else []
     if not found or not all(values):
         raise InputError(f"--set {text!r} is not a parameter with values; write it as path.jump_points=0,50")
@@ -98,6 +102,46 @@ def with_variants(retrievers: Mapping[str, Retriever], knobs: Iterable[Knob]) ->
     return found
 
 
+def with_values(name: str, made: Retriever, *, knobs: Iterable[Knob]) -> Retriever:
+    """The retriever with the values of its knobs, for one search or answer.
+
+    Parameters
+    ----------
+    name : of the strategy
+    made : its retriever
+    knobs : parameters, each with one value
+
+    Returns
+    -------
+    Retriever
+
+    Raises
+    ------
+    UnknownNameError
+        A knob names another strategy, or a parameter that the strategy does not have.
+    InputError
+        A knob has several values, or one of another type than the parameter, or out of its bounds.
+
+    Examples
+    --------
+    >>> from hlgraph.retrieve.strategies.local import LocalRetriever
+    >>> with_values("local", LocalRetriever(), knobs=[knob("local.cycles=1")]).cycles
+    1
+    """
+    changes: dict[str, Scalar | None] = {}
+    for item in knobs:
+        if item.strategy != name:
+            raise UnknownNameError(f"--set names the strategy {item.strategy!r}; --strategy asks {name}")
+        if len(item.values) > 1:
+            raise InputError(
+                f"--set {name}.{item.parameter} has {len(item.values)} values; give one here, or compare several with: "
+                "hlgraph eval"
+            )
+        changes[item.parameter] = _checked(made, item, item.values[0])
+    chosen: Retriever = _changed(made, changes)
+    return chosen
+
+
 def base_of(name: str) -> str:
     """The strategy of a variant; a strategy is its own.
 
@@ -114,32 +158,78 @@ def _variants(name: str, made: Retriever, knobs: list[Knob]) -> Iterator[tuple[s
         return
     choices = [[(item.parameter, _checked(made, item, value)) for value in item.values] for item in knobs]
     for chosen in product(*choices):
-        changes = {parameter: value for parameter, value in chosen if getattr(made, parameter) != value}
+        changes = {parameter: value for parameter, value in chosen if attrgetter(parameter)(made) != value}
         if changes:
             shown = ",".join(f"{parameter}={value}" for parameter, value in changes.items())
-            yield f"{name}[{shown}]", replace(made, **changes)
+            variant = f"{name}[{shown}]"
+            try:
+                yield variant, _changed(made, changes)
+            except InputError as error:
+                raise InputError(f"{variant}: {error}") from error
 
 
-def _checked(made: Retriever, item: Knob, value: Scalar | None) -> Scalar | None:
-    """The value, if the parameter exists and holds values of this type; a whole number may be given for a float."""
-    types = {each.name: str(each.type) for each in fields(made)}
-    names = list(types)
-    if item.parameter not in names:
-        close = difflib.get_close_matches(item.parameter, names, n=1)
+def _changed(made: Any, changes: Mapping[str, Scalar | None]) -> Any:
+    """The retriever, or the part of one, with all changes at once."""
+    whole: dict[str, Any] = {}
+    of_part: dict[str, dict[str, Scalar | None]] = {}
+    for parameter, value in changes.items():
+        name, _, inner = parameter.partition(".")
+        if inner:
+            of_part.setdefault(name, {})[inner] = value
+        else:
+            whole[name] = value
+    parts = {name: _changed(getattr(made, name), some) for name, some in of_part.items()}
+    return replace(made, **whole, **parts)
+
+
+def _checked(made: Any, item: Knob, value: Scalar | None) -> Scalar | None:
+    """The value as the parameter holds it: a whole number may be given for a float, and a word for what it names."""
+    first, _, inner = item.parameter.partition(".")
+    names = [each.name for each in fields(made)]
+    if first not in names:
+        close = difflib.get_close_matches(first, names, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         there = ", ".join(names) or "none"
-        raise UnknownNameError(
-            f"the strategy {item.strategy} has no parameter {item.parameter!r}; {hint}it has {there}"
-        )
-    held = getattr(made, item.parameter)
-    if "float" in types[item.parameter] and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if value is None and "None" in types[item.parameter]:
+        raise UnknownNameError(f"{item.strategy} has no parameter {first!r}; {hint}it has {there}")
+    if inner:
+        part = getattr(made, first)
+        if not is_dataclass(part):
+            raise UnknownNameError(f"{item.strategy}.{first} is {part!r}, which has no parameter {inner!r}")
+        return _checked(part, Knob(f"{item.strategy}.{first}", inner, item.values), value)
+    kinds = _kinds(get_type_hints(type(made))[item.parameter])
+    name, held = f"{item.strategy}.{item.parameter}", getattr(made, item.parameter)
+    words = [word for kind in kinds for word in _words(kind)]
+    text = "none" if value is None else value
+    if text in words:
+        # A member of an enumeration is a text, too.
+        enum = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
+        return enum(str(text)) if enum else text
+    if value is None and NoneType in kinds:
         return None
-    if held is not None and not isinstance(held, bool | int | float | str):
-        raise InputError(f"{item.strategy}.{item.parameter} holds parts, not a number or a word; set it in Python")
-    if held is not None and type(value) is not type(held):
-        raise InputError(
-            f"{item.strategy}.{item.parameter} is {held!r}, of type {type(held).__name__}; {value!r} is of another type"
-        )
-    return value
+    if float in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if type(value) in kinds:
+        return value
+    if words:
+        shown = repr(str(held)) if isinstance(held, str) else repr(held)
+        raise InputError(f"{name} is {shown}; {text!r} is none of its values: {', '.join(map(str, words))}")
+    if not any(kind in _SCALARS for kind in kinds):
+        parts = ", ".join(f"{name}.{each.name}" for each in fields(held)) if is_dataclass(held) else ""
+        mend = f"set one of them: {parts}" if parts else "set it in Python"
+        raise InputError(f"{name} holds parts, not a number or a word; {mend}")
+    known = " or ".join(kind.__name__ for kind in kinds if kind in _SCALARS)
+    raise InputError(f"{name} is {held!r}, of type {known}; {value!r} is of another type")
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """The alternatives of a type."""
+    if get_origin(hint) in (Union, UnionType):
+        return [kind for each in get_args(hint) for kind in _kinds(each)]
+    return [hint]
+
+
+def _words(kind: Any) -> tuple[str, ...]:
+    """The words that a type admits, if it lists them."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()

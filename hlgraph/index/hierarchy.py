@@ -1,6 +1,7 @@
 """The hierarchy of summaries over the chunks of a corpus (GraphMPA), maintained by rebuilding only what a change touched.
 
-Layer 0 consists of the chunks and one summary per long source. Similar nodes are joined, their communities are summarised,
+Layer 0 consists of the chunks, one summary per long source, and on request one per large chunk. Similar nodes are joined,
+their communities are summarised,
 and the summaries form the next layer, up to the number of layers. A community of level n contains all chunks and summaries of
 sources below it, so that a deletion removes them from all levels at once, together with the summary of the community. A node
 of layer 0 without similar nodes is a community of its own without a summary.
@@ -10,14 +11,13 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms import check
 from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.communities import extended, leiden
 from hlgraph.algorithms.neighbours import similarity_graph
@@ -25,7 +25,14 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import checksum, content_id
 from hlgraph.index.communities import derived_store
 from hlgraph.index.embed import check_model
-from hlgraph.index.long_sources import LongSource, centre_of, long_sources, summaries_of_sources, words_from
+from hlgraph.index.long_sources import (
+    LongSource,
+    centre_of,
+    large_chunks,
+    long_sources,
+    summaries_of_sources,
+    words_from,
+)
 from hlgraph.index.summaries import Group, Summariser, Written
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import finish
@@ -49,15 +56,18 @@ class HierarchyQuery:
 
     Attributes
     ----------
-    layers : number of layers, the chunks included, 2 to 6, default 3; the paper finds 2 or 3 best
+    layers : number of layers, the chunks included, 1 to 6, default 3; the paper finds 2 or 3 best. With 1 there are no
+        communities: only summaries of sources and of large chunks stand beside the chunks
     neighbours : number of nearest nodes that each node is joined to, 1 to 1,000, default 10
-    threshold : tau, the lowest cosine of an edge, above 0 and at most 1; None (default): 0.5, fitted to the scale of the corpus
+    threshold : tau, the lowest cosine of an edge, 0 to 1; None (default): 0.5, fitted to the scale of the corpus. Chunks
+        without a neighbour at or above it are in no community of two; :attr:`BuiltHierarchy.alone` counts them
     max_size : largest number of nodes of a community, 2 to 1,000, default 10, since the length of a summary is limited; the
         paper has no such limit
     seed : seed of the random number generator, default 0; equal corpus, parameters and seed give equal layers
     long_source : number of tokens above which a source gets its own summary as a node of the first layer, default 4,000;
-        0: no source does. The paper summarises every 512 tokens of a source; here one summary covers what is too long to read
-        at once
+        0: no source does. One summary covers what is too long to read at once; the paper has no such summary
+    large_chunk : size in tokens of the large chunks that get their own summary as nodes of the first layer, default 0: none do.
+        The paper summarises every large chunk (S_D); each costs one call of the model
 
     Raises
     ------
@@ -75,22 +85,22 @@ class HierarchyQuery:
     max_size: int = 10
     seed: int = 0
     long_source: int = 4_000
+    large_chunk: int = 0
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.threshold is not None:
-            check.positive("threshold", self.threshold)
         for name, least, most in (
-            ("layers", 2, 6),
+            ("layers", 1, 6),
             ("neighbours", 1, 1_000),
             ("max_size", 2, 1_000),
             ("seed", 0, 1 << 31),
             ("long_source", 0, 1 << 31),
+            ("large_chunk", 0, 1 << 31),
         ):
             if not least <= getattr(self, name) <= most:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be from {least} to {most}")
-        if self.threshold is not None and self.threshold > 1:
-            raise InputError(f"threshold is {self.threshold}; it must be at most 1, since a cosine is at most 1")
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold is {self.threshold}; it must be from 0 to 1, as the cosines of neighbours are")
 
     @property
     def least(self) -> float:
@@ -104,13 +114,16 @@ class HierarchyQuery:
         ----------
         calibration : of the corpus; None: a threshold of 0.5
         """
-        return replace(self, threshold=self.threshold or fitted_cosine(_THRESHOLD, Kind.CHUNK, calibration=calibration))
+        if self.threshold is not None:
+            return self
+        return replace(self, threshold=fitted_cosine(_THRESHOLD, Kind.CHUNK, calibration=calibration))
 
     def parameters(self, summariser: Summariser) -> str:
         """Everything that the result depends on besides the corpus, as one line of text."""
+        large = f" large_chunk={self.large_chunk}" if self.large_chunk else ""
         return (
             f"layers={self.layers} neighbours={self.neighbours} threshold={self.least:g} max_size={self.max_size} "
-            f"seed={self.seed} long_source={self.long_source} summaries={summariser.fingerprint}"
+            f"seed={self.seed} long_source={self.long_source}{large} summaries={summariser.fingerprint}"
         )
 
 
@@ -128,7 +141,8 @@ class BuiltHierarchy:
     saved : numbers of added, removed and kept communities
     is_unchanged : True if the stored layers were up to date, so that nothing was done
     is_whole : True if everything was clustered again
-    sources : number of long sources with a summary, which ``written`` and ``kept`` count too
+    sources : number of summaries of long sources and of large chunks, which ``written`` and ``kept`` count too
+    alone : number of nodes of layer 0 (chunks, and summaries of sources) that are in no community of two or more
     """
 
     run: Run
@@ -140,6 +154,7 @@ class BuiltHierarchy:
     is_unchanged: bool = False
     is_whole: bool = True
     sources: int = 0
+    alone: int = 0
 
 
 class _Node(NamedTuple):
@@ -267,7 +282,7 @@ def build_hierarchy(
         held = run_named(derived, corpus, name=RUN)
         is_same = held is not None and held.parameters == parameters
         if held is not None and is_same and not held.is_stale and not is_whole:
-            return _unchanged(held, derived)
+            return _unchanged(held, stores)
         run = Run(corpus, RUN, stats[0].version, parameters, query.layers - 1, summariser.fingerprint)
         last = _read_last(derived, corpus)
         of_node = last.of_node if is_same and not is_whole else {}
@@ -283,18 +298,37 @@ def build_hierarchy(
         counts = _counts(work.summaries, query.layers - 1)
         kept = len(work.summaries) - work.written
         return BuiltHierarchy(
-            run, len(chunks), counts, work.written, kept, saved, is_whole=is_new or not is_same, sources=len(sources)
+            run,
+            len(chunks),
+            counts,
+            work.written,
+            kept,
+            saved,
+            is_whole=is_new or not is_same,
+            sources=len(sources),
+            alone=alone_among(work.communities),
         )
 
 
-def _unchanged(held: Run, derived: DerivedStore) -> BuiltHierarchy:
+def _unchanged(held: Run, stores: Stores) -> BuiltHierarchy:
+    derived = derived_store(stores)
     found = derived.summaries(held.corpus, RUN).items
-    nodes = sum(item.size for item in derived.communities(held.corpus, RUN, level=0))
-    sources = sum(bool(item.source_id) for item in found)
-    counts = _counts(found, held.levels)
+    chunks = stores.graph.stats(held.corpus)[0].records[Kind.CHUNK]
     return BuiltHierarchy(
-        held, nodes - sources, counts, kept=len(found), is_unchanged=True, is_whole=False, sources=sources
+        held,
+        chunks,
+        _counts(found, held.levels),
+        kept=len(found),
+        is_unchanged=True,
+        is_whole=False,
+        sources=sum(bool(item.source_id) for item in found),
+        alone=alone_among(derived.communities(held.corpus, RUN, level=0)),
     )
+
+
+def alone_among(communities: Iterable[Community]) -> int:
+    """The number of nodes of layer 0 that are in no community of two or more."""
+    return sum(item.size == 1 for item in communities if item.level == 0)
 
 
 def _counts(summaries: Sequence[Summarised], levels: int) -> tuple[int, ...]:
@@ -313,7 +347,7 @@ def _read_last(derived: DerivedStore, corpus: str) -> _Last:
 
 
 def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[LongSource]]:
-    """The chunks with a vector, by id, with their communities of the last run; and the long sources of these chunks."""
+    """The chunks with a vector, by id, with their communities of the last run; and the long sources and large chunks of these."""
     found = [item for item in work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)) if isinstance(item, Chunk)]
     wanted = sorted(item.id for item in found)
     nodes: list[_Node] = []
@@ -323,7 +357,9 @@ def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[
             _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
         ]
     have = {node.key for node in nodes}
-    return nodes, long_sources([item for item in found if item.id in have], work.query.long_source)
+    there = [item for item in found if item.id in have]
+    long = [*long_sources(there, work.query.long_source), *large_chunks(there, work.query.large_chunk)]
+    return nodes, list({(item.id, item.chunk_ids): item for item in long}.values())
 
 
 def _sources(

@@ -1,4 +1,4 @@
-"""Summaries of long sources, which join the chunks in layer 0 of the hierarchy (GraphMPA)."""
+"""Summaries of long sources and of large chunks, which join the chunks in layer 0 of the hierarchy (GraphMPA)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from hlgraph.index.summaries import Group, Summariser, Written
 from hlgraph.records import Chunk, Kind, Summary
 from hlgraph.stores.derived import Summarised
 
-LEVEL = -1
-"""The level of a summary of a source, below that of all communities."""
+WHOLE, LARGE = -1, -2
+"""The levels of the summaries of a whole source and of a large chunk, below those of all communities."""
+_LEAST = 4
+"""A large chunk has at least a fourth of the wanted size, where the chunks allow it."""
 
 
 class LongSource(NamedTuple):
-    """A source that gets a summary of its own.
+    """A source, or a large chunk of one, that gets a summary of its own.
 
     Attributes
     ----------
     id : id of the source
-    chunk_ids : its chunks, in the order of the text
+    chunk_ids : the chunks, in the order of the text
+    level : ``WHOLE`` if they are all chunks of the source, else ``LARGE``
     """
 
     id: str
     chunk_ids: tuple[str, ...]
+    level: int = WHOLE
 
 
 def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
@@ -50,16 +54,73 @@ def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
     --------
     >>> chunks = [Chunk(name, name[0], "", 0, 0, at, 60) for at, name in enumerate(["b2", "b1", "a1"])]
     >>> long_sources(chunks, 100)
-    [LongSource(id='b', chunk_ids=('b2', 'b1'))]
+    [LongSource(id='b', chunk_ids=('b2', 'b1'), level=-1)]
     """
-    inside: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in chunks:
-        inside[chunk.source_id].append(chunk)
     return [
-        LongSource(name, tuple(item.id for item in sorted(some, key=lambda item: (item.position, item.id))))
-        for name, some in sorted(inside.items())
+        LongSource(name, tuple(item.id for item in some))
+        for name, some in _by_source(chunks)
         if tokens and len(some) > 1 and sum(item.tokens for item in some) > tokens
     ]
+
+
+def large_chunks(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
+    """The large chunks of all sources: runs of chunks of up to ``tokens`` tokens, by source, in the order of the text.
+
+    The paper splits a text first into large chunks, each with a summary, and these into small ones. Here the small chunks are
+    given, and a large one is a run of them. A source of more tokens is divided where the id of the chunk behind the boundary is
+    the least, in the part where both sides keep a fourth of ``tokens``, and each side again: so an edit changes the large chunks
+    around it alone. A run of one chunk needs no summary, because the chunk is all of it.
+
+    Parameters
+    ----------
+    chunks : chunks of any number of sources
+    tokens : largest size of a large chunk; 0: there are none
+
+    Returns
+    -------
+    list
+        Large chunks of two or more chunks.
+
+    Examples
+    --------
+    >>> chunks = [Chunk(f"a{at}", "a", "", 0, 0, at, 60) for at in range(4)]
+    >>> [item.chunk_ids for item in large_chunks(chunks, 120)]
+    [('a0', 'a1'), ('a2', 'a3')]
+
+    References
+    ----------
+    GraphMPA, section 3.1 (S_D), Algorithm 1, lines 2 to 5.
+    """
+    found: list[LongSource] = []
+    for name, some in _by_source(chunks) if tokens else ():
+        runs = _runs(some, tokens)
+        level = WHOLE if len(runs) == 1 else LARGE
+        found += [LongSource(name, tuple(item.id for item in run), level) for run in runs if len(run) > 1]
+    return found
+
+
+def _by_source(chunks: Sequence[Chunk]) -> list[tuple[str, list[Chunk]]]:
+    inside: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in sorted(chunks, key=lambda item: (item.position, item.id)):
+        inside[chunk.source_id].append(chunk)
+    return sorted(inside.items())
+
+
+def _runs(chunks: list[Chunk], tokens: int) -> list[list[Chunk]]:
+    """Consecutive chunks of up to ``tokens`` tokens together."""
+    done: list[list[Chunk]] = []
+    left = [chunks]
+    while left:
+        run = left.pop()
+        sizes = np.cumsum([item.tokens for item in run])
+        if sizes[-1] <= tokens or len(run) == 1:
+            done.append(run)
+            continue
+        ends = range(1, len(run))
+        wide = [at for at in ends if min(sizes[at - 1], sizes[-1] - sizes[at - 1]) * _LEAST >= tokens] or ends
+        cut = min(wide, key=lambda at: run[at].id)
+        left += [run[cut:], run[:cut]]
+    return done
 
 
 class SourceWriter(Protocol):
@@ -126,7 +187,7 @@ def summaries_of_sources(
         name, hashed = names[at]
         chunk_ids = tuple(sorted(sources[at].chunk_ids))
         parts = tuple(sorted({*chunk_ids, *written.parts}))
-        summary = Summary(name, corpus, written.text, LEVEL, hashed)
+        summary = Summary(name, corpus, written.text, sources[at].level, hashed)
         made[name] = Summarised(summary, "", vector, parts, sources[at].id, chunk_ids)
     return [made.get(name) or known[name] for name, _ in names]
 

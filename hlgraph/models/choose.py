@@ -45,7 +45,7 @@ class ModelNames(Protocol):
 
     @property
     def reranker(self) -> str:
-        """``provider:model``; empty: the local one."""
+        """``provider:model``, the name of an installed reranker, or a folder; empty: the lexical one."""
 
     @property
     def runtime(self) -> str:
@@ -175,7 +175,8 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
 
     Parameters
     ----------
-    given : a Reranker, a document compressor of LangChain, or ``provider:model``; empty: the local lexical reranker
+    given : a Reranker, a document compressor of LangChain, ``provider:model``, the name of an installed cross-encoder, or its
+        folder; empty: the local lexical reranker
     names : the model settings
 
     Returns
@@ -187,6 +188,8 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
     ------
     UnknownNameError, MissingExtraError, ModelAccessError
         The named model cannot be used.
+    ModelMissingError
+        The local model is not installed.
     InputError
         The object is not a reranker.
     """
@@ -195,6 +198,10 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
             from hlgraph.models.local.reranker import LexicalReranker
 
             return LexicalReranker()
+        if not _is_remote(given):
+            from hlgraph.models.local.load import local_reranker
+
+            return local_reranker(given, root=names.root)
         from hlgraph.models.providers import reranker_named
 
         return reranker_named(given, _connection(names, names.reranker_url))

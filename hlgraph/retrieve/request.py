@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from hlgraph.errors import InputError
-from hlgraph.records import Calibration, Evidence, Scalar
+from hlgraph.records import Calibration, ChatUse, Evidence, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -20,7 +20,8 @@ from hlgraph.retrieve.explain.parts import (
 from hlgraph.stores.trace import Call
 from hlgraph.where import Where
 
-Unit = Literal["statement", "chunk"]
+Unit = Literal["statement", "chunk", "summary", "mixed"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 Mode = Literal["vector", "text", "hybrid"]
 MAX_K = 10_000
 
@@ -34,7 +35,8 @@ class SearchRequest:
     question : the question
     corpus : the corpus
     k : number of pieces of evidence (1 to 10,000; default 10)
-    unit : ``statement`` or ``chunk``; None leaves it to the strategy
+    unit : ``statement`` or ``chunk``; for a strategy that finds summaries also ``summary``, or ``mixed``: chunks and summaries in
+        one ranking. None leaves it to the strategy
     mode : how seeds are searched: by vector (default), by full text, or hybrid (rank fusion of both)
     where : filter over the metadata of sources; it holds on every hop
     diversity : drops evidence whose words repeat better evidence, and takes other evidence in its place: TF-IDF cosine above
@@ -42,6 +44,8 @@ class SearchRequest:
         that it picks
     tabular : gives statements with numbers the labels of their tables (default False; HLG 4.3.2)
     explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
+    communities : gives, beside the evidence, the communities of a strategy that collects statements (``global``) whole, for a
+        report (default False); costs up to three more round trips at the end
 
     Raises
     ------
@@ -57,6 +61,7 @@ class SearchRequest:
     diversity: float | None = None
     tabular: bool = False
     explain: bool = False
+    communities: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a request that cannot be searched, before anything is done."""
@@ -64,8 +69,8 @@ class SearchRequest:
             raise InputError("the question is empty; ask something")
         if not 1 <= self.k <= MAX_K:
             raise InputError(f"k is {self.k}; choose a number from 1 to {MAX_K}")
-        if self.unit not in (None, "statement", "chunk"):
-            raise InputError(f"unit is {self.unit!r}; choose 'statement' or 'chunk'")
+        if self.unit is not None and self.unit not in UNITS:
+            raise InputError(f"unit is {self.unit!r}; choose {', '.join(map(repr, UNITS[:-1]))} or {UNITS[-1]!r}")
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
         if self.diversity is not None and not 0 <= self.diversity <= 1:
@@ -101,6 +106,8 @@ class Explanation:
     calls : every call to a store with its parameters and cost, in the order in which they ended
     stores : sum of the calls of each store
     graph : nodes and edges of the picture
+    chat : who decided in the steps that a paper gives to a model, the calls of the chat model, and replies that could not be
+        used; filled in whatever the request asks
     """
 
     strategy: str
@@ -118,6 +125,7 @@ class Explanation:
     calls: tuple[Call, ...] = ()
     stores: tuple[StoreCost, ...] = ()
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+    chat: ChatUse = field(default_factory=ChatUse)
 
     def seed_words(self, node: NodeTrace) -> str:
         """Whether a node was a seed, in words; empty where no node of its kind was one."""
@@ -145,6 +153,28 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class CommunityEvidence:
+    """A community around collected statements, whole, as a report reads it.
+
+    Attributes
+    ----------
+    number : as ``why["community"]`` of its pieces, from 1; 0: collected statements outside all communities
+    statements : the collected ones first, then by relevance
+    passages : its chunks, those with the most statements for their length first (ToPG: statements / log(tokens))
+    entities : names, those that most of its statements mention first
+    anchors : number of its statements that were collected
+    size : number of all nodes of the community
+    """
+
+    number: int
+    statements: tuple[Evidence, ...]
+    passages: tuple[Evidence, ...] = ()
+    entities: tuple[str, ...] = ()
+    anchors: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """Evidence, best first, and how it was found.
 
@@ -153,8 +183,10 @@ class SearchResult:
     evidence : best first
     explain : how it was found
     calibration : the scale of the cosines of the corpus; None where it is not measured
+    communities : where the request asks for them and the strategy has them: those of the best statements first
     """
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
     calibration: Calibration | None = None
+    communities: tuple[CommunityEvidence, ...] = ()

@@ -7,20 +7,21 @@ import difflib
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Concatenate, ParamSpec
 
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
-from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
+from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
+from hlgraph.retrieve.evidence.basis import of_summaries
 from hlgraph.retrieve.evidence.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.notes import Hop
-from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
-from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, with_preset
+from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
@@ -99,7 +100,7 @@ def search(
     stores : the open stores
     embedder : embeds the question
     reranker : scores texts against it
-    chat : does the steps that a strategy gives to a chat model, such as naming keywords; None: rules do them
+    chat : the chat model, which decides where the strategy's ``by`` is ``chat``; None: there is none
 
     Returns
     -------
@@ -108,29 +109,32 @@ def search(
     Raises
     ------
     UnknownNameError : there is no such strategy or corpus
+    InputError : the strategy cannot return the unit, or its ``by`` is ``chat`` and there is no chat model
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
     start = time.perf_counter()
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     corpus = _checked(request, stores)
-    usual: Unit = getattr(retriever, "returned", retriever.unit)
-    unit = request.unit or usual
+    unit = _unit(request, retriever, name=strategy if isinstance(strategy, str) else "")
     if unit != retriever.unit:
         request = replace(request, unit=unit)
     name = strategy if isinstance(strategy, str) else getattr(retriever, "name", type(retriever).__name__)
     asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
+    if by_of(retriever) == "chat":
+        chat_of(session)  # here, because some strategies ask it only for some questions
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * FOLDED if is_folded else request.k
     while True:
         session.forget_notes()
         ranked = retriever.rank(session, wanted)
+        communities = _communities(session, ranked) if request.communities else ()
         evidence = _evidence(
             session, ranked, unit, tau=tau_of(session, STRATEGIES[session.route] if session.route else retriever)
         )
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
-        if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
+        if communities or len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break
         wanted = 4 * max(wanted, len(ranked.hits))
     shown = evidence[: request.k]
@@ -140,7 +144,16 @@ def search(
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
-    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration))
+    explain = replace(explain, chat=_chat_use(session, retriever))
+    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
+
+
+def _chat_use(session: Session, retriever: Retriever) -> ChatUse:
+    by, used = by_of(retriever) or "", session.usage
+    if used is None:
+        return ChatUse(by)
+    fallbacks = dict(sorted(session.fallbacks.items()))
+    return ChatUse(by, used.calls, used.kept, used.input_tokens, used.output_tokens, fallbacks)
 
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
@@ -150,14 +163,27 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
     dropped, evidence = dict(session.notes.dropped), result.evidence
     rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
     pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
-    kind = Kind.STATEMENT if evidence and evidence[0].statement_id else Kind.CHUNK
-    best = [Hit(item.statement_id or item.chunk_id, item.score) for item in evidence]
-    session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, kind, "returned"))
+    best, kinds = [Hit(item.id, item.score) for item in evidence], [item.kind for item in evidence]
+    session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, name="returned", kinds=kinds))
     calls = trace.heard()  # before the explanation asks for names
     parts = explained(session, session.notes, evidence=evidence)
     question = session.request.question
     whole = replace(result.explain, question=question, calls=calls, stores=costs(calls), **parts._asdict())
     return replace(result, explain=whole)
+
+
+def _unit(request: SearchRequest, retriever: Retriever, *, name: str) -> Unit:
+    """The unit of the evidence; InputError where the retriever finds no such evidence."""
+    usual: Unit = getattr(retriever, "returned", retriever.unit)
+    unit = request.unit or usual
+    if unit not in units_of(retriever):
+        able = sorted(item for item, made in STRATEGIES.items() if unit in units_of(made))
+        name = name or getattr(retriever, "name", type(retriever).__name__)
+        raise InputError(
+            f"unit is {unit!r}, and the strategy {name!r} returns {' or '.join(units_of(retriever))} only; "
+            f"choose one of these, or the strategy {' or '.join(able)}"
+        )
+    return unit
 
 
 def _shown(value: object) -> Scalar:
@@ -186,7 +212,7 @@ def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> li
         return diverse(session, _statements_of_chunks(session, ranked), tau=tau)
     if unit == "chunk" and ranked.kind is Kind.STATEMENT:
         ranked = _chunks_of_statements(session, ranked)
-    make = _of_chunks if unit == "chunk" else _of_statements
+    make = _of_statements if unit == "statement" else _of_layers if ranked.summaries else _of_chunks
     # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
     first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
     found = diverse(session, make(session, first), tau=tau)
@@ -232,6 +258,33 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     return evidence
 
 
+def _communities(session: Session, ranked: Ranked) -> tuple[CommunityEvidence, ...]:
+    """The groups of a ranking with the texts of their statements and passages and the names of their entities."""
+
+    def hits(ids: Iterable[str]) -> list[Hit]:
+        return [Hit(item, scores.get(item, 0.0)) for item in dict.fromkeys(ids)]
+
+    groups, scores = ranked.groups, {hit.id: hit.score for hit in ranked.hits}
+    said = ranked._replace(hits=hits(item for group in groups for item in group.statements))
+    statements = {item.statement_id: item for item in _of_statements(session, said)}
+    read = Ranked(Kind.CHUNK, hits(item for group in groups for item in group.passages), {})
+    passages = {item.chunk_id: item for item in _of_chunks(session, read)}
+    names = sorted({item for group in groups for item in group.entities})
+    entities = session.records(Kind.ENTITY, names, made=Entity)
+    found = (
+        CommunityEvidence(
+            group.number,
+            tuple(statements[item] for item in group.statements if item in statements),
+            tuple(passages[item] for item in group.passages if item in passages),
+            tuple(dict.fromkeys(entities[item].name for item in group.entities if item in entities)),
+            len(group.anchors),
+            group.size,
+        )
+        for group in groups
+    )
+    return tuple(item for item in found if item.statements)
+
+
 def _says_the_same(a: str, b: str) -> bool:
     """Whether one text has all words of the other."""
     left, right = set(words(a)), set(words(b))
@@ -255,6 +308,24 @@ def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
         for hit in ranked.hits
         if (chunk := chunks.get(hit.id)) is not None and chunk.source_id in sources
     ]
+
+
+def _of_layers(session: Session, ranked: Ranked) -> list[Evidence]:
+    """Chunks and summaries in one order, with what the summaries rest on."""
+    own = [hit for hit in ranked.hits if hit.id not in ranked.summaries]
+    resting = [ranked.summaries[hit.id] for hit in ranked.hits if hit.id in ranked.summaries]
+    below = sorted({name for item in resting for name in item.chunk_ids})
+    _lineage(session, [*(hit.id for hit in own), *below])  # all of them in one read
+    cosines = session.similarities(Kind.CHUNK, below)
+    opened = _of_chunks(session, Ranked(Kind.CHUNK, [Hit(name, cosines.get(name, 0.0)) for name in below], {}))
+    chunks = {item.chunk_id: item for item in opened}
+    made = of_summaries(session, ranked.hits, found=ranked.summaries, why=ranked.why, chunks=chunks)
+    by_id = {item.id: item for item in (*made, *_of_chunks(session, ranked._replace(hits=own)))}
+    found = [by_id[hit.id] for hit in ranked.hits if hit.id in by_id]
+    if session.notes is not None and len(found) < len(ranked.hits):
+        gone = len(ranked.hits) - len(found)
+        session.notes.dropped = Counter({"record is gone, or not of an admitted source": gone})
+    return found
 
 
 def _chunks_of_statements(session: Session, ranked: Ranked) -> Ranked:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.where import parsed
 
 if TYPE_CHECKING:
-    from hlgraph.answer import AnswerEvent, AnswerRequest
-    from hlgraph.answer.request import AnswerMode
-    from hlgraph.answer.verify import Unsupported, Verify
+    from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Progress, Report
     from hlgraph.ingest.run import Ingestion
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker, ChosenModels
     from hlgraph.models.executor import Executor
     from hlgraph.records import Answer, Document
-    from hlgraph.retrieve import SearchRequest, SearchResult
-    from hlgraph.retrieve.request import Mode, Unit
-    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
+    from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
     from hlgraph.sdk.domain import CorpusDomain
@@ -267,8 +266,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        deletion = Deletion(self.settings, self._opened)
-        return deletion.run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened).run(uris, where=parsed(where), everything=everything)
 
     # Reading
 
@@ -292,7 +290,8 @@ class HLGraph:
         question : the question, in natural language
         strategy : a name of :data:`hlgraph.retrieve.STRATEGIES`, or a retriever with parameters of your own
         k : how many pieces of evidence (1 to 10,000)
-        unit : ``statement`` or ``chunk``; None leaves it to the strategy
+        unit : ``statement`` or ``chunk``; with the strategy ``hierarchy`` also ``summary``, or ``mixed``: chunks and summaries
+            in one ranking, its default. None leaves it to the strategy
         where : filter over the metadata of sources; it holds on every hop
         mode : how seeds are searched: ``vector``, ``text`` or ``hybrid`` (rank fusion of both)
         diversity : drop evidence whose words repeat better evidence: TF-IDF cosine above 1 - diversity (0 keeps all);
@@ -312,7 +311,7 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest
 
         request = SearchRequest(
-            question, self.corpus, k, unit, mode, _parsed(where), diversity=diversity, tabular=tabular, explain=explain
+            question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
         )
         return self._search(request, strategy, self._executor())
 
@@ -322,6 +321,7 @@ class HLGraph:
         *,
         strategy: str | Retriever = "auto",
         k: int | None = None,
+        unit: Unit | None = None,
         where: Where | str | None = None,
         mode: AnswerMode = "short",
         search_mode: Mode = "vector",
@@ -333,6 +333,7 @@ class HLGraph:
         verify: Verify = "lexical",
         least_support: float | None = None,
         choices: Sequence[str] | None = None,
+        style: AnswerStyle = "plain",
         budget: Budget | None = None,
     ) -> Answer:
         """An answer with citations: by the chat model where there is one, else the best evidence itself.
@@ -340,9 +341,13 @@ class HLGraph:
         Parameters
         ----------
         question, strategy, where, diversity, tabular, explain : as for :meth:`search`
-        k : how many pieces of evidence are looked at; None: 20, for a report 200
+        k : how many pieces of evidence are looked at; None: 20, for a report 200, with the strategy ``global`` all statements of
+            the communities that it found
+        unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` where the strategy
+            finds summaries
         mode : ``short`` answers from the best evidence; ``report`` brings together many pieces, community by community with
-            the strategy ``global``
+            the strategies ``global`` and ``hierarchy``: one call for the points of each, and one for the report; with a chat
+            model and ``unit`` None, summaries of the hierarchy too, where it was built
         search_mode : the ``mode`` of :meth:`search`
         context_tokens : of the evidence that one call of the chat model reads (at least 200)
         unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
@@ -350,6 +355,7 @@ class HLGraph:
         least_support : evidence that covers less of the question than this, from 0 to 1, does not count; None: 0.5 without a
             chat model where cosines are known, else 0
         choices : texts of which one is chosen; see ``Answer.choice``
+        style : ``reason`` asks the chat model for its reason before the answer; ``plain`` for the answer alone
         budget : for the calls of the search and of the answer together
 
         Returns
@@ -376,8 +382,9 @@ class HLGraph:
             verify=verify,
             least_support=least_support,
             choices=choices,
+            style=style,
         )
-        search = SearchRequest(question, self.corpus, request.evidence_count, "statement", search_mode, _parsed(where))
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
@@ -387,6 +394,7 @@ class HLGraph:
         *,
         strategy: str | Retriever = "auto",
         k: int | None = None,
+        unit: Unit | None = None,
         where: Where | str | None = None,
         mode: AnswerMode = "short",
         search_mode: Mode = "vector",
@@ -398,6 +406,7 @@ class HLGraph:
         verify: Verify = "lexical",
         least_support: float | None = None,
         choices: Sequence[str] | None = None,
+        style: AnswerStyle = "plain",
         budget: Budget | None = None,
     ) -> Iterator[AnswerEvent]:
         """The answer of :meth:`answer` as events: the evidence, then pieces of the text, then the checked answer.
@@ -430,8 +439,9 @@ class HLGraph:
             verify=verify,
             least_support=least_support,
             choices=choices,
+            style=style,
         )
-        search = SearchRequest(question, self.corpus, request.evidence_count, "statement", search_mode, _parsed(where))
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
@@ -455,8 +465,9 @@ class HLGraph:
         """
         from hlgraph.sdk import cypher
 
-        chosen = cypher.load(query, folder)
-        return cypher.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
+        return cypher.run(
+            cypher.load(query, folder), params, reader=self._opened.cypher, corpus=self.corpus, limits=limits
+        )
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """What the calls of chat models have cost so far, the dearest group first.
@@ -506,10 +517,16 @@ class HLGraph:
         """
         from hlgraph.sdk import reconcile
 
-        stores, models = self._opened.stores, self._models
-        return reconcile.reconcile(self.corpus, stores=stores, models=models, repair=repair)
+        return reconcile.reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair)
 
     # Parts
+
+    @property
+    def answers(self) -> Answers:
+        """What an answer by the chat model would cost: ``plan``."""
+        from hlgraph.sdk.answers import Answers
+
+        return Answers(self.settings, self._opened.stores, self._models)
 
     @property
     def communities(self) -> Communities:
@@ -566,7 +583,7 @@ class HLGraph:
     def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
         from hlgraph.retrieve import search
 
-        models, stores = self._models, self._opened.stores
+        stores, models = self._opened.stores, self._models
         return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
     def _events(
@@ -578,18 +595,13 @@ class HLGraph:
         budget: Budget | None,
         is_streamed: bool,
     ) -> Iterator[AnswerEvent]:
-        from hlgraph.answer.events import answering, check_has_chat
-        from hlgraph.retrieve.strategies.auto import for_report
+        from hlgraph.answer.events import answering
+        from hlgraph.answer.finding import finding
 
-        chosen = for_report(strategy) if request.mode == "report" else strategy
-        calls = self._executor(budget)
-        check_has_chat(request, calls)
-
-        def find(text: str) -> SearchResult:
-            return self._search(replace(search, question=text), chosen, calls)
-
-        max_tokens = self.settings.models.max_tokens
-        return answering(request, find=find, chat=calls, max_tokens=max_tokens, is_streamed=is_streamed)
+        calls, models = self._executor(budget), self.settings.models
+        run = partial(self._search, calls=calls)
+        find = finding(request, search, strategy=strategy, run=run, stores=self._opened.stores, chat=calls)
+        return answering(request, find=find, chat=calls, max_tokens=models.max_tokens, is_streamed=is_streamed)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None where there is no chat model."""
@@ -635,12 +647,3 @@ def connect(
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)
     return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
-
-
-def _parsed(where: Where | str | None) -> Where | None:
-    """A filter, parsed where it is a text."""
-    if not isinstance(where, str):
-        return where
-    from hlgraph.where import parse
-
-    return parse(where)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import derived_store
-from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
+from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, alone_among, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.seams import ChatModel, Embedder
@@ -30,13 +30,16 @@ class FoundHierarchy:
     run : how and from which version of the corpus they were made; None where none were
     summaries : each with the community that it is about; those that a change has touched are gone until the next build
     waiting : number of communities of two or more members without a summary, since a member was deleted or changed
-    sources : summaries of long sources by the uri of the source
+    sources : summaries of long sources and of large chunks, each with the uri of its source, ordered by uri, those of whole
+        sources first
+    alone : number of chunks (and summaries of sources) that are in no community of two or more
     """
 
     run: Run | None = None
     summaries: tuple[tuple[Summary, Community], ...] = ()
     waiting: int = 0
     sources: tuple[tuple[Summary, str], ...] = ()
+    alone: int = 0
 
 
 class HasEmbedder(Protocol):
@@ -157,10 +160,13 @@ class Hierarchy:
         held.sort(key=lambda pair: (-pair[1].level, -pair[1].size, pair[0].id))
         about = {community.id for _, community in held}
         waiting = sum(item.size > 1 and item.level == 0 and item.id not in about for item in communities.values())
-        return FoundHierarchy(run, tuple(held[:k]), waiting, self._of_sources(items, k) if level is None else ())
+        sources = self._of_sources(items, k) if level is None else ()
+        return FoundHierarchy(run, tuple(held[:k]), waiting, sources, alone_among(communities.values()))
 
     def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
-        about = {item.source_id: item.summary for item in items if item.source_id}
-        records = self._stores.graph.records(Kind.SOURCE, sorted(about))
-        named = sorted((item.uri, item.id) for item in records if isinstance(item, Source))
-        return tuple((about[name], uri) for uri, name in named[:k])
+        about = sorted({item.source_id for item in items if item.source_id})
+        records = self._stores.graph.records(Kind.SOURCE, about)
+        uris = {item.id: item.uri for item in records if isinstance(item, Source)}
+        found = [(item.summary, uris[item.source_id]) for item in items if item.source_id in uris]
+        found.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))
+        return tuple(found[:k])

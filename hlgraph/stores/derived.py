@@ -126,8 +126,8 @@ class Summarised(NamedTuple):
     vector : shape (d,)
     parts : ids of the statements or chunks quoted. Empty when a model wrote the text: then the summary depends on all
         members of the community. For a source: all its chunks, and the statements quoted
-    source_id : the long source that it summarises; empty: it summarises a community
-    chunk_ids : for a source, its chunks, ascending; all are among the parts
+    source_id : the source that it summarises, all of it (level -1) or a large chunk (level -2); empty: it summarises a community
+    chunk_ids : for a source, the chunks that it summarises, ascending; all are among the parts
     """
 
     summary: Summary
@@ -187,7 +187,7 @@ class DerivedStore(Protocol):
 
     Deleting a source removes what it asserted from the communities in the same transaction. A summary is deleted as soon as
     one member of its community or one of its parts is deleted, so that no summary depends on deleted data. The summary of a
-    source is also deleted when the source gets a new chunk, and leaves the communities that it is a member of.
+    whole source is also deleted when the source gets a new chunk, and leaves the communities that it is a member of.
     """
 
     def runs(self, corpus: str) -> tuple[Run, ...]:

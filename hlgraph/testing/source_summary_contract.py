@@ -10,7 +10,7 @@ import pytest
 from hlgraph import ids
 from hlgraph.ids import content_id
 from hlgraph.persist import persist, removal
-from hlgraph.records import Chunk, Community, Document, Kind, Statement, Summary
+from hlgraph.records import Chunk, Community, Document, Kind, Source, Statement, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS, change_for
@@ -83,6 +83,33 @@ class SourceSummaryContract:
         assert len(derived(stores).summaries(CORPUS, "made").items) == 2
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {2}
 
+    def test_a_summary_of_a_large_chunk_stays_when_its_source_grows(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _of_source(stores, level=-2)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        document = Document("doc:bridge", f"The Aldane Bridge was designed by Mara Quill. {_SECOND} It is old.", "B")
+        with stores.graph.lock():
+            change = change_for([document], stores, embedder=WordEmbedder())
+            assert change is not None
+            persist(replace(change, removed_chunks=()), stores)
+        found = derived(stores).summaries(CORPUS, "made").items
+        assert {item.summary.level for item in found} == {-2, 0}
+        _delete(stores, "doc:bridge")
+        assert derived(stores).summaries(CORPUS, "made").items == ()
+
+    def test_a_run_without_communities_lasts_as_long_as_a_chunk(self, stores: Stores) -> None:
+        fill(stores)
+        version = stores.graph.stats(CORPUS, has_counts=False)[0].version
+        with stores.graph.lock():
+            derived(stores).save(Run(CORPUS, "made", version, "by hand", 0), Made())
+        _delete(stores, "doc:bridge")
+        assert [item.is_stale for item in derived(stores).runs(CORPUS)] == [True]
+        for source in list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))):
+            assert isinstance(source, Source)
+            _delete(stores, source.uri)
+        assert derived(stores).runs(CORPUS) == ()
+
     def test_a_summary_of_a_source_stays_when_another_source_changes(self, stores: Stores) -> None:
         fill(stores)
         run, made = _of_source(stores)
@@ -106,7 +133,7 @@ class SourceSummaryContract:
         assert found == {item.summary.id for item in again.summaries}
 
 
-def _of_source(stores: Stores, *, hashed: str = "") -> tuple[Run, Made]:
+def _of_source(stores: Stores, *, hashed: str = "", level: int = -1) -> tuple[Run, Made]:
     """A summary of the bridge's source, in two nested communities with the engineer's chunk; the lower one has a summary."""
     run = Run(CORPUS, "made", stores.graph.stats(CORPUS, has_counts=False)[0].version, "by hand", 2)
     source = ids.source_id(CORPUS, "doc:bridge")
@@ -121,7 +148,7 @@ def _of_source(stores: Stores, *, hashed: str = "") -> tuple[Run, Made]:
     name = content_id(Kind.SUMMARY, source, hashed)
     parts = tuple(sorted([chunks[source], *said]))
     vector = np.full(8, 0.25, dtype=np.float32)
-    about = Summarised(Summary(name, CORPUS, _SECOND, -1, hashed), "", vector, parts, source, (chunks[source],))
+    about = Summarised(Summary(name, CORPUS, _SECOND, level, hashed), "", vector, parts, source, (chunks[source],))
     members = tuple(sorted([name, chunks[ids.source_id(CORPUS, "doc:engineer")]]))
     upper = Community(community_id(run, 1, members=members), CORPUS, 1, 2)
     lower = Community(community_id(run, 0, members=members), CORPUS, 0, 2, upper.id)

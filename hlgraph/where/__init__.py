@@ -20,6 +20,7 @@ from hlgraph.where.filter import (
     matches,
     metadata_key,
     parse,
+    parsed,
     source_values,
     to_text,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "matches",
     "metadata_key",
     "parse",
+    "parsed",
     "source_values",
     "to_text",
 ]

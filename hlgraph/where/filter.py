@@ -247,6 +247,11 @@ def parse(text: str) -> Where:
     return read(text)
 
 
+def parsed(where: Where | str | None) -> Where | None:
+    """A filter that may be given as a text: :func:`parse` of a text, anything else as it is."""
+    return parse(where) if isinstance(where, str) else where
+
+
 def to_text(where: Where) -> str:
     """The canonical text of a filter: ``parse(to_text(where)) == where``.
 

@@ -1,25 +1,43 @@
 """Search under a bound on the diameter: how far from the optimum, and what each way to search costs.
 
     PYTHONPATH=tests/support python tests/benchmarks/bench_diameter.py [--graphs 100] [--nodes 12] [--large 20000]
+    PYTHONPATH=tests/support python tests/benchmarks/bench_diameter.py --sets a,b [--store hlgraph://folder] [--questions N]
 
 The gap is against brute force on small random graphs: the sum of similarities of what is found over that of the best set of
 the same bound, where both have k nodes, and how often k nodes were found where there are k. The times are those of one search
 over a large made-up graph with hubs, each way in turn. No data are needed.
+
+With ``--sets``, instead: TopoRAG's comparison of the two searches on questions (its Table 4). The strategy ``diameter`` finds the
+chunks of the entities alone (``chunks=0``, so no search for chunks hides what the entities find). For each way: the share of
+questions for which k entities within the bound were found, how many were found, the median processor time of a search, and
+the recall of passages. ``--store`` names a store that `hlgraph eval` has filled; else
+the sets are ingested, real ones where HLGRAPH_DATA names them.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import statistics
+import tempfile
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from evaluation_sets import open_set, origin_line
 from measure import medians, say, table
 from numpy.typing import NDArray
 
+import hlgraph
 from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
 from hlgraph.algorithms.distances import hops_within
+from hlgraph.evaluate.asking import PREFIX
+from hlgraph.evaluate.datasets import Question
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
+from hlgraph.sdk.client import HLGraph
 from hlgraph.subgraph import Csr
 
 _K = 4
@@ -45,6 +63,22 @@ WAYS: Mapping[str, tuple[Search, dict[str, int]]] = {
     "in_filter, 3 centers": (_in, {"centers": 3}),
     "in_filter, 5 starts": (_in, {"starts": 5}),
 }
+
+
+ASKED: Mapping[str, DiameterRetriever] = {
+    "in-filter": DiameterRetriever(chunks=0),
+    "in-filter, no pruning": DiameterRetriever(chunks=0, centers=0),
+    "in-filter, 5 starts": DiameterRetriever(chunks=0, starts=5),
+    "in-filter, D bounds paths of the graph": DiameterRetriever(chunks=0, distance=Distance.GRAPH),
+    "in-filter, D = 1": DiameterRetriever(chunks=0, max_diameter=1),
+    "in-filter, D = 3": DiameterRetriever(chunks=0, max_diameter=3),
+    "post-filter, k' = 50": DiameterRetriever(chunks=0, search="post_filter", candidates=50),
+    "post-filter, k' = 200": DiameterRetriever(chunks=0, search="post_filter"),
+    "post-filter, k' = 1000": DiameterRetriever(chunks=0, search="post_filter", candidates=1000),
+    "post-filter, k' = 200, D = 1": DiameterRetriever(chunks=0, search="post_filter", max_diameter=1),
+    "post-filter, k' = 200, D = 3": DiameterRetriever(chunks=0, search="post_filter", max_diameter=3),
+}
+"""What ``--sets`` compares; k = 20, D = 2 and k' = 200 where nothing else is said."""
 
 
 def optimum(inside: NDArray[np.bool_], scores: NDArray[np.float64], bounds: DiameterBounds) -> float | None:
@@ -121,13 +155,68 @@ def times(size: int) -> None:
     table(("search", "median"), rows)
 
 
+def on_questions(name: str, store: str, *, scratch: Path, questions: int | None) -> None:
+    """Show what each way finds for the questions of a set."""
+    item = open_set(name, scratch / "data", questions=questions)
+    files = tuple(str(path) for path in item.dataset.extractions)
+    documents = (
+        hlgraph.Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
+        for passage in item.passages
+    )
+    with hlgraph.connect(store, corpus=f"eval-{name}") as graph:
+        extract = "precomputed" if files else "local"
+        graph.ingest(documents, extract=extract, extractions=files, missing="local", is_chunked=True)  # type: ignore[arg-type]
+        for question in item.dataset.questions:  # embeds it
+            graph.search(question.text, strategy=ChunkRetriever(), k=1)
+        rows = [(way, *_row(graph, made, item.dataset.questions)) for way, made in ASKED.items()]
+    say(
+        f"\n{name}, {len(item.dataset.questions)} questions, k = {DiameterRetriever().entities}, chunks of the entities alone"
+    )
+    table(("search", "found k", "entities", "CPU", "R@5", "R@20"), rows)
+
+
+def _row(graph: HLGraph, made: DiameterRetriever, questions: tuple[Question, ...]) -> tuple[str, ...]:
+    found: list[int] = []
+    complete: list[bool] = []
+    searches: list[float] = []
+    recalls: dict[int, list[float]] = {5: [], 20: []}
+    for question in questions:
+        start = time.process_time()
+        result = graph.search(question.text, strategy=made, k=20, unit="chunk")
+        searches.append(1000 * (time.process_time() - start))
+        step = next(step for step in result.explain.steps if step.name.startswith("diameter "))
+        found.append(step.count)
+        complete.append(bool(step.details["is_complete"]))
+        ids = [evidence.source.uri.removeprefix(PREFIX) for evidence in result.evidence]
+        for k, shares in recalls.items():
+            shares.append(len(question.gold & set(ids[:k])) / len(question.gold))
+    return (
+        f"{100 * statistics.mean(complete):.0f} %",
+        f"{statistics.mean(found):.1f}",
+        f"{statistics.median(searches):.1f} ms",
+        *(f"{100 * statistics.mean(shares):.1f}" for shares in recalls.values()),
+    )
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", type=int, default=100, metavar="N", help="small graphs")
     parser.add_argument("--nodes", type=int, default=12, metavar="N", help="nodes of a small graph")
     parser.add_argument("--large", type=int, default=20_000, metavar="N", help="nodes of the large graph")
+    parser.add_argument(
+        "--sets", metavar="NAMES", help="evaluation sets, separated by commas, instead of made-up graphs"
+    )
+    parser.add_argument("--store", metavar="URL", help="a store that `hlgraph eval` has filled")
+    parser.add_argument("--questions", type=int, metavar="N", help="only the first N of each set")
     chosen = parser.parse_args()
+    if chosen.sets:
+        say(origin_line())
+        with tempfile.TemporaryDirectory() as made:
+            for name in chosen.sets.split(","):
+                store = chosen.store or f"hlgraph://{made}/store"
+                on_questions(name, store, scratch=Path(made), questions=chosen.questions)
+        return
     for distance in Distance:
         gaps(chosen.graphs, chosen.nodes, distance)
     times(chosen.large)

@@ -23,7 +23,12 @@ from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.request import CommunityEvidence
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.path import PathRetriever
+from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -54,7 +59,12 @@ _WORDS = [
 _CORPORA = cases(1, 3)
 _REQUESTS = cases(12, 34)  # of a strategy, in each corpus
 _PULLS = 34  # in each corpus
-_OTHERS = {"global": GlobalRetriever(anchors=60)}  # 200 anchors are most of what a filter leaves of these corpora
+_OTHERS: dict[str, tuple[Retriever, ...]] = {  # these in turn, in place of the strategy with its defaults
+    "global": (GlobalRetriever(anchors=60),),  # 200 anchors are most of what a filter leaves of these corpora
+    "statement_graph": (StatementGraphRetriever(), StatementGraphRetriever(beams="shared")),
+    "diameter of facts alone": (DiameterRetriever(chunks=0, has_co_occurrence=False, starts=3),),
+    "path, second stage alone": (PathRetriever(stages="second", rescored=0),),
+}
 
 
 class Pair(NamedTuple):
@@ -199,22 +209,24 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
         assert not any(snapshot(stores, "walk").values())
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", sorted({*STRATEGIES, *_OTHERS}))
 def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) -> None:
     rng = random.Random(f"{corpus}{strategy}")
     fields = set(pair.embedded.graph.stats(corpus)[0].fields)
-    retriever = _OTHERS.get(strategy, strategy)
+    retrievers = _OTHERS.get(strategy, (strategy,))
     found_some = 0
     for at in range(_REQUESTS):
         where = _where(at, rng)
         assert where is None or fields >= {"year", "tags", "open"}
         question = f"Who {rng.choice(_VERBS)} {rng.choice(_NAMES)} with the {rng.choice(_WORDS)}?"
         mode = ("vector", "text", "hybrid")[(at + len(strategy)) % 3]
-        request = SearchRequest(question, corpus, 8, None, mode, where)
-        one, two = (
-            search(request, retriever, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).evidence
-            for stores in pair
-        )
+        request = SearchRequest(question, corpus, 8, None, mode, where, communities=strategy == "global")
+        chosen = retrievers[at % len(retrievers)]
+        results = [
+            search(request, chosen, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()) for stores in pair
+        ]
+        one, two = (result.evidence for result in results)
+        assert [_whole(item) for item in results[0].communities] == [_whole(item) for item in results[1].communities]
         ids = [[item.statement_id or item.chunk_id for item in evidence] for evidence in (one, two)]
         assert ids[0] == ids[1], f"{request}"
         # `local` takes the statements around its pool by a bounded walk in process and by the exact one of the server: a few
@@ -226,6 +238,12 @@ def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) 
         ]
         found_some += bool(one)
     assert found_some > _REQUESTS / 2
+
+
+def _whole(item: CommunityEvidence) -> tuple[object, ...]:
+    """What a report reads of a community."""
+    said = [piece.statement_id for piece in item.statements]
+    return item.number, item.size, item.anchors, item.entities, said, [piece.chunk_id for piece in item.passages]
 
 
 def _edges(graph: Subgraph) -> dict[Relationship, set[tuple[str, str, float]]]:

@@ -32,7 +32,7 @@ from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
-DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out"}
+DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out", "fallbacks"}
 OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
     *("by_hops", "by_type", "by_subset"),
 }
@@ -327,7 +327,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
         silent(*store, "ingest", place / "docs" / name)
     nothing = silent(*store, "hierarchy", "list")
-    assert nothing == {"run": None, "waiting": 0, "summaries": [], "source_summaries": []}
+    assert nothing == {"run": None, "waiting": 0, "alone": 0, "summaries": [], "source_summaries": []}
     assert call(*store, "hierarchy", "list").out == "no hierarchy has been built; next: hlgraph hierarchy build\n"
     refused = call(*store, "search", QUESTION, "--strategy", "hierarchy", "--json")
     assert (refused.code, refused.error["type"]) == (2, "InputError")
@@ -338,7 +338,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert again["is_unchanged"]
     assert call(*store, "hierarchy", "build", "--max-size", 3).out.endswith("with the same parameters\n")
     long = call(*store, "hierarchy", "build", "--max-size", 3, "--long-source", 100).out
-    assert re.match(r"layer 0: \d+ chunks and [12] summaries of long sources\n", long)
+    assert re.match(r"layer 0: \d+ chunks and [12] summaries of sources\n", long)
     told = call(*store, "hierarchy", "list", "--k", 1).out
     assert re.search(r"^source \S+(halfmoon-bridge\.md|flood-warning-plan\.pdf): \w", told, flags=re.MULTILINE)
     assert call(*store, "hierarchy", "build", "--long-source", -1).code == 2
@@ -347,8 +347,20 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert len(listed["summaries"]) == 2
     found = silent(*store, "search", QUESTION, "--strategy", "hierarchy", "--k", 3)
     assert len(found["evidence"]) == 3
+    summaries = ("search", QUESTION, "--strategy", "hierarchy", "--unit", "summary", "--k", 2)
+    opened = silent(*store, *summaries, "--explain")
+    assert all(item["rests_on"] and not item["is_stale"] for item in opened["evidence"])
+    lines = call(*store, *summaries).out.splitlines()
+    assert re.fullmatch(r"    summary of \d chunks of 1 source", lines[1])
+    assert re.fullmatch(r"    rests on: .*; characters \d+-\d+ of \S+", lines[2])
+    far = call(*store, "hierarchy", "build", "--layers", 2, "--threshold", 1).out
+    assert re.search(
+        r"^alone: (\d+) of \1 of layer 0 are in no community, .*; a lower --threshold joins", far, flags=re.MULTILINE
+    )
+    silent(*store, "hierarchy", "build", "--max-size", 3)
     (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
     silent(*store, "ingest", tmp_path / "more.md")
+    assert "(STALE: the corpus has changed since; next: hlgraph hierarchy build)" in call(*store, *summaries).out
     stale = silent(*store, "hierarchy", "list", "--k", 1)
     assert stale["run"]["is_stale"]
     assert call(*store, "hierarchy", "list").out.startswith("STALE: the corpus has changed since version 2")
@@ -358,6 +370,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert silent(*store, "hierarchy", "list") == nothing
     assert_snapshot("hierarchy-build", built, again, mended)
     assert_snapshot("hierarchy-list", listed, stale)
+    assert_snapshot("search-summary", opened)
 
 
 def test_merges(place: Path, tmp_path: Path) -> None:
@@ -472,6 +485,27 @@ def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
     assert (ledger["all"]["usd"], ledger["all"]["unpriced_calls"]) == (None, chat.calls)
     assert_snapshot("ledger", ledger)
     silent("delete", "--all", *chosen)
+
+
+def test_the_plan_of_a_report_and_what_the_report_says_that_it_cost(place: Path, chat: ChatServer) -> None:
+    chat.fault = lambda number, asked: (
+        "The bridge was rebuilt [1]."
+        if asked.system.startswith("You write a report")
+        else f"80 | It was rebuilt. [{re.findall(r'^.([0-9]+).', asked.user, re.MULTILINE)[0]}]"
+    )
+    asked = (QUESTION, "--strategy", "global", "--mode", "report", "--set", "global.anchors=5")
+    plan = silent("plan", "--question", *asked)
+    assert chat.calls == 0
+    told = call("plan", "--question", *asked).out
+    assert f"calls: {plan['calls']} of {MODEL} (0 of the search, {plan['calls']} of the answer)" in told
+    report = silent("answer", *asked)
+    assert (report["report"]["calls"], report["report"]["anchors"]) == (plan["calls"], plan["anchors"])
+    assert report["search"]["by"] == plan["by"] == "rules"
+    lines = call("answer", *asked).out  # from the replies that were kept
+    assert f"  chat model: 0 calls, 0 tokens in, 0 out, {plan['calls']} more answered from stored replies" in lines
+    assert f"  report: {plan['anchors']} of {plan['anchors']} anchors" in lines
+    assert_snapshot("plan-answer", plan)
+    assert_snapshot("answer-report", report)
 
 
 def test_failures(place: Path, chat: ChatServer) -> None:
@@ -601,13 +635,40 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
-        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: chat, fast, paper, plain, tuned"),
+        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: fast, paper, plain, tuned"),
         (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "the folder nowhere does not exist"),
         (("bench", "--statements", "many"), "InputError", "not a list of numbers"),
         (("bench", "--statements", ","), "InputError", "holds no number"),
         (("bench", "--statements", "105"), "InputError", "multiple of 10"),
         (("bench", "--questions", "0"), "InputError", "at least one"),
         (("plan", "x"), "InputError", "name it in HLGRAPH_CHAT"),
+        (("plan",), "InputError", "give the sources of an ingest, or --question"),
+        (
+            ("plan", "x", "--question", QUESTION),
+            "InputError",
+            "PATH is about an ingest, and --question about an answer",
+        ),
+        (("plan", "x", "--by", "chat"), "InputError", "--by is about an answer; give its question with --question"),
+        (("plan", "--question", QUESTION), "InputError", "a plan needs the name of a chat model"),
+        (("search", "x", "--by", "model"), "UsageError", "'model' is not one of 'rules', 'chat'"),
+        (("search", "x", "--by", "chat"), "InputError", "by is 'chat', and no chat model is configured; name one in"),
+        (
+            ("answer", "x", "--by", "chat", "--strategy", "chunk"),
+            "InputError",
+            "by is 'chat', and the strategy chunk has no step that a chat model can take; leave it out",
+        ),
+        (("search", "x", "--set", "cycles=1"), "InputError", "is not a parameter with values"),
+        (("search", "x", "--set", "local.cycles=1"), "UnknownNameError", "--strategy asks auto"),
+        (
+            ("search", "x", "-s", "local", "--set", "local.cycles=1,2"),
+            "InputError",
+            "compare several with: hlgraph eval",
+        ),
+        (
+            ("answer", "x", "-s", "global", "--set", "global.anchors=0"),
+            "InputError",
+            "anchors is 0; it must be at least 1",
+        ),
         (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
         (("failures", "show", "abcd"), "UnknownNameError", "corpus 'default' has no failure 'abcd'"),
         (("failures", "retry"), "InputError", "either the ids of the failures to retry, or --all"),

@@ -179,7 +179,7 @@ def test_both_kinds_of_stores_explain_the_same_evidence(stores: Stores, tmp_path
     with local.closing:
         steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
         pipeline.ingest(DOCUMENTS, CORPUS, stores=local.stores, steps=steps)
-        for strategy in ("chunk_entity", "topic", "statement"):
+        for strategy in ("chunk_entity", "topic", "statement", "statement_graph"):
             here, there = _ask(local.stores, strategy).explain, _ask(stores, strategy).explain
             assert here.graph == there.graph
             assert [path.joined_by for path in here.paths] == [path.joined_by for path in there.paths]

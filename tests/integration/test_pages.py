@@ -18,12 +18,15 @@ from pages import BUILT, DOCS, LANGUAGES, PAGES, README, REPOSITORY, Reader, blo
 from pytest_httpserver import HTTPServer
 
 from hlgraph.cli.app import app
+from hlgraph.evaluate.sweep import knob, with_variants
 from hlgraph.models.providers import CHAT_PROVIDERS, EMBEDDER_PROVIDERS, RERANKER_PROVIDERS, split_name
 from hlgraph.retrieve import STRATEGIES
+from hlgraph.retrieve.search import retriever
 from hlgraph.settings import load
 
 _TEXTS = {name_of(page): page.read_text(encoding="utf-8") for page in PAGES}
 _ALL = "\n".join(_TEXTS.values())
+_PAPERS = [name for name in _TEXTS if re.fullmatch(r"docs/papers/(?!index)\w+\.md", name)]
 _SERVERS = DOCS / "how-to" / "servers.md"
 _ANALYSTS = DOCS / "how-to" / "analysts.md"
 _PROVIDERS = DOCS / "how-to" / "providers.md"
@@ -144,7 +147,7 @@ def test_every_command_and_option_named_exists() -> None:
 
 
 def test_every_strategy_is_described() -> None:
-    named = set(re.findall(r"^\| `(\w+)` \|", _TEXTS["docs/explanation/papers.md"], flags=re.MULTILINE))
+    named = set(re.findall(r"^\| `(\w+)` \|", _TEXTS["docs/papers/index.md"], flags=re.MULTILINE))
     assert named == set(STRATEGIES)
 
 
@@ -160,12 +163,61 @@ def _resolved(name: str) -> object:
     raise AssertionError(name)
 
 
-def test_the_functions_of_the_papers_exist() -> None:
-    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| (`.*`) \|$", _TEXTS["docs/explanation/papers.md"], flags=re.MULTILINE)
-    names = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
-    assert len(names) > 50
+@pytest.mark.parametrize("paper", _PAPERS)
+def test_the_functions_of_the_papers_exist(paper: str) -> None:
+    part = _TEXTS[paper].split("\n## Where its equations are\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| (.*`.*) \|$", part, flags=re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`([\w.]+\.[\w.]+)`", row)}
+    assert len(rows) > 5
+    assert len(names) > 5
     for name in names:
         assert _resolved(name), name
+
+
+def _has(thing: object, name: str) -> bool:
+    for part in name.split("."):
+        if not hasattr(thing, part):
+            return False
+        thing = getattr(thing, part)
+    return True
+
+
+@pytest.mark.parametrize("paper", _PAPERS)
+def test_the_parameters_of_the_papers_exist(paper: str) -> None:
+    part = _TEXTS[paper].split("\n## Its parameters\n")[1].split("\n## ")[0].split("<!-- generated")[0]
+    cells = re.findall(r"^\| [^|]+ \| [^|]+ \| (.+) \|$", part, flags=re.MULTILINE)
+    names = {name for cell in cells for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)?)`", cell)}
+    listed = re.findall(r"<!-- generated: parameters-(\w+) -->", _TEXTS[paper])
+    there = [load(environment={}), *(STRATEGIES[name]() for name in listed)]
+    words = {
+        "chat",
+        "names",
+        "whole",
+        "graph",
+        "induced",
+        "extractive",
+    }  # values, beside the parameter that they are of
+    assert listed
+    for name in names - words - set(STRATEGIES):
+        assert any(_has(thing, name) for thing in there), name
+
+
+@pytest.mark.parametrize("paper", _PAPERS)
+def test_the_options_of_the_ablations_are_values_of_a_parameter(paper: str) -> None:
+    """Each is tried beside the parameters of the paper and of the preset tuned, as the tables do."""
+    options = re.findall(r"--set\s+([a-z_]+\.[a-z_.]+=[^\s`]+)", _TEXTS[paper])
+    assert options or paper == "docs/papers/graphmpa.md"
+    for option in set(options):
+        found = knob(option)
+        bases = [{found.strategy: retriever(found.strategy, preset)} for preset in ("paper", "tuned")]
+        assert any(len(with_variants(base, [found])) > 1 for base in bases), option
+
+
+def test_a_page_of_a_paper_has_every_part() -> None:
+    parts = ["Where its equations are", "Its parameters", "What differs, and why", "Its ablations"]
+    for paper in _PAPERS:
+        found = re.findall(r"^## (.+)$", _TEXTS[paper], flags=re.MULTILINE)
+        assert [part for part in found if part in parts] == parts, paper
 
 
 def test_the_files_named_exist() -> None:

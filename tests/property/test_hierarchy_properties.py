@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -102,4 +103,14 @@ def test_a_history_leaves_a_hierarchy_of_what_is_there(history: list[dict[int, s
                     result = search(request, "hierarchy", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
                     assert result.evidence
                     assert {item.source.metadata["half"] for item in result.evidence} == {half}
+                    for unit in ("mixed", "summary"):
+                        asked = replace(request, unit=unit, k=20)
+                        found = search(
+                            asked, "hierarchy", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()
+                        )
+                        opened_to = [part for item in found.evidence for part in (item, *item.rests_on)]
+                        assert {part.source.metadata["half"] for part in opened_to} <= {half}
+                        for part in (part for item in found.evidence for part in item.opened):
+                            at = int(part.source.uri.partition(":")[2])
+                            assert f"{state[at]} Note {at}."[part.start : part.end] == part.text
             assert all(item.is_fine for item in opened.check())

@@ -43,12 +43,12 @@ from hlgraph.records import (
     Triple,
 )  # fmt: skip
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
-from hlgraph.retrieve.question.subqueries import NameSplitter
 from hlgraph.retrieve.request import Mode, Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever
+from hlgraph.retrieve.retriever import UNITS_OF_ALL, Ranked, Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies.auto import AutoRetriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
+from hlgraph.retrieve.strategies.path import PathRetriever
 from hlgraph.sdk.merges import Merges
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
@@ -127,7 +127,10 @@ _COMPLETE = ("chunk", "chunk_entity", "chunk_rerank", "statement", "topic")
 # Strategies that walk in other ways than with their defaults.
 _VARIANTS = (
     DiameterRetriever(search="post_filter", distance=Distance.GRAPH, max_diameter=3),
-    DiameterRetriever(entities=2, entries=1, candidates=3, linked=1, splitter=NameSplitter()),
+    DiameterRetriever(entities=2, entries=1, candidates=3, linked=1, splitter="names"),
+    DiameterRetriever(chunks=0, has_co_occurrence=False, starts=3),
+    PathRetriever(stages="first"),
+    PathRetriever(stages="second"),
     # The two ways that the names of the question keep the router from.
     AutoRetriever(names=9, one_source=0, covered=0),
     AutoRetriever(is_report=True),
@@ -341,7 +344,7 @@ def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[s
     statements, chunks = (
         _of(list(stores.graph.find(kind, Scope("c"))), admitted) for kind in (Kind.STATEMENT, Kind.CHUNK)
     )
-    for strategy, unit, mode in itertools.product((*_WALKS, *_VARIANTS), get_args(Unit), get_args(Mode)):
+    for strategy, unit, mode in itertools.product((*_WALKS, *_VARIANTS), UNITS_OF_ALL, get_args(Mode)):
         asked = _Asked(strategy, unit, mode)
         found = _ask(stores, asked, where)
         assert {item.source.id for item in found} <= admitted
@@ -358,7 +361,7 @@ def _check_searches(stores: Stores, alone: Stores, where: Where, admitted: set[s
 def _check_hops(stores: Stores, where: Where, visible: frozenset[str], asked: tuple[Mode, int, float]) -> None:
     """Every strategy there is, with stores that give nothing that the filter hides, at whatever k and threshold."""
     mode, k, diversity = asked
-    for strategy, unit in itertools.product((*_WALKS, *_VARIANTS), get_args(Unit)):
+    for strategy, unit in itertools.product((*_WALKS, *_VARIANTS), UNITS_OF_ALL):
         watched, parts = _watched(stores, visible)
         found = _ask(watched, _Asked(strategy, unit, mode, k, diversity), where)
         assert {item.source.id for item in found} <= visible

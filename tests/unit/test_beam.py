@@ -137,6 +137,18 @@ def test_every_seed_is_expanded_where_the_width_of_seeds_says_so() -> None:
     assert [step.kept for step in result.steps] == [2, 1, 1, 1]
 
 
+def test_every_seed_has_a_beam_of_its_own_where_the_paper_says_so() -> None:
+    """d, whose children score low, is pushed out of one beam of width 1, not out of its own."""
+    rule = table(a=0.9, d=0.1, ab=0.5, dc=0.3, abc=0.6, dcb=0.2)
+    assert "dc" not in dict(kept(Graph(LINE, rule).search([0, 3], beam_width=1, max_depth=2)))
+    graph = Graph(LINE, rule)
+    result = graph.search([0, 3], beam_width=1, max_depth=2, is_per_seed=True)
+    assert kept(result) == [("a", 0.9), ("abc", 0.6), ("ab", 0.5), ("dc", 0.3), ("dcb", 0.2), ("d", 0.1)]
+    assert graph.asked == [(0, 3), (1, 2)]  # one request at each depth, for all beams
+    assert [step.kept for step in result.steps] == [2, 2, 2]
+    assert [path.nodes for path in graph.search([0, 3], seed_width=1, max_depth=0, is_per_seed=True).paths] == [(0,)]
+
+
 def test_ties_break_by_id_not_by_number() -> None:
     names = ["z", "y", "x", "w", "v"]
     result = Graph(LINE, lambda path: 0.5, names=names).search([1, 0], beam_width=2, max_depth=1)
@@ -169,6 +181,8 @@ def test_a_seed_named_twice_counts_once() -> None:
 def test_bad_options(options: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
         BeamOptions(**options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"jump_points is 3 with is_per_seed.*; set jump_points to 0"):
+        BeamOptions(jump_points=3, is_per_seed=True)
 
 
 def test_bad_seeds_and_replies() -> None:
@@ -276,6 +290,35 @@ def test_it_is_the_plain_search(search: tuple[dict[int, list[int]], Rule, list[i
     assert sum(step.kept for step in result.steps) == len(result.paths)
     again = run(beam_search(np.array(seeds[::-1]), options=options), Graph(edges, rule))
     assert str(again) == str(result)  # a NaN is not equal to itself
+
+
+@given(searches(), _OPTIONS)
+def test_beams_of_their_own_are_one_search_for_each_seed(
+    search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions
+) -> None:
+    edges, rule, seeds = search
+    options = replace(options, jump_points=0, seed_width=None)
+    together = Graph(edges, rule, exact=rule)
+    result = run(beam_search(np.array(seeds), options=replace(options, is_per_seed=True)), together)
+    single = [Graph(edges, rule, exact=rule) for _ in seeds]
+    alone = [
+        run(beam_search(np.array([seed]), options=options), graph) for seed, graph in zip(seeds, single, strict=True)
+    ]
+    wanted = {path for each in alone for path in each.paths}
+    assert set(result.paths) == wanted
+    assert len(result.paths) == len(wanted)
+    assert {path.nodes for path in result.paths} == {
+        path for seed in seeds for path in plain(edges, rule, [seed], options)
+    }
+    # As many requests as the longest of the single searches has, and each step counts what theirs count.
+    assert len(together.asked) == max(len(graph.asked) for graph in single)
+    for depth, step in enumerate(result.steps):
+        there = [each.steps[depth] for each in alone if depth < len(each.steps)]
+        assert step[1:-1] == tuple(sum(counts) for counts in zip(*(each[1:-1] for each in there), strict=True))
+    again = run(
+        beam_search(np.array(seeds[::-1]), options=replace(options, is_per_seed=True)), Graph(edges, rule, rule)
+    )
+    assert str(again) == str(result)
 
 
 @given(searches(), st.integers(0, 4))

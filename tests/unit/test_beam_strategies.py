@@ -125,7 +125,7 @@ def test_a_hidden_entity_is_no_keyword(stores: Stores) -> None:
 def test_a_chat_model_names_keywords_and_synonyms(stores: Stores) -> None:
     chat = ScriptedChat(["keywords: the engineer\nsynonyms: Mara Quill"])
     session = session_of(stores, "Who is the engineer?", chat=chat)
-    assert set(question_keywords(session).values()) == {
+    assert set(question_keywords(session, "chat").values()) == {
         entity_id(CORPUS, "the engineer"),
         entity_id(CORPUS, "Mara Quill"),
     }
@@ -135,15 +135,17 @@ def test_a_chat_model_names_keywords_and_synonyms(stores: Stores) -> None:
 
 def test_a_reply_without_keywords_leaves_the_words_of_the_question(stores: Stores) -> None:
     session = session_of(stores, "Where is Tessing?", chat=ScriptedChat(["keywords: none"]))
-    assert entity_id(CORPUS, "Tessing") in question_keywords(session).values()
+    assert entity_id(CORPUS, "Tessing") in question_keywords(session, "chat").values()
     assert session.steps[-1].details == {"by": "words"}
+    assert dict(session.fallbacks) == {"keywords: the reply names none, so rules named them": 1}
 
 
 def test_a_search_asks_the_chat_model_of_the_connection(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda system, user: "keywords: Mara Quill")
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER, reranker=LexicalReranker(), chat=chat) as graph:
         graph.ingest(DOCUMENTS)
-        found = graph.search("Who is the engineer of the bridge?", strategy="statement_graph")
+        chosen = StatementGraphRetriever(by="chat")
+        found = graph.search("Who is the engineer of the bridge?", strategy=chosen)
         assert {step.name: step.details for step in found.explain.steps}["keywords"] == {"by": "scripted"}
         assert len(chat.asked) == 1
         graph.search("Who is the engineer of the bridge?", strategy="statement")
@@ -238,6 +240,27 @@ def test_a_path_grows_only_while_it_says_more_of_the_question(stores: Stores) ->
     details = {step.name: step.details for step in session.steps}["beam"]
     assert details["depth 1 not better"] == 1
     assert "depth 1 best" not in details
+
+
+def test_the_paper_has_a_beam_for_each_seed_and_tuned_one_for_all(stores: Stores) -> None:
+    """The seeds are the bridge's opening and the poet's river; one beam of width 1 leaves from the first alone."""
+    question = "Which Aldane Bridge opened in 1931?"
+    reached: dict[str, set[tuple[str, ...]]] = {}
+    for beams in ("per_seed", "shared"):
+        options = StatementGraphRetriever(3, 3, 1, 1, beams=beams, must_improve=False)  # type: ignore[arg-type]
+        session = session_of(stores, question)
+        found = options.rank(session, 1)
+        seeds = [key for key, why in found.why.items() if why["found"] == "seed"]
+        paths = [str(why["path_ids"]).split() for why in found.why.values()]
+        reached[beams] = {tuple(statements(stores, path[:1])) for path in paths if len(path) > 1}
+        details = {step.name: step.details for step in session.steps}["beam"]
+        assert details["depth 0 kept"] == (len(seeds) if beams == "per_seed" else 1)
+    assert len(reached["shared"]) == 1
+    assert reached["shared"] < reached["per_seed"]
+    assert retriever("statement_graph", "paper") == StatementGraphRetriever(beams="per_seed")
+    assert retriever("statement_graph", "tuned").beams == "shared"  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="beams is 'many'; choose per_seed or shared"):
+        StatementGraphRetriever(beams="many")  # type: ignore[arg-type]
 
 
 def test_a_filter_breaks_the_path(stores: Stores) -> None:

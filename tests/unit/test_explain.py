@@ -21,7 +21,7 @@ from hlgraph.retrieve.explain.evidence_graph import Neighbourhood, choose
 from hlgraph.retrieve.explain.notes import Hop, Path
 from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphEdge
 from hlgraph.retrieve.request import Mode, Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever
+from hlgraph.retrieve.retriever import Ranked, Retriever, units_of
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
@@ -36,7 +36,11 @@ from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()
 _QUESTION = "Who designed the Aldane Bridge?"
-_ALL = [*itertools.product(sorted(STRATEGIES), ("statement", "chunk"), ("vector", "text", "hybrid"))]
+_ALL = [
+    (strategy, unit, mode)
+    for strategy, mode in itertools.product(sorted(STRATEGIES), ("vector", "text", "hybrid"))
+    for unit in units_of(STRATEGIES[strategy])
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +306,7 @@ def test_synonyms_join_too() -> None:
     assert around.bridges("a", "e1") == []
     assert around.direct("a", "e1") is not None
     path = Path(("a", "b"), (Kind.STATEMENT, Kind.STATEMENT), 1.0)
-    chosen = choose(around, [("b", Kind.STATEMENT)], paths=[path], seeds=(), lineage={})
+    chosen = choose(around, [("b", Kind.STATEMENT)], paths=[path], seeds=(), lineage={}, below={})
     assert {edge.relationship for edge in chosen.path_edges} == {"mentions", "synonym"}
     assert chosen.path_nodes == set(ids)
 
@@ -314,9 +318,9 @@ def test_a_chunk_mentions_what_its_statements_mention_only_while_none_of_them_is
         Relationship.MENTIONS: sp.csr_array(([1.0], ([1], [2])), shape=(3, 3), dtype=np.float32),
     }
     around = Neighbourhood(Subgraph(np.array(["c", "s", "e"]), np.array(kinds, np.uint8), edges))
-    alone = choose(around, [("c", Kind.CHUNK)], paths=[], seeds={"e"}, lineage={})
+    alone = choose(around, [("c", Kind.CHUNK)], paths=[], seeds={"e"}, lineage={}, below={})
     assert {(edge.start, edge.end) for edge in alone.edges} == {("c", "e")}
-    both = choose(around, [("c", Kind.CHUNK), ("s", Kind.STATEMENT)], paths=[], seeds={"e"}, lineage={})
+    both = choose(around, [("c", Kind.CHUNK), ("s", Kind.STATEMENT)], paths=[], seeds={"e"}, lineage={}, below={})
     assert {(edge.start, edge.end) for edge in both.edges} == {("s", "c"), ("s", "e")}
 
 

@@ -32,12 +32,12 @@ from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Kind, Statement
-from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve import SearchRequest, SearchResult, Unit, search
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
 from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.settings import ModelSettings, Settings
-from hlgraph.stores.derived import DerivedStore
+from hlgraph.stores.derived import DerivedStore, Saved
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
@@ -89,9 +89,15 @@ def ingest(stores: Stores, *documents: Document) -> None:
 
 
 def ask(
-    stores: Stores, question: str, strategy: str | Retriever = "hierarchy", *, k: int = 5, where: str = ""
+    stores: Stores,
+    question: str,
+    strategy: str | Retriever = "hierarchy",
+    *,
+    k: int = 5,
+    where: str = "",
+    unit: Unit | None = "chunk",
 ) -> SearchResult:
-    request = SearchRequest(question, "c", k, "chunk", "vector", parse(where) if where else None)
+    request = SearchRequest(question, "c", k, unit, "vector", parse(where) if where else None)
     return search(request, strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
 
 
@@ -362,10 +368,12 @@ def test_an_empty_reply_stores_nothing(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": 1}, "layers is 1; it must be from 2 to 6"),
+        ({"layers": 0}, "layers is 0; it must be from 1 to 6"),
         ({"neighbours": 0}, "neighbours is 0"),
-        ({"threshold": 1.5}, "it must be at most 1"),
-        ({"threshold": 0.0}, "threshold"),
+        ({"threshold": 1.5}, "threshold is 1.5; it must be from 0 to 1"),
+        ({"threshold": -0.1}, "threshold is -0.1; it must be from 0 to 1"),
+        ({"threshold": float("nan")}, "threshold is nan"),
+        ({"large_chunk": -1}, "large_chunk is -1"),
         ({"max_size": 1}, "max_size is 1"),
         ({"seed": -1}, "seed is -1"),
     ],
@@ -410,7 +418,69 @@ def test_the_summaries_are_listed(opened: Opened) -> None:
     assert tier.find(level=0, k=2).summaries == tuple(pair for pair in found.summaries if pair[1].level == 0)[:2]
 
 
+def test_a_lower_threshold_leaves_fewer_nodes_alone(opened: Opened) -> None:
+    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    alone = []
+    for threshold in (0.99, 0.5, 0.0):
+        built = build(opened.stores, threshold=threshold)
+        sizes = [item.size for item in derived(opened.stores).communities("c", RUN, level=0)]
+        assert built.alone == tier.find().alone == sizes.count(1)
+        assert build(opened.stores, threshold=threshold).alone == built.alone
+        alone.append(built.alone)
+    assert alone == sorted(alone, reverse=True)
+    assert alone[0] > alone[1] > 0 == alone[2]
+
+
+def test_one_layer_is_the_chunks_and_lasts_as_long_as_one_of_them(opened: Opened) -> None:
+    built = build(opened.stores, layers=1)
+    assert (built.chunks, built.communities, built.written, built.alone) == (22, (), 0, 0)
+    assert build(opened.stores, layers=1) == replace(built, is_unchanged=True, is_whole=False, saved=Saved(0, 0, 0))
+    delete_sources([source_id("c", "doc:0:0")], "c", stores=opened.stores)
+    result = ask(opened.stores, "stone arch", unit=None)
+    assert [item.id for item in result.evidence] == [
+        item.id for item in ask(opened.stores, "stone arch", "chunk").evidence
+    ]
+    delete_sources([source_id("c", item.uri) for item in _documents()], "c", stores=opened.stores)
+    assert derived(opened.stores).runs("c") == ()
+
+
 # The strategy
+
+
+def plain_layers(stores: Stores, question: str) -> list[tuple[str, float]]:
+    """Eq. 6 worked plainly: all chunks and all summaries, by their cosine."""
+    vector = _EMBEDDER.embed([question])[0]
+    ids = sorted(item.id for item in stores.graph.find(Kind.CHUNK, Scope("c")))
+    names, matrix = stores.vectors.vectors(Kind.CHUNK, "c", ids=ids)
+    found = [(name, float(row @ vector)) for name, row in zip(names, matrix, strict=True)]
+    found += [(item.summary.id, float(item.vector @ vector)) for item in derived(stores).summaries("c", RUN).items]
+    return sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+@pytest.mark.parametrize(
+    "question", ["Who grinds rye at the mill?", "mill sail rye flour miller grain baker", "quinces"]
+)
+def test_all_layers_are_one_ranking(opened: Opened, question: str) -> None:
+    build(opened.stores, max_size=4)
+    everything = plain_layers(opened.stores, question)
+    summaries = {item.summary.id: item for item in derived(opened.stores).summaries("c", RUN).items}
+    for unit, expected in (
+        ("mixed", everything),
+        (None, everything),
+        ("summary", [item for item in everything if item[0] in summaries]),
+    ):
+        for k in (1, 5, 30):
+            found = ask(opened.stores, question, k=k, unit=unit).evidence
+            assert [item.score for item in found] == pytest.approx([score for _, score in expected[:k]], abs=1e-5)
+            assert {item.id for item in found} == {name for name, _ in expected[:k]}
+            for item in found:
+                if item.kind is Kind.SUMMARY:
+                    about = summaries[item.id]
+                    members = {
+                        member.id for member in derived(opened.stores).members([about.community_id])[about.community_id]
+                    }
+                    assert {part.chunk_id for part in item.opened} == members
+                    assert {part.id for part in item.rests_on} >= set(about.parts)
 
 
 def plain_hierarchy(

@@ -20,7 +20,7 @@ from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
-from hlgraph.index.long_sources import long_sources
+from hlgraph.index.long_sources import LARGE, WHOLE, large_chunks, long_sources
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Group, Summariser
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
@@ -28,7 +28,7 @@ from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Kind, Span, Statement
-from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.retrieve import SearchRequest, SearchResult, Unit, search
 from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.stores.derived import DerivedStore, Summarised
 from hlgraph.stores.open import Opened, open_stores
@@ -123,8 +123,8 @@ def touching(stores: Stores, name: str) -> set[str]:
     }
 
 
-def ask(stores: Stores, question: str, *, k: int = 5, where: str = "") -> SearchResult:
-    request = SearchRequest(question, "c", k, "chunk", "vector", parse(where) if where else None)
+def ask(stores: Stores, question: str, *, k: int = 5, where: str = "", unit: Unit | None = "chunk") -> SearchResult:
+    request = SearchRequest(question, "c", k, unit, "vector", parse(where) if where else None)
     return search(request, "hierarchy", stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
 
 
@@ -380,3 +380,59 @@ def test_what_rests_on_a_long_source_is_not_used_where_the_filter_hides_it(opene
         assert not hidden & {round(float(item.why.get("summary", -9.0)), 5) for item in result.evidence}
     for item in ask(stores, "The bridge of Ombry", where="is_long = true", k=20).evidence:
         assert item.source.uri == "doc:chronicle"
+
+
+# Large chunks
+
+
+@given(chunks=_CHUNKS, tokens=st.integers(0, 120))
+def test_large_chunks_are_runs_of_the_wanted_size(chunks: list[Chunk], tokens: int) -> None:
+    found = large_chunks(chunks, tokens)
+    sizes = {item.id: item.tokens for item in chunks}
+    for item in found:
+        own = sorted((chunk for chunk in chunks if chunk.source_id == item.id), key=lambda chunk: chunk.position)
+        ids = [chunk.id for chunk in own]
+        start = ids.index(item.chunk_ids[0])
+        assert list(item.chunk_ids) == ids[start : start + len(item.chunk_ids)]
+        assert sum(sizes[name] for name in item.chunk_ids) <= tokens
+        assert item.level == (WHOLE if len(item.chunk_ids) == len(ids) else LARGE)
+    inside = [name for item in found for name in item.chunk_ids]
+    assert len(inside) == len(set(inside))
+    for item in long_sources(chunks, 0 if tokens == 0 else -1):  # every source that would fit into one is in one
+        if tokens and sum(sizes[name] for name in item.chunk_ids) <= tokens:
+            assert item in found
+
+
+def test_an_edit_changes_the_large_chunks_around_it_alone() -> None:
+    rng = np.random.default_rng(5)
+    names = [f"{number:08x}" for number in rng.integers(0, 1 << 32, size=200)]
+    before = {item.chunk_ids for item in large_chunks(_chunks_of(names), 600)}
+    assert 20 < len(before) < 100
+    after = {item.chunk_ids for item in large_chunks(_chunks_of([*names[:90], "80000000", *names[90:]]), 600)}
+    assert len(before - after) <= 3
+
+
+def _chunks_of(names: list[str]) -> list[Chunk]:
+    return [Chunk(name, "a", "", 0, 0, at, 60) for at, name in enumerate(names)]
+
+
+def test_large_chunks_are_nodes_of_layer_0_and_leave_only_with_their_own_chunks(opened: Opened) -> None:
+    stores = opened.stores
+    build(stores, long_source=0, large_chunk=50)
+    found = [item for item in derived(stores).summaries("c", RUN).items if item.source_id]
+    assert len(found) > 1
+    assert {item.summary.level for item in found} == {LARGE}
+    held = {name for some in members(stores).values() for name in some}
+    assert {item.summary.id for item in found} <= held
+    ingest(stores, _chronicle("A kestrel nests on the tower."))
+    assert {item.summary.id for item in derived(stores).summaries("c", RUN).items if item.source_id} == {
+        item.summary.id for item in found
+    }
+    (first,) = ask(stores, found[0].summary.text, k=1, unit="mixed").evidence
+    assert (first.id, first.why["layer"], first.is_stale) == (found[0].summary.id, 0.0, True)
+    assert {part.id for part in first.rests_on} == set(found[0].parts)
+    built = build(stores, long_source=0, large_chunk=50)
+    assert 0 < built.written < 6
+    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    assert {uri for _, uri in tier.find().sources} == {"doc:chronicle"}
+    assert len(tier.find().sources) == built.sources > 1

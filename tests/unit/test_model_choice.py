@@ -70,9 +70,10 @@ def test_what_is_no_model_is_refused() -> None:
     for choose in (chosen_chat, chosen_embedder, chosen_reranker):
         with pytest.raises(InputError, match=r"object is not a.*LangChain"):
             choose(object(), ModelSettings())  # type: ignore[operator]
-        if choose is not chosen_embedder:
-            with pytest.raises(UnknownNameError, match="write provider:model"):
-                choose("gpt", ModelSettings())  # type: ignore[operator]
+    with pytest.raises(UnknownNameError, match="write provider:model"):
+        chosen_chat("gpt", ModelSettings())
+    with pytest.raises(UnknownNameError, match="one of the providers bedrock, cohere"):
+        chosen_reranker("opnai:x", ModelSettings())
     with pytest.raises(UnknownNameError, match="one of the providers bedrock, cohere, ollama, openai"):
         chosen_embedder("opnai:x", ModelSettings())
 

@@ -156,7 +156,7 @@ def test_order_and_other_texts_change_nothing(embedder: LocalEmbedder, monkeypat
     texts = [" ".join(rng.choice(words, size=int(rng.integers(0, 18)))) for _ in range(300)]
     together = embedder.embed(texts)
     monkeypatch.setattr("hlgraph.models.local.embedder._TEXTS_AT_ONCE", 64)
-    monkeypatch.setattr("hlgraph.models.local.embedder._TOKENS_AT_ONCE", 50)
+    monkeypatch.setattr("hlgraph.models.local.token_batches._TOKENS_AT_ONCE", 50)
     np.testing.assert_allclose(embedder.embed(texts[::-1])[::-1], together, atol=1e-6)
     np.testing.assert_allclose(np.vstack([embedder.embed([text]) for text in texts[:40]]), together[:40], atol=1e-6)
 

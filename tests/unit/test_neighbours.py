@@ -70,7 +70,7 @@ def test_few_rows_and_none() -> None:
     assert similarity_graph(np.ones((1, 1), dtype=np.float32)).nnz == 0
 
 
-@pytest.mark.parametrize("options", [{"k": 0}, {"threshold": 0.0}, {"threshold": float("nan")}])
+@pytest.mark.parametrize("options", [{"k": 0}, {"threshold": -0.1}, {"threshold": float("nan")}])
 def test_bad_input(options: dict[str, float]) -> None:
     with pytest.raises(InputError):
         similarity_graph(np.eye(2, dtype=np.float32), **options)  # type: ignore[arg-type]

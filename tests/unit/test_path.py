@@ -20,14 +20,8 @@ from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.lexical import Coverage
-from hlgraph.retrieve.strategies.path import (
-    PathFrontier,
-    PathRetriever,
-    StatementGraph,
-    entity_weights,
-    statement_graph,
-    within,
-)
+from hlgraph.retrieve.steps.statement_paths import PathFrontier, StatementGraph, entity_weights, statement_graph
+from hlgraph.retrieve.strategies.path import PathRetriever, within
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
@@ -223,7 +217,27 @@ def test_a_walk_without_seeds_is_empty(stores: Stores) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"beam_width": 0}, "beam_width is 0; it must be at least 1"),
+        ({"beam_width": -1}, "beam_width is -1; it must be at least 0"),
+        ({"beam_width": 2.5}, "beam_width is 2.5; it must be a whole number"),
+        ({"beam_width": True}, "beam_width is True; it must be a whole number"),
+        ({"max_length": 0}, "max_length is 0; it must be at least 1"),
+        ({"stages": "none"}, "stages is 'none'; choose one of: both, first, second"),
+        (
+            {"stages": "first", "beam_width": 8},
+            "beam_width is 8, but stages is 'first', so stage 2 does not run; leave",
+        ),
+        ({"stages": "first", "damping": 0.3}, "damping is 0.3, but stages is 'first'.*or set stages to 'both'"),
+        ({"stages": "second", "entities": 5}, "entities is 5, but stages is 'second', so stage 1 does not run"),
+        ({"beam_width": 0, "max_length": 2}, "max_length is 2, but beam_width is 0, so there is no beam search; leave"),
+        ({"beam_width": 0, "path_entities": 9}, "path_entities is 9, but beam_width is 0.*set beam_width to 1 or more"),
+        ({"max_length": 1, "jump_points": 50}, "jump_points is 50, but max_length is 1, so no path grows"),
+        ({"path_entities": 0, "paths": 9}, "paths is 9, but path_entities is 0, so no path is exploited"),
+        (
+            {"rescored": 2},
+            "rescored is 2, and beam_width is 4: only paths that are scored again are kept; set rescored to 4",
+        ),
+        ({"seed_entities": 0, "path_entities": 0, "passage_weight": 0.0}, "stage 2 has nothing to start from; set one"),
+        ({"seed_entities": 0, "beam_width": 0, "passage_weight": 0.0}, "stage 2 has nothing to start from; set one"),
         ({"damping": 1.5}, "damping is 1.5"),
         ({"damping_first": 1.0}, "damping_first is 1.0; it must be from 0 to below 1"),
         ({"passage_weight": -1.0}, "passage_weight is -1.0"),
@@ -234,6 +248,65 @@ def test_a_walk_without_seeds_is_empty(stores: Stores) -> None:
 def test_parameters_that_cannot_be_used_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replace(PathRetriever(), **changes)
+
+
+_OFF: tuple[dict[str, Any], ...] = (
+    {"jump_points": 0},
+    {"path_entities": 0},
+    {"seed_entities": 0},
+    {"rescored": 0},
+    {"beam_width": 0},
+    {"max_length": 1},
+    {"max_length": 1, "jump_points": 0, "rescored": 0},
+    {"beam_width": 0, "jump_points": 0, "rescored": 0, "path_entities": 0},
+    {"stages": "first"},
+    {"stages": "second"},
+    {"jump_points": 1000},
+)
+
+
+@pytest.mark.parametrize("changes", _OFF, ids=str)
+@pytest.mark.parametrize("preset", ["paper", "tuned", "fast"])
+def test_every_part_of_the_ablations_can_be_turned_off(stores: Stores, preset: str, changes: dict[str, Any]) -> None:
+    chosen = replace(retriever("path", preset), **changes)  # type: ignore[type-var]
+    assert isinstance(chosen, PathRetriever)
+    found = _ask(stores, chosen, unit="chunk")
+    assert {item.source.uri for item in found.evidence} >= {"doc:bridge"}
+    assert _ask(stores, chosen, unit="statement").evidence
+
+
+def _scores(result: SearchResult, name: str) -> dict[str, float]:
+    return {item.chunk_id: float(item.why[name]) for item in result.evidence}
+
+
+def test_one_stage_is_the_first_pagerank_or_starts_from_the_search(stores: Stores) -> None:
+    both = _ask(stores, PathRetriever(), unit="chunk", k=9)
+    first = _ask(stores, PathRetriever(stages="first"), unit="chunk", k=9)
+    assert _scores(first, "pagerank") == pytest.approx(_scores(both, "stage_1"))
+    assert [step.name for step in first.explain.steps if step.name in ("beam", "pagerank")] == []
+    second = _ask(stores, PathRetriever(stages="second", passages=2), unit="chunk", k=9)
+    assert [step.name for step in second.explain.steps if step.name.startswith("rank ")] == []
+    cosines = _ask(stores, PathRetriever(stages="second", passages=9), unit="chunk", k=9)
+    closest = sorted(_scores(cosines, "search").items(), key=lambda pair: (-pair[1], pair[0]))
+    focus = {item.chunk_id for item in second.evidence[:2]}
+    assert focus == {name for name, _ in closest[:2]}
+    assert len(second.evidence) == len(closest)  # the rest of the search follows
+
+
+def test_without_a_beam_nothing_is_exploited_and_no_path_grows(stores: Stores) -> None:
+    without = _ask(stores, PathRetriever(beam_width=0), unit="chunk", explain=True)
+    explored = _ask(stores, PathRetriever(path_entities=0), unit="chunk")
+    assert _scores(without, "pagerank") == pytest.approx(_scores(explored, "pagerank"))
+    assert [hop for hop in without.explain.hops if hop.name == "beam"] == []
+    assert all(len(path.nodes) == 1 for path in without.explain.paths)
+
+
+def test_without_exact_scores_the_question_alone_is_embedded(stores: Stores) -> None:
+    def embedded(chosen: PathRetriever) -> int:
+        return sum(step.count for step in _ask(stores, chosen).explain.steps if step.name == "embed")
+
+    assert embedded(PathRetriever(rescored=0)) == 1
+    assert embedded(PathRetriever()) > 1
 
 
 def test_a_weight_of_0_is_no_count() -> None:

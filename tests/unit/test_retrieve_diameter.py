@@ -17,7 +17,6 @@ from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id
 from hlgraph.ingest import pipeline
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
@@ -91,7 +90,7 @@ def _linked(result: SearchResult) -> set[str]:
     return {item.source.uri for item in result.evidence if item.why["entities"]}
 
 
-_FEW = DiameterRetriever(entities=3, entries=1, chunks=1, support_weight=1.0)
+_FEW = DiameterRetriever(entities=3, chunks=1, support_weight=1.0)
 
 
 @pytest.mark.parametrize("how", ["in_filter", "post_filter"])
@@ -173,11 +172,12 @@ def test_every_sub_query_has_a_search_and_one_pull_serves_all(stores: Stores) ->
     assert result.explain.round_trips > sums  # those for sub-queries are counted
 
 
-def test_the_chat_model_of_the_session_makes_the_sub_queries_with_one_call(stores: Stores) -> None:
+def test_the_chat_model_that_was_asked_for_makes_the_sub_queries_with_one_call(stores: Stores) -> None:
     chat = ScriptedChat(["Who is Quill?\nWhat is Vesper?"])
     request = SearchRequest("What have these two in common?", "c", 17, "statement", "vector")
     # Few chunks are found at first, so the search looks wider: it does not ask again.
-    result = search(request, _FEW, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
+    asking = replace(_FEW, by="chat", splitter="names")  # the rules
+    result = search(request, asking, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
     assert _steps(result, "split") == [
         {"splitter": "subqueries/1+scripted", "subqueries": "Who is Quill? | What is Vesper?", "count": 2}
     ]
@@ -217,7 +217,7 @@ def test_a_question_that_is_its_own_sub_query_is_embedded_once(stores: Stores) -
 
 
 def test_the_tuned_preset_searches_for_each_name() -> None:
-    assert retriever("diameter", "tuned") == DiameterRetriever(splitter=NameSplitter())
+    assert retriever("diameter", "tuned") == DiameterRetriever(splitter="names")
     assert retriever("diameter", "paper") == DiameterRetriever()
     assert retriever("chunk", "tuned") == retriever("chunk", "paper")
 
@@ -229,14 +229,60 @@ def test_the_tuned_preset_searches_for_each_name() -> None:
         ({"node_cap": -1}, "node_cap is -1"),
         ({"centers": -1}, "centers is -1"),
         ({"support_weight": -0.5}, "support_weight is -0.5"),
-        ({"search": "both"}, "search is 'both'; choose 'in_filter' or 'post_filter'"),
-        ({"distance": "far"}, "distance is 'far'; choose 'induced' or 'graph'"),
+        ({"starts": 0}, "starts is 0; it must be at least 1"),
+        ({"max_diameter": 1.5}, "max_diameter is 1.5; it must be a whole number"),
+        ({"search": "both"}, "search is 'both'; choose one of: in_filter, post_filter"),
+        ({"distance": "far"}, "distance is 'far'; choose one of: induced, graph"),
+        ({"splitter": "halves"}, "splitter is 'halves'; choose one of: whole, names"),
+        (
+            {"search": "post_filter", "entries": 9},
+            "entries is 9, but search is 'post_filter'.*set search to 'in_filter'",
+        ),
+        ({"search": "post_filter", "centers": 3}, "centers is 3, but search is 'post_filter', which begins with cand"),
+        ({"candidates": 10}, "entities is 20, and candidates is 10: .*; set candidates to 20 or more"),
+        ({"entries": 300}, "entries is 300, and candidates is 200: .*; set candidates to 300 or more"),
     ],
 )
 def test_parameters_are_checked(changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         DiameterRetriever(**changes)  # type: ignore[arg-type]
     assert DiameterRetriever(centers=0, support_weight=0).centers == 0
+
+
+@pytest.mark.parametrize("how", ["in_filter", "post_filter"])
+def test_without_chunks_of_the_search_those_of_the_entities_alone_are_found(stores: Stores, how: str) -> None:
+    chosen = DiameterRetriever(search=how, entities=3, chunks=0)  # type: ignore[arg-type]
+    result = _ask(stores, "Aldane Orne", chosen, k=17)
+    assert {item.source.uri for item in result.evidence} == _linked(result)
+    assert 0 < len(result.evidence) < 6
+    assert [step.name for step in result.explain.steps if step.name == "search chunk"] == []
+
+
+def test_without_co_occurrence_entities_of_a_common_chunk_are_not_joined(stores: Stores) -> None:
+    """The extractor of these tests states no facts, so nothing joins two entities then."""
+    (step,) = _steps(_ask(stores, "Aldane Orne", DiameterRetriever(entities=3)), "diameter")
+    assert step["count"] == 3
+    (step,) = _steps(_ask(stores, "Aldane Orne", DiameterRetriever(entities=3, has_co_occurrence=False)), "diameter")
+    assert (step["count"], step["is_complete"]) == (1, False)
+
+
+def test_more_starts_find_no_smaller_set(stores: Stores) -> None:
+    counts = []
+    for starts in (1, 5):
+        chosen = DiameterRetriever(entities=5, entries=5, max_diameter=2, starts=starts)
+        (step,) = _steps(_ask(stores, "Vesper Aldane", chosen), "diameter")
+        counts.append(step["count"])
+    assert counts == [2, 3]  # Vesper and Cale; then a set around Aldane
+
+
+@pytest.mark.parametrize(("splitter", "asked"), [("whole", 1), ("names", 3)])
+def test_a_splitter_can_be_named(stores: Stores, splitter: str, asked: int) -> None:
+    chosen = replace(_FEW, splitter=splitter)  # type: ignore[arg-type]
+    chat = ScriptedChat([])  # never asked
+    request = SearchRequest("Are Quill and Vesper one?", "c", 5, None, "vector")
+    result = search(request, chosen, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
+    assert len(_steps(result, "diameter")) == asked
+    assert not chat.asked
 
 
 # Sub-queries
@@ -273,18 +319,19 @@ def test_names_are_at_most_a_few_and_the_question_is_the_first() -> None:
 def test_a_chat_model_takes_a_question_apart() -> None:
     reply = "<think>Two people.</think>\n1. When was Ann born?\n- When was Bo born?\n\n* when was ann born?\n---\n"
     chat = ScriptedChat([reply])
-    usage = Usage()
-    splitter = ChatSplitter(chat, usage)
+    splitter = ChatSplitter(chat)
     for _ in range(2):  # asked again, it does not call again
         assert splitter.split("Was Ann or Bo born first?") == ("When was Ann born?", "When was Bo born?")
     assert "Was Ann or Bo born first?" in chat.asked[0][1]
     assert splitter.fingerprint == "subqueries/1+scripted"
-    assert usage.calls == 1
+    assert len(chat.asked) == 1
 
 
 @pytest.mark.parametrize("reply", ["", "<think>never ends", "---\n***", "x" * 2000])
 def test_a_reply_without_a_usable_line_leaves_the_question_whole(reply: str) -> None:
-    assert ChatSplitter(ScriptedChat([reply])).split("Who?") == ("Who?",)
+    told: list[str] = []
+    assert ChatSplitter(ScriptedChat([reply]), told.append).split("Who?") == ("Who?",)
+    assert told == ["subqueries: the reply has no usable line, so the question stayed whole"]
 
 
 def test_many_lines_are_cut_and_errors_of_the_model_are_raised() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -109,6 +110,37 @@ def test_the_judge_sees_all_sentences_in_one_call_and_decides() -> None:
     assert "It is old" not in user
     assert delimited("evidence", f"From: Title 1\n{_EVIDENCE[1].text}") in user
     assert _EVIDENCE[1].text not in system
+
+
+def test_the_judge_reads_the_chunks_below_a_summary() -> None:
+    chat = ScriptedChat(["Mara Quill designed the bridge [1].", "1 | SUPPORTED"])
+    chunks = tuple(replace(item, statement_id="", chunk_id=f"{at:032x}") for at, item in enumerate(_EVIDENCE))
+    summary = replace(chunks[0], text="Of bridges and marl.", summary_id="s" * 32, rests_on=chunks)
+    answer = chat_answer(_QUESTION, [summary], model=chat)
+    checked_by = verified(answer, check=by_judge(Writer(model=chat)))
+    assert checked_by.is_supported
+    shown = chat.asked[1][1]
+    assert "Of bridges and marl." not in shown
+    places = [shown.index(item.text) for item in chunks]
+    assert places[0] == min(places)  # the one that shares most words with the sentence
+    # One call has room for the first chunk alone: a quarter of it.
+    chat = ScriptedChat(["1 | UNSUPPORTED"])
+    assert not verified(answer, check=by_judge(Writer(model=chat), context_tokens=200)).is_supported
+    assert "Marl is wet." not in chat.asked[0][1]
+
+
+def test_a_reason_and_an_answer_are_checked_without_their_labels() -> None:
+    reply = "Reason: Mara Quill designed the bridge [1]. It opened in 1999 [2].\n\n**Answer:** Mara Quill [1]."
+    answer = verified(_answer(reply))
+    assert [item.text for item in answer.sentences] == [
+        "Mara Quill designed the bridge [1].",
+        "It opened in 1999 [2].",
+        "Mara Quill [1].",
+    ]
+    assert [item.is_supported for item in answer.sentences] == [True, False, True]
+    assert answer.uncited == ()
+    left = verified(_answer(reply), unsupported="drop").text
+    assert left == "Reason: Mara Quill designed the bridge [1].\n\n**Answer:** Mara Quill [1]."
 
 
 def test_a_reply_of_the_judge_that_cannot_be_read_is_asked_for_once_more() -> None:

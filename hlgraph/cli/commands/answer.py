@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.commands.search import Mode, PresetName, Question, StrategyName
-from hlgraph.cli.output import answer_tree, piece, place, print_json, say
+from hlgraph.cli.commands.search import ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
+from hlgraph.cli.output import answer_tree, basis_lines, piece, place, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
-    from hlgraph.records import Answer
+    from hlgraph.records import Answer, ReportFigures
 
 PLACE = 30  # position in the list of commands
 
@@ -25,16 +25,24 @@ _K = Annotated[
         "--k",
         "-k",
         metavar="N",
-        help="Pieces of evidence to retrieve (default: 20; 200 for a report).",
+        help="Pieces of evidence to retrieve (default: 20; for a report 200, with the strategy global all statements of "
+        "the communities that it found).",
         show_default=False,
     ),
 ]
 _AnswerMode = Annotated[
     Literal["short", "report"],
-    typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
+    typer.Option(
+        help="A short answer, or a report from many pieces of evidence; best with --strategy global, which reads whole "
+        "communities, one call each. To see the cost first: hlgraph plan --question."
+    ),
 ]
 _ContextTokens = Annotated[
-    int, typer.Option(metavar="N", help="Most tokens of evidence in one call of the chat model.")
+    int,
+    typer.Option(
+        metavar="N",
+        help="Most tokens of evidence in one call of the chat model; a larger community takes several calls.",
+    ),
 ]
 _Unsupported = Annotated[
     Literal["flag", "drop"],
@@ -62,6 +70,10 @@ _Choices = Annotated[
         show_default=False,
     ),
 ]
+_Style = Annotated[
+    Literal["plain", "reason"],
+    typer.Option(help="Ask the chat model for the answer, or for its reason and then the answer."),
+]
 _Stream = Annotated[bool, typer.Option("--stream", help="Print the text as it is written; not with --json.")]
 
 
@@ -71,7 +83,10 @@ def answer(
     corpus: Corpus = None,
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
+    by: ByName = "rules",
+    sets: Set = None,
     k: _K = None,
+    unit: UnitName = None,
     where: Where = None,
     mode: _AnswerMode = "short",
     search_mode: Mode = "vector",
@@ -80,6 +95,7 @@ def answer(
     verify: _Verify = "lexical",
     least_support: _LeastSupport = None,
     choice: _Choices = None,
+    style: _Style = "plain",
     stream: _Stream = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -96,20 +112,23 @@ def answer(
       hlgraph answer "Who designed the bridge, and where was she born?"
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
       hlgraph answer "How did the floods change the towns?" --strategy global --mode report --stream
+      hlgraph answer "What do the notes on floods have in common?" --strategy hierarchy
+      hlgraph answer "How did the floods change the towns?" --strategy global --mode report --set global.anchors=600
       hlgraph answer "Who designed the bridge?" --choice "Jonas Querl" --choice "Mara Quill"
     """
     from hlgraph.records import Answer
-    from hlgraph.retrieve.search import retriever
 
     if stream and json:
         raise InputError("--stream prints text as it is written, --json one object at the end; use only one of them")
     state: State = context.obj
+    made = chosen(strategy, preset, by=by, sets=sets)
     with state.open(corpus) as graph:
         asked = partial(
             graph.answer_stream if stream else graph.answer,
             question,
-            strategy=strategy if preset == "paper" else retriever(strategy, preset),
+            strategy=made,
             k=k,
+            unit=unit,
             where=where,
             mode=mode,
             search_mode=search_mode,
@@ -118,6 +137,7 @@ def answer(
             verify=verify,
             least_support=least_support,
             choices=choice or None,
+            style=style,
             budget=budget_of(max_tokens, max_usd),
         )
         result = asked()
@@ -157,7 +177,9 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
     if found.choice is not None:
         margin = "" if found.choice.margin is None else f", ahead by {found.choice.margin:.2f}"
         yield f"  choice {found.choice.index + 1}{margin}"
-    yield from (f"  [{citation.number}] {place(citation.evidence)}" for citation in found.citations)
+    for citation in found.citations:
+        yield f"  [{citation.number}] {place(citation.evidence)}"
+        yield from (f"      {line}" for line in basis_lines(citation.evidence))
     if found.uncited:
         yield f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}"
     for item in found.sentences:
@@ -171,6 +193,29 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
         yield f"  no room in the context: {found.left_out} pieces of evidence"
     if found.cut:
         yield f"  shortened to fit the context: {found.cut} pieces of evidence"
+    if found.search.by == "chat" or found.search.fallbacks:
+        from hlgraph.retrieve.explain.page import use_lines
+
+        yield from (f"  {line}" for line in use_lines(found.search))
+    if found.report is not None:
+        yield from (f"  {line}" for line in report_figures(found.report))
+
+
+def report_figures(found: ReportFigures) -> Iterator[str]:
+    """What a report was written from, and what was wrong with the replies."""
+    yield (
+        f"report: {found.shown_anchors:,} of {found.anchors:,} anchors, {found.communities:,} communities, "
+        f"{found.statements:,} statements, {found.passages:,} passages; {found.used_points:,} of {found.points:,} points"
+    )
+    kept = f", {found.kept_calls} more answered from stored replies" if found.kept_calls else ""
+    yield f"chat model: {found.calls:,} calls, {found.input_tokens:,} tokens in, {found.output_tokens:,} out{kept}"
+    if found.divided:
+        yield f"divided: {found.divided} communities did not fit one call, and took several"
+    if found.foreign_citations:
+        yield (
+            f"rejected: {found.foreign_citations} citations of evidence that the call did not show, and "
+            f"{found.rejected_points} points without any other"
+        )
 
 
 def register(app: typer.Typer) -> None:

@@ -276,7 +276,8 @@ def evaluate(
     Questions are embedded before timing starts.
 
     With --set, every combination of the values is one more strategy, such as path[jump_points=0]; the table compares
-    all of them with the strategy itself.
+    all of them with the strategy itself. A part of a parameter is named with a dot: local.walk.damping=0.5. Values that
+    exclude each other are refused.
 
     Intervals are 95 % confidence intervals from a paired bootstrap over questions (10,000 resamples, seeded). A
     difference whose interval contains 0 is marked as noise. Two runs are compared only if corpus and questions are the

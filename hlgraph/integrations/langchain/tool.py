@@ -71,7 +71,13 @@ def _text(evidence: tuple[Evidence, ...]) -> str:
         return "No evidence was found."
     lines = []
     for number, item in enumerate(evidence, 1):
-        place = item.source.title or item.source.uri
-        page = f", page {item.page}" if item.page is not None else ""
-        lines.append(f"[{number}] {' '.join(item.text.split())} ({place}{page})")
+        lines.append(f"[{number}] {' '.join(item.text.split())} ({_place(item)})")
     return "\n".join(lines)
+
+
+def _place(item: Evidence) -> str:
+    if item.summary_id:
+        titles = dict.fromkeys(part.source.title or part.source.uri for part in item.opened)
+        return f"{'an older' if item.is_stale else 'a'} summary of {', '.join(titles)}"
+    page = f", page {item.page}" if item.page is not None else ""
+    return f"{item.source.title or item.source.uri}{page}"

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
+from hlgraph.errors import InputError, ModelError, ModelMissingError
 from hlgraph.ids import checksum
 from hlgraph.models.local.config import BertConfig, read_config
 from hlgraph.models.local.onnx_graph import build_graph
 from hlgraph.models.local.openvino import OpenVinoModel
-from hlgraph.models.local.runtime import load_runtime
+from hlgraph.models.local.runtime import open_session
+from hlgraph.models.local.token_batches import available_cores, batches, load_tokenizer, padded, run_batches
 from hlgraph.models.local.weights import read_tensors, sha256
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ TOKENIZER = "tokenizer.json"
 
 _GRAPH_VERSION = "1"  # raise it with every change of onnx_graph.py that changes the numbers
 _TEXTS_AT_ONCE = 4096  # limits the memory of the tokenizer
-_TOKENS_AT_ONCE = 512  # the activations of such a batch fit the cache of one core
+_NEEDED_FOR = "the local embedding model"
 _SHORT_HASH = 12
 _Compute: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.float32]], NDArray[np.float32]]
 
@@ -90,7 +88,7 @@ class LocalEmbedder:
                 raise ModelMissingError(f"{folder}: {file} is missing; run: hlgraph models install")
         self._name = name or folder.resolve().name
         self._known_sha256 = weights_sha256
-        self.threads = threads or _available_cores()
+        self.threads = threads or available_cores()
         self._wanted = runtime
         self._lock = threading.Lock()
         self._engine: _Engine | None = None
@@ -146,18 +144,12 @@ class LocalEmbedder:
         engine = self._loaded()
         encodings = engine.tokenizer.encode_batch_fast([self._prepared(text) for text in texts])
         tokens = [encoding.ids for encoding in encodings]
-        batches = list(_batches([len(ids) for ids in tokens]))
 
         def compute(batch: NDArray[np.intp]) -> None:
             vectors[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
 
-        if len(batches) == 1 or self.threads == 1 or engine.uses_all_threads:
-            for batch in batches:
-                compute(batch)
-            return
-        with ThreadPoolExecutor(min(self.threads, len(batches))) as pool:
-            for _ in pool.map(compute, batches):  # re-raises errors of the threads
-                pass
+        found = list(batches([len(ids) for ids in tokens]))
+        run_batches(compute, found, threads=1 if engine.uses_all_threads else self.threads)
 
     def _prepared(self, text: str) -> str:
         # The tokenizer accepts valid UTF-8 only, and a damaged source may hold a lone surrogate.
@@ -191,10 +183,7 @@ class _Engine:
         return isinstance(self.compute, OpenVinoModel)
 
     def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
-        lengths = np.array([len(ids) for ids in tokens])
-        is_token = np.arange(lengths.max()) < lengths[:, np.newaxis]
-        ids = np.full(is_token.shape, pad_id, dtype=np.int64)
-        ids[is_token] = np.concatenate([np.array(row, dtype=np.int64) for row in tokens])
+        ids, is_token = padded(tokens, pad_id)
         return self.compute(ids, is_token.astype(np.float32))
 
 
@@ -235,37 +224,20 @@ def _load(folder: Path, config: BertConfig, *, threads: int, runtime: Runtime) -
             f"{folder}: openvino needs an installed model; run: hlgraph models install --from {folder},"
             " or choose the runtime onnxruntime"
         )
-    tokenizer = _tokenizer(folder / TOKENIZER, config.max_tokens)
+    tokenizer = load_tokenizer(folder / TOKENIZER, config.max_tokens, needed_for=_NEEDED_FOR)
     if runtime == "openvino":
         return _Engine("openvino", OpenVinoModel(saved, threads=threads), tokenizer)
     return _Engine("onnxruntime", _onnxruntime(folder, config), tokenizer)
 
 
 def _onnxruntime(folder: Path, config: BertConfig) -> _Compute:
-    try:
-        load_runtime()
-        import onnxruntime
-        from onnxruntime.capi import onnxruntime_pybind11_state as errors
-    except ImportError as error:
-        raise MissingExtraError("local", "the local embedding model") from error
     weights = (folder / WEIGHTS).resolve()  # model caches use symbolic links, which the runtime does not follow
     saved = folder / graph_name(config, folder)
     if weights.name == WEIGHTS and saved.is_file():
         graph = saved.read_bytes()
     else:
         graph = build_graph(config, read_tensors(weights), location=weights.name)
-    onnxruntime.disable_telemetry_events()  # Windows needs this call too
-    options = onnxruntime.SessionOptions()
-    # One thread per batch and several batches in parallel: threads do not wait for each other after every layer, and a
-    # session without threads of its own survives a fork.
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3  # errors only, which are raised as well
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
-    refusals = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
-    try:
-        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except (*refusals, errors.NotImplemented, errors.RuntimeException) as error:
-        raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); download the model again") from error
+    session = open_session(graph, weights=weights, needed_for=_NEEDED_FOR)
 
     def compute(ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
         (vectors,) = session.run(None, {"ids": ids, "mask": mask})
@@ -273,37 +245,3 @@ def _onnxruntime(folder: Path, config: BertConfig) -> _Compute:
         return found
 
     return compute
-
-
-def _tokenizer(path: Path, max_tokens: int) -> tokenizers.Tokenizer:
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise MissingExtraError("local", "the local embedding model") from error
-    try:
-        data = path.read_bytes()
-        msgspec.json.decode(data)
-        tokenizer = tokenizers.Tokenizer.from_buffer(data)
-    except (OSError, msgspec.MsgspecError, ValueError) as error:
-        raise ModelError(f"{path}: the tokenizer cannot be read ({error}); download the model again") from error
-    # The file may still hold padding and truncation settings from training.
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
-    return tokenizer
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[NDArray[np.intp]]:
-    """Indices sorted by length, in batches of at most ``_TOKENS_AT_ONCE`` tokens including padding, or of one text."""
-    order = np.argsort(np.array(lengths), kind="stable")
-    start = 0
-    for end, index in enumerate(order):
-        if end > start and lengths[index] * (end + 1 - start) > _TOKENS_AT_ONCE:
-            yield order[start:end]
-            start = end
-    yield order[start:]
-
-
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

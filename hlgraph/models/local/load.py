@@ -1,4 +1,4 @@
-"""Loads the local embedder named in the settings, with its cache."""
+"""Loads the local models named in the settings: the embedder with its cache, the reranker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from hlgraph.models.cache import CachedEmbedder
-from hlgraph.models.install import load_local
+from hlgraph.models.install import load_local, load_reranker
+from hlgraph.models.local.cross_encoder import LocalCrossEncoder
 from hlgraph.models.local.embedder import LocalEmbedder, Runtime
 from hlgraph.settings import cache_folder
 
@@ -46,9 +47,37 @@ def cache_file(folder: str | None) -> Path:
     return cache_folder(folder) / CACHE_FILE
 
 
+def local_reranker(name: str, *, root: str | None) -> LocalCrossEncoder:
+    """The cross-encoder of an installed model, or of a folder.
+
+    Parameters
+    ----------
+    name : name of an installed model, or a folder
+    root : folder of the installed models; None: the user's default
+
+    Returns
+    -------
+    LocalCrossEncoder
+        The reranker.
+
+    Raises
+    ------
+    ModelMissingError
+        The model is not installed, or the folder holds none; the message holds the command that installs it.
+    """
+    if _is_folder(name):
+        return LocalCrossEncoder(Path(name))
+    return load_reranker(name, root=Path(root) if root else None)
+
+
+def _is_folder(name: str) -> bool:
+    folder = Path(name)
+    return len(folder.parts) > 1 or folder.is_absolute()
+
+
 def _local(choice: ModelChoice) -> LocalEmbedder:
     folder = Path(choice.embedder)
     runtime = cast("Runtime", choice.runtime)  # LocalEmbedder checks it
-    if len(folder.parts) > 1 or folder.is_absolute():
+    if _is_folder(choice.embedder):
         return LocalEmbedder(folder, runtime=runtime)
     return load_local(choice.embedder, root=Path(choice.root) if choice.root else None, runtime=runtime)

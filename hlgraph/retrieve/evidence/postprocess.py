@@ -76,7 +76,7 @@ def _kept(evidence: Sequence[Evidence], found: Sequence[Terms], tau: float) -> l
         tf_idf([item.words for item in found]),
         # Ranks instead of scores: the order of the evidence already breaks ties.
         np.arange(len(evidence), 0, -1, dtype=np.float64),
-        ids=[item.statement_id or item.chunk_id for item in evidence],
+        ids=[item.id for item in evidence],
         tau=tau,
         agrees=lambda one, other: says_the_same_order(found[one], found[other]),
     )

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from hlgraph.records import Chunk, Entity, Evidence, Fact, Hit, Kind, Record, Source, Statement, Topic
-from hlgraph.retrieve.explain.evidence_graph import SHAPE, Chosen, Neighbourhood, choose, reached
-from hlgraph.retrieve.explain.notes import MOST_BEST, Hop, Notes, Path
+from hlgraph.retrieve.explain.evidence_graph import MOST_BELOW, SHAPE, Chosen, Neighbourhood, choose, reached
+from hlgraph.retrieve.explain.notes import Hop, Notes, Path
 from hlgraph.retrieve.explain.parts import (
+    BasisTrace,
     EvidenceGraph,
     GraphEdge,
     GraphNode,
@@ -89,21 +90,23 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
     Explained
         Seeds, hops, paths, results and the evidence subgraph.
     """
-    names = _Names(session, notes)
-    results = [_key(item) for item in evidence]
-    around = _around(session, notes.paths, results=results)
+    names = _Names(session, notes, evidence=evidence)
+    results = [(item.id, item.kind) for item in evidence]
+    below = {item.id: [part.chunk_id for part in item.opened] for item in evidence if item.summary_id}
+    shown = [(key, Kind.CHUNK) for keys in below.values() for key in keys[:MOST_BELOW]]
+    around = _around(session, notes.paths, results=[*results, *shown])
     wanted = {*results, *_noted(notes)}
     bridges = (bridge for path in notes.paths for a, b in _steps(path) for bridge in around.bridges(a, b))
     wanted |= {(key, around.kinds[key]) for bridge in bridges for key in bridge}
     chunk_of = {item.statement_id: item.chunk_id for item in evidence if item.statement_id}
     statements = session.records(Kind.STATEMENT, _of_kind(wanted, Kind.STATEMENT), made=Statement)
     chunk_of = {key: item.chunk_id for key, item in statements.items()} | chunk_of
-    wanted |= {(key, Kind.CHUNK) for key in chunk_of.values()}
+    wanted |= {(key, Kind.CHUNK) for key in (*chunk_of.values(), *(key for keys in below.values() for key in keys))}
     chunks = session.records(Kind.CHUNK, _of_kind(wanted, Kind.CHUNK), made=Chunk)
     lineage = chunk_of | {key: chunk.source_id for key, chunk in chunks.items()}
     paths = _ordered(notes.paths, [key for key, _ in results], lineage=lineage)
     seeds = {hit.id for group in notes.seeds for hit in group.hits}
-    chosen = choose(around, results, paths=paths, seeds=seeds, lineage=lineage)
+    chosen = choose(around, results, paths=paths, seeds=seeds, lineage=lineage, below=below)
     names.read(wanted | set(chosen.kinds.items()))
     return Explained(
         tuple(
@@ -117,6 +120,8 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
                 number,
                 names.node(key, kind, score=evidence[number - 1].score),
                 tuple(at for at, path in enumerate(paths, 1) if key in reached(path, lineage)),
+                evidence[number - 1].is_stale,
+                _basis(evidence[number - 1], names),
             )
             for number, (key, kind) in enumerate(results, 1)
         ),
@@ -124,8 +129,11 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
     )
 
 
-def _key(item: Evidence) -> Node:
-    return (item.statement_id, Kind.STATEMENT) if item.statement_id else (item.chunk_id, Kind.CHUNK)
+def _basis(item: Evidence, names: _Names) -> tuple[BasisTrace, ...]:
+    return tuple(
+        BasisTrace(names.node(part.id, part.kind, score=part.score), part.source.uri, part.start, part.end)
+        for part in item.rests_on
+    )
 
 
 def _ordered(paths: Iterable[Path], results: Sequence[str], *, lineage: Mapping[str, str]) -> list[Path]:
@@ -145,7 +153,7 @@ def _noted(notes: Notes) -> Iterable[Node]:
     for seeds in notes.seeds:
         yield from ((hit.id, seeds.kind) for hit in seeds.hits[:_MOST_SEEDS])
     for hop, _ in notes.hops:
-        yield from ((hit.id, hop.kind) for hit in hop.best[:MOST_BEST])
+        yield from ((hit.id, kind) for hit, kind in hop.nodes)
     for path in notes.paths:
         yield from zip(path.ids, path.kinds, strict=True)
 
@@ -164,7 +172,7 @@ def _around(session: Session, paths: Sequence[Path], *, results: Sequence[Node])
 
 def _hop(hop: Hop, part: str, names: _Names) -> HopTrace:
     pruned = {reason: count for reason, count in hop.pruned.items() if count}
-    best = names.hits(hop.best[:MOST_BEST], hop.kind)
+    best = tuple(names.node(hit.id, kind, score=hit.score) for hit, kind in hop.nodes)
     return HopTrace(hop.depth, hop.expanded, hop.kept, pruned, best, hop.name, part)
 
 
@@ -184,8 +192,8 @@ def _path(path: Path, around: Neighbourhood, names: _Names) -> PathTrace:
 
 
 def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> EvidenceGraph:
-    number = {_key(item)[0]: at for at, item in enumerate(evidence, 1)}
-    scores = {_key(item)[0]: item.score for item in evidence}
+    number = {item.id: at for at, item in enumerate(evidence, 1)}
+    scores = {item.id: item.score for item in evidence}
     nodes = (
         GraphNode(names.node(key, kind, score=scores.get(key)), number.get(key, 0), key in chosen.path_nodes)
         for key, kind in sorted(chosen.kinds.items())
@@ -199,9 +207,10 @@ def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> Evi
 class _Names:
     """Names of nodes, read in one batch for each kind, and their ranks among the seeds."""
 
-    def __init__(self, session: Session, notes: Notes) -> None:
+    def __init__(self, session: Session, notes: Notes, *, evidence: Iterable[Evidence]) -> None:
         self._session = session
-        self._names: dict[Node, str] = {}
+        parts = [part for item in evidence for part in (item, *item.rests_on) if part.kind is not Kind.CHUNK]
+        self._names: dict[Node, str] = {(part.id, part.kind): shortened_text(part.text) for part in parts}
         self._ranks: dict[Node, int] = {}
         for group in notes.seeds:
             for rank, hit in enumerate(group.hits, 1):

@@ -31,9 +31,12 @@ SHAPE = PullShape(
 """What is pulled around the evidence; from chunks one hop further, to the entities of their statements."""
 
 MOST_RESULTS = 12
+MOST_BELOW = 4
+"""Maximum number of chunks that are shown below one summary, the closest to the question."""
 MOST_SHOWN_PATHS = 6
 MOST_ENTITIES = 16
 MOST_TOPICS = 8
+RESTS_ON = "rests_on"
 _ALONE = 8  # up to this many entities in all, those that only one shown node mentions are shown too
 _BRIDGES = 2
 _LINEAGE = (
@@ -188,12 +191,13 @@ def choose(
     paths: Sequence[Path],
     seeds: Collection[str],
     lineage: Mapping[str, str],
+    below: Mapping[str, Sequence[str]],
 ) -> Chosen:
     """The nodes and edges to show.
 
     Shown are the first ``MOST_RESULTS`` results; every node of the first ``MOST_SHOWN_PATHS`` paths that lead to one of them (of
-    all paths, where none does); their chunks and sources; entities, those on paths first, then seeds, then those that most of the
-    shown nodes share; topics that are seeds or on paths.
+    all paths, where none does); the first ``MOST_BELOW`` chunks below each summary; their chunks and sources; entities, those on
+    paths first, then seeds, then those that most of the shown nodes share; topics that are seeds or on paths.
 
     Parameters
     ----------
@@ -202,6 +206,7 @@ def choose(
     paths : best first
     seeds : ids of the seeds
     lineage : from the id of a statement to that of its chunk, and from the id of a chunk to that of its source
+    below : from the id of a summary to those of the chunks that it rests on, the closest to the question first
 
     Returns
     -------
@@ -212,6 +217,7 @@ def choose(
     made.kinds.update(results[:MOST_RESULTS])
     made.left_out["result"] = len(results) - len(made.kinds)
     first = set(made.kinds)
+    _open(made, below)
     reaching = [path for path in paths if first & reached(path, lineage)]
     shown = (reaching or paths)[:MOST_SHOWN_PATHS]
     made.left_out["path"] = len(paths) - len(shown)
@@ -233,6 +239,17 @@ def choose(
     _join(around, made)
     made.left_out = +made.left_out
     return made
+
+
+def _open(made: Chosen, below: Mapping[str, Sequence[str]]) -> None:
+    """Adds the first chunks below each shown summary."""
+    hidden: set[str] = set()
+    for key in [key for key, kind in made.kinds.items() if kind is Kind.SUMMARY]:
+        shown = below.get(key, ())[:MOST_BELOW]
+        hidden.update(below.get(key, ()))
+        made.kinds.update(dict.fromkeys(shown, Kind.CHUNK))
+        made.edges.update((Edge(key, chunk, RESTS_ON), None) for chunk in shown)
+    made.left_out["chunk below a summary"] = len(hidden - made.kinds.keys())
 
 
 def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:

@@ -31,6 +31,7 @@ class Hop:
     best : the nodes with the highest scores, best first; the first ten are kept
     kind : kind of the nodes of ``best``
     name : name of the hop, where a strategy has several kinds of hops
+    kinds : kind of each node of ``best``, where they differ
     """
 
     depth: int
@@ -40,6 +41,12 @@ class Hop:
     best: Sequence[Hit] = ()
     kind: Kind = Kind.STATEMENT
     name: str = ""
+    kinds: Sequence[Kind] = ()
+
+    @property
+    def nodes(self) -> list[tuple[Hit, Kind]]:
+        """The nodes that are kept of ``best``, with their kinds."""
+        return list(zip(self.best, self.kinds or [self.kind] * len(self.best), strict=True))[:MOST_BEST]
 
 
 @dataclass(frozen=True, slots=True)

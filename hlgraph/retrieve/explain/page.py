@@ -13,7 +13,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
-from hlgraph.retrieve.explain.parts import EvidenceGraph, NodeTrace, PathTrace
+from hlgraph.records import ChatUse
+from hlgraph.retrieve.explain.parts import BasisTrace, EvidenceGraph, NodeTrace, PathTrace
 from hlgraph.retrieve.explain.svg import document, drawing, escaped
 from hlgraph.stores.trace import Call, pretty
 
@@ -26,6 +27,7 @@ _LEGEND = (
     ("k-entity", "entity"),
     ("k-topic", "topic"),
     ("k-statement", "statement"),
+    ("k-summary", "summary"),
     ("k-chunk", "chunk"),
     ("k-source", "source"),
     ("k-seed", "seed: a search found it"),
@@ -96,6 +98,7 @@ def _body(explanation: Explanation) -> Iterator[str]:
         f"unit {escaped(explanation.unit)}, mode {escaped(explanation.mode)}: {explanation.milliseconds:.1f} ms, "
         f"{explanation.round_trips} round trips</p>"
     )
+    yield from (f'<p class="soft">{escaped(line.strip())}</p>' for line in use_lines(explanation.chat))
     graph = explanation.graph
     seeds = _seed_ids(graph)
     left = ", ".join(f"{count} x {name}" for name, count in graph.left_out.items())
@@ -111,6 +114,16 @@ def _body(explanation: Explanation) -> Iterator[str]:
     yield from _calls(explanation.calls)
 
 
+def use_lines(used: ChatUse) -> Iterator[str]:
+    """Who decided in the steps that a chat model can take, the cost, and replies that could not be used."""
+    if used.by:
+        kept = f", {used.kept_calls} more answered from stored replies" if used.kept_calls else ""
+        yield (
+            f"decided by {used.by}: {used.calls} calls, {used.input_tokens:,} tokens in, {used.output_tokens:,} out{kept}"
+        )
+    yield from (f"  instead: {what} ({count} x)" for what, count in used.fallbacks.items())
+
+
 def _results(explanation: Explanation) -> Iterator[str]:
     yield "<h2>Evidence</h2>"
     if not explanation.results:
@@ -120,8 +133,20 @@ def _results(explanation: Explanation) -> Iterator[str]:
     for item in explanation.results:
         paths = f"on {_numbers(item.paths)}" if item.paths else ""
         words = ", ".join(filter(None, (f"{item.node.score or 0.0:.4g}", explanation.seed_words(item.node), paths)))
-        yield f'<li>{_named(item.node)} <span class="soft">{words}</span></li>'
+        stale = " STALE: the corpus has changed since." if item.is_stale else ""
+        yield f'<li>{_named(item.node)} <span class="soft">{words}{stale}</span>{_basis(item.rests_on)}</li>'
     yield "</ol>"
+
+
+def _basis(rests_on: Sequence[BasisTrace]) -> str:
+    if not rests_on:
+        return ""
+    parts = (
+        f'<li>{_named(item.node)} <span class="soft">characters {item.start}-{item.end} of '
+        f"<bdi>{escaped(item.uri)}</bdi></span></li>"
+        for item in rests_on
+    )
+    return f"<details><summary>rests on {len(rests_on)}</summary><ul>{''.join(parts)}</ul></details>"
 
 
 def _numbers(paths: Sequence[int]) -> str:

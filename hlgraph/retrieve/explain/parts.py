@@ -15,8 +15,8 @@ class NodeTrace:
     Attributes
     ----------
     id, kind : of the node
-    name : the name of an entity or topic, the beginning of a statement, title and beginning of a chunk, the title of a source;
-        empty where the record is gone
+    name : the name of an entity or topic, the beginning of a statement or summary, title and beginning of a chunk, the title of a
+        source; empty where the record is gone
     score : its score in this part of the explanation; higher is better; None without one
     seed_rank : its best rank, from 1, among the seeds of its kind over all searches; None where no search found it
     """
@@ -94,19 +94,40 @@ class PathTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class BasisTrace:
+    """A chunk or statement that a summary rests on, and where it stands.
+
+    Attributes
+    ----------
+    node : with its cosine to the question as score
+    uri : of its source
+    start, end : offset of its first character in the text of the source, and offset behind its last one
+    """
+
+    node: NodeTrace
+    uri: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResultTrace:
     """Where one piece of evidence comes from.
 
     Attributes
     ----------
     number : rank of the evidence, from 1
-    node : the statement or chunk; its ``seed_rank`` is as in :class:`NodeTrace`
+    node : the statement, chunk or summary; its ``seed_rank`` is as in :class:`NodeTrace`
     paths : numbers of the paths that lead to it, from 1
+    is_stale : for a summary, whether the corpus has changed since it was written
+    rests_on : for a summary, all that it rests on, as :class:`hlgraph.records.Evidence` has it
     """
 
     number: int
     node: NodeTrace
     paths: tuple[int, ...]
+    is_stale: bool = False
+    rests_on: tuple[BasisTrace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,28 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.notes import MOST_PATHS, Hop
-from hlgraph.retrieve.question.subqueries import ChatSplitter, NameSplitter, Splitter
+from hlgraph.retrieve.question.subqueries import ChatSplitter, SplitBy, Splitter, splitter_named
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, rerank
+from hlgraph.retrieve.retriever import (
+    By,
+    Presets,
+    Ranked,
+    chat_of,
+    check_by,
+    check_choice,
+    check_counts,
+    check_deciders,
+    check_unused,
+    rerank,
+)
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.sub_questions import sub_questions
 from hlgraph.stores.protocols import PullShape
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Csr, Subgraph
 
+Filter = Literal["in_filter", "post_filter"]
 _FROM_ENTITY = frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK})
 _FROM_ENTITY_KINDS = frozenset({Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK})
 
@@ -36,18 +49,22 @@ class DiameterRetriever:
     For the question, or each of its sub-queries q:
 
     1. Seeds: ``entries`` entities (``in_filter``) or ``candidates`` of them (``post_filter``) from the search.
-    2. Pull: the entities within ``max_diameter`` hops of the seeds, joined by facts and by common chunks (RELATES, CO_OCCURS);
-       for ``post_filter`` only what joins the seeds themselves.
+    2. Pull: the entities within ``max_diameter`` hops of the seeds, joined by facts and by common chunks (RELATES, and CO_OCCURS
+       unless ``has_co_occurrence`` is False); for ``post_filter`` only what joins the seeds themselves.
     3. S_q: at most ``entities`` of them whose induced subgraph has a diameter of at most ``max_diameter``, the most similar to q
        that were found; see :mod:`hlgraph.algorithms.diameter`.
 
     Then the chunks that mention an entity of S_q, by ``support_q(c) = sum_e max(0, cos(e, q)) / log2(1 + n_e)`` over the entities
     e of S_q in c, where ``n_e`` is the number of chunks of e that were reached; support(c) is the maximum over the sub-queries
     of support_q(c) over the highest support_q. The best ``linked`` chunks by support and the best ``chunks`` of the search for
-    each sub-query (the paper's k_c) are scored: ``rerank(question, c) + support_weight * support(c)``.
+    each sub-query (the paper's k_c) are scored.
 
-    The paper gives the set of chunks to a model, without an order; the order is ours. The paper is silent on k, k', R and k_c,
-    too; the defaults are stated below. Its sub-queries are written by a model: see ``splitter``.
+    Order of the evidence: by ``rerank(question, c) + support_weight * support(c)``, ties by id, for chunks of entities and of the
+    search alike. A chunk that only the search found has no support. The paper gives the set of chunks to a model, without an
+    order; the order is ours. The paper is silent on k, k', R and k_c, too; the defaults are stated below. Its sub-queries are
+    written by a model: see ``by``.
+
+    A parameter that ``search`` leaves without effect is refused.
 
     Attributes
     ----------
@@ -55,15 +72,20 @@ class DiameterRetriever:
     entities : k, maximum number of entities for each sub-query (default 20)
     max_diameter : D (default 2; the paper: 2 to 3)
     distance : what D bounds: ``induced`` (default), paths inside the chosen entities, or ``graph``, any path
-    candidates : k' of ``post_filter``, and the number of entities that ``in_filter`` visits (default 200)
+    candidates : k' of ``post_filter``, and the number of entities that ``in_filter`` visits (default 200; at least ``entities``)
     entries : number of entities at which ``in_filter`` begins (default 5)
-    centers : R (default 1; 0: no pruning)
-    chunks : k_c (default 50; k of the request where that is more)
+    centers : R of ``in_filter``, number of centers whose radius prunes the candidates (Alg. 2; default 1; 0: no pruning)
+    starts : number of searches of each sub-query, each from another of the most similar entities, of which the largest and most
+        similar set stays (default 1, as in the paper)
+    chunks : k_c (default 50; k of the request where that is more; 0: no search for chunks, the entities alone)
     linked : number of chunks of the entities that are scored (default 100)
     support_weight : weight of the support beside the reranker (default 0.1; 0: the reranker alone)
+    has_co_occurrence : entities of a common chunk are joined (section 3.4; default True; False: those of a common fact alone)
     fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
     statements : maximum number of statements of one entity that are followed to chunks (default 40)
-    splitter : makes the sub-queries (default: the chat model where the session has one, else the question alone)
+    by : who makes the sub-queries: ``rules`` (default), as ``splitter`` says, or ``chat``, the chat model
+    splitter : the rules: ``whole`` (default), which leaves the question as it is, or ``names``, the question and each of its names.
+        Or an object, with which ``by`` cannot be ``chat``
     """
 
     name: ClassVar[str] = "diameter"
@@ -71,35 +93,45 @@ class DiameterRetriever:
     presets: ClassVar[Presets] = {
         # One embedder sees one of the names of a question at a time: with a search for each of them the set of entities lies
         # around all.
-        "tuned": {"splitter": NameSplitter()},
+        "tuned": {"splitter": "names"},
     }
-    search: Literal["in_filter", "post_filter"] = "in_filter"
+    search: Filter = "in_filter"
     entities: int = 20
     max_diameter: int = 2
     distance: Distance = Distance.INDUCED
     candidates: int = 200
     entries: int = 5
     centers: int = 1
+    starts: int = 1
     chunks: int = 50
     linked: int = 100
     support_weight: float = 0.1
+    has_co_occurrence: bool = True
     fan_out: int = 20
     node_cap: int = 5_000
     statements: int = 40
-    splitter: Splitter | None = None
+    by: By = "rules"
+    splitter: Splitter | SplitBy = "whole"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, int) and value < 1 and item.name not in ("centers", "support_weight"):
-                raise InputError(f"{item.name} is {value}; it must be at least 1")
-        if self.search not in ("in_filter", "post_filter"):
-            raise InputError(f"search is {self.search!r}; choose 'in_filter' or 'post_filter'")
-        if self.distance not in tuple(Distance):
-            raise InputError(f"distance is {self.distance!r}; choose 'induced' or 'graph'")
-        check.not_negative("centers", self.centers)
+        check_counts(self, zero=("centers", "chunks"))
+        check_choice("search", self.search, choices=get_args(Filter))
+        check_choice("distance", self.distance, choices=tuple(Distance))
+        if isinstance(self.splitter, str):
+            check_choice("splitter", self.splitter, choices=get_args(SplitBy))
+        check_by(self.by)
+        check_deciders(self.by, None if isinstance(self.splitter, str) else self.splitter)
         check.not_negative("support_weight", self.support_weight)
+        if self.search == "post_filter":
+            why = "search is 'post_filter', which begins with candidates and prunes none"
+            check_unused(self, ("entries", "centers"), because=why, mend="set search to 'in_filter'")
+        for name in ("entities", "entries"):
+            if getattr(self, name) > self.candidates:
+                raise InputError(
+                    f"{name} is {getattr(self, name)}, and candidates is {self.candidates}: entities are chosen among the "
+                    f"candidates; set candidates to {getattr(self, name)} or more"
+                )
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
@@ -111,7 +143,8 @@ class DiameterRetriever:
         for question in questions:
             with session.asking(question) as asked:
                 seeds.append([hit.id for hit in asked.seeds(Kind.ENTITY, wanted)])
-                found.update(dict.fromkeys(hit.id for hit in asked.seeds(Kind.CHUNK, max(self.chunks, k))))
+                if self.chunks:
+                    found.update(dict.fromkeys(hit.id for hit in asked.seeds(Kind.CHUNK, max(self.chunks, k))))
                 vectors.append(asked.vector())
         graph = self._entities(session, sorted({item for some in seeds for item in some}))
         cosines = graph.vectors @ np.stack(vectors).T if len(graph.ids) else np.empty((0, len(questions)))
@@ -124,16 +157,10 @@ class DiameterRetriever:
         return self._with_support(ranked, support)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
-        """The sub-queries, made once a session: a search that looks wider reuses them."""
-        splitter = self.splitter or (ChatSplitter(session.chat) if session.chat is not None else None)
-        if splitter is None:
-            return (session.request.question,)
-        if not session.subqueries:
-            with session.step("split") as step:
-                session.subqueries = splitter.split(session.request.question)
-                step.count = len(session.subqueries)
-                step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(session.subqueries)}
-        return session.subqueries
+        if self.by == "chat":
+            return sub_questions(session, ChatSplitter(chat_of(session), session.fall_back))
+        splitter = splitter_named(self.splitter) if isinstance(self.splitter, str) else self.splitter
+        return (session.request.question,) if self.splitter == "whole" else sub_questions(session, splitter)
 
     def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
         """The graph of entities around the seeds, those that have a vector, and the vectors."""
@@ -142,6 +169,8 @@ class DiameterRetriever:
         if self.search == "post_filter" and self.distance == Distance.GRAPH:
             hops = self.max_diameter // 2
         relationships, kinds = INGREDIENTS[ProjectionShape.ENTITY_ENTITY]
+        if not self.has_co_occurrence:
+            relationships -= {Relationship.CO_OCCURS}
         shape = PullShape(relationships, kinds, hops=hops, fan_out=self.fan_out, node_cap=self.node_cap)
         pulled = session.pull(seeds, shape)
         made = project(pulled, ProjectionShape.ENTITY_ENTITY)
@@ -160,7 +189,7 @@ class DiameterRetriever:
             held = {str(item): place for place, item in enumerate(graph.ids)}
             at = np.array([held[item] for item in seeds if item in held], dtype=np.intp)
             bounds = DiameterBounds(
-                self.entities, self.max_diameter, self.candidates, self.centers, distance=Distance(self.distance)
+                self.entities, self.max_diameter, self.candidates, self.centers, self.starts, Distance(self.distance)
             )
             if self.search == "in_filter":
                 selection = in_filter(graph.adjacency, cosines, entries=at, bounds=bounds)

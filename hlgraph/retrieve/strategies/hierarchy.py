@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,30 +12,41 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.index.hierarchy import RUN
 from hlgraph.records import Hit, Kind
+from hlgraph.retrieve.evidence.basis import Resting
 from hlgraph.retrieve.explain.notes import Hop
-from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.request import UNITS, Unit
 from hlgraph.retrieve.retriever import Needs, Ranked, Why, check_counts
 from hlgraph.retrieve.session import Session
-from hlgraph.stores.derived import Summarised
+from hlgraph.stores.derived import Run, Summaries, Summarised
 from hlgraph.stores.protocols import PullShape
+
+
+class _Scored(NamedTuple):
+    """A summary that the filter admits, and its cosine to the question."""
+
+    node: Resting
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
 class HierarchyRetriever:
-    """The nodes closest to the question over all layers; a summary stands for its chunks, which are the evidence.
+    """The nodes closest to the question over all layers: chunks and summaries in one ranking (``unit="mixed"``, the default).
 
-    The score of a chunk is the highest cosine to the question that it has on any layer: its own, or that of a summary above it
-    which is among the best ``k`` of all layers. Of each summary the ``chunks_per_summary`` chunks closest to the question count.
-    The summary of a long source is on layer 0, as chunks are, and stands for the chunks of its source. The paper gives the
-    summaries themselves to the model; here evidence is always a part of a source.
+    The score of a node is its cosine to the question, whatever its layer; ties by id. ``unit="summary"`` returns the summaries
+    alone. With ``unit="chunk"`` or ``"statement"`` a summary stands for its chunks: the score of a chunk is the highest that it
+    has on any layer, its own or that of a summary above it, if that is among the best ``k`` of all layers. Of each summary the
+    ``chunks_per_summary`` chunks closest to the question count.
 
-    A summary is used only when the filter admits every source that it rests on. Sources that were ingested after the hierarchy
-    was built are found as chunks alone, and the explanation says ``is_stale``.
+    A summary is used only when the filter admits every source that it rests on. After a change of the corpus, summaries of what
+    changed are gone until the next build, and the others are marked as stale; new sources are found as chunks alone.
+
+    ``why`` gives the layer of a summary, from 0 for that of a source, and a number of the group that chunks and summaries of one
+    community share, which a report reads together.
 
     Attributes
     ----------
     summaries : minimum number of summaries that are looked at; the best of them compete with the chunks
-    chunks_per_summary : maximum number of chunks that one summary brings
+    chunks_per_summary : maximum number of chunks that one summary brings, where it stands for its chunks
 
     References
     ----------
@@ -44,6 +55,8 @@ class HierarchyRetriever:
 
     name: ClassVar[str] = "hierarchy"
     unit: ClassVar[Unit] = "chunk"
+    returned: ClassVar[Unit] = "mixed"
+    units: ClassVar[tuple[Unit, ...]] = UNITS
     needs: ClassVar[Needs] = ("hierarchy",)
     summaries: int = 20
     chunks_per_summary: int = 3
@@ -61,74 +74,102 @@ class HierarchyRetriever:
                 f"corpus {corpus!r} has no hierarchy of summaries, which the strategy hierarchy needs; "
                 f"run: hlgraph hierarchy build --corpus {corpus}"
             )
-        own = {hit.id: hit.score for hit in session.seeds(Kind.CHUNK, k, mode="vector")}
-        best: list[Hit] = []
-        if found.items:
-            cosines = np.asarray(found.matrix @ session.vector(), dtype=np.float32)
-            best = [Hit(str(at), float(cosines[at])) for at in top_k(cosines, max(self.summaries, k)).tolist()]
-        chosen = [(found.items[int(hit.id)], hit.score) for hit in best]
-        members = self._members(session, found.items, chosen=chosen)
-        admitted = self._admitted(session, chosen, members=members)
+        unit = session.request.unit or self.returned
+        hits = session.seeds(Kind.CHUNK, k, mode="vector") if unit != "summary" else []
+        own = {hit.id: hit.score for hit in hits}
         # The k best of all layers: a summary below the k-th chunk brings nothing.
         least = sorted(own.values(), reverse=True)[k - 1] if len(own) >= k else -1.0
-        used = [(item, score) for item, score in admitted if score >= least]
-        pruned = {"rests on sources outside the filter": len(chosen) - len(admitted)}
-        pruned["further away than k chunks"] = len(admitted) - len(used)
-        session.note_hop(Hop(1, len(chosen), len(used), pruned, [], Kind.SUMMARY, "summaries"))
-        return self._ranked(session, own, used=used, members=members)
+        used = self._nodes(session, run, found, k=k, least=least)
+        return self._layers(session, own, used) if unit in ("summary", "mixed") else self._chunks(session, own, used)
 
-    def _members(
-        self, session: Session, items: Sequence[Summarised], *, chosen: Sequence[tuple[Summarised, float]]
-    ) -> dict[str, tuple[str, ...]]:
-        """The chunks that each of the chosen summaries rests on, by its id.
+    def _nodes(self, session: Session, run: Run, found: Summaries, *, k: int, least: float) -> list[_Scored]:
+        """The admitted summaries with a cosine of at least ``least``, best first: ``k`` or more where there are that many."""
+        wanted = max(self.summaries, k)
+        scores = (
+            np.asarray(found.matrix @ session.vector(), dtype=np.float32) if found.items else np.empty(0, np.float32)
+        )
+        order = [int(at) for at in top_k(scores, len(scores)) if scores[at] >= least]
+        kept: list[_Scored] = []
+        looked, step = 0, wanted
+        while looked < len(order) and len(kept) < wanted:
+            some = order[looked : looked + step]
+            below = _below(session, found.items, chosen=[found.items[at] for at in some])
+            nodes = [Resting(found.items[at], below[found.items[at].summary.id], run.is_stale) for at in some]
+            kept += [_Scored(node, float(scores[at])) for node, at in zip(nodes, some, strict=True)]
+            kept = self._admitted(session, kept, new=len(nodes))
+            looked, step = looked + len(some), 4 * step
+        pruned = {
+            "rests on sources outside the filter": looked - len(kept),
+            "further away than k chunks": len(scores) - len(order),
+        }
+        best = [Hit(item.node.item.summary.id, item.score) for item in kept]
+        session.note_hop(Hop(1, looked + len(scores) - len(order), len(kept), pruned, best, Kind.SUMMARY, "summaries"))
+        return kept
 
-        A community may hold summaries of sources, which stand for the chunks of these. A summary that is gone by now is among the
-        chunks by its own id, so that no filter admits what rests on it.
-        """
-        of_source = {item.summary.id: item.chunk_ids for item in items if item.source_id}
-        held = session.members([item.community_id for item, _ in chosen if not item.source_id])
-        found: dict[str, tuple[str, ...]] = {}
-        for item, _ in chosen:
-            inside = held.get(item.community_id, ("",)) if not item.source_id else (item.summary.id,)
-            found[item.summary.id] = tuple(sorted({chunk for name in inside for chunk in of_source.get(name, (name,))}))
-        return found
-
-    def _admitted(
-        self,
-        session: Session,
-        chosen: Sequence[tuple[Summarised, float]],
-        *,
-        members: dict[str, tuple[str, ...]],
-    ) -> list[tuple[Summarised, float]]:
-        """The summaries that rest on nothing outside the filter."""
-        if session.request.where is None or not chosen:
-            return list(chosen)
-        wanted = sorted({name for some in members.values() for name in some})
+    def _admitted(self, session: Session, kept: list[_Scored], *, new: int) -> list[_Scored]:
+        """The summaries without those of the last ``new`` that rest on anything outside the filter."""
+        if session.request.where is None:
+            return kept
+        old, added = kept[: len(kept) - new], kept[len(kept) - new :]
+        wanted = sorted({name for item in added for name in item.node.chunk_ids})
         shape = PullShape(frozenset(), frozenset({Kind.CHUNK}), hops=0, node_cap=max(len(wanted), 1))
         inside = set(session.pull(wanted, shape).ids.tolist())
-        return [(item, score) for item, score in chosen if inside.issuperset(members[item.summary.id])]
+        return [*old, *(item for item in added if inside.issuperset(item.node.chunk_ids))]
 
-    def _ranked(
-        self,
-        session: Session,
-        own: dict[str, float],
-        *,
-        used: Sequence[tuple[Summarised, float]],
-        members: dict[str, tuple[str, ...]],
-    ) -> Ranked:
-        """The chunks of all layers with their highest cosine, ties by id."""
-        names = sorted({name for item, _ in used for name in members[item.summary.id]})
+    def _layers(self, session: Session, own: Mapping[str, float], used: Sequence[_Scored]) -> Ranked:
+        """Eq. 6: chunks and summaries by their cosine, ties by id."""
+        scores = {**own, **{item.node.item.summary.id: item.score for item in used}}
+        order = sorted(scores, key=lambda name: (-scores[name], name))
+        why: Why = {name: {"cosine": score} for name, score in scores.items()}
+        for number, item in enumerate(used, 1):
+            summary = item.node.item.summary
+            why[summary.id] |= {"layer": float(_layer(item.node.item)), "community": float(number)}
+        # A chunk belongs to the lowest community that it is in: its summary and its chunks are read together.
+        for number, item in sorted(enumerate(used, 1), key=lambda pair: (_layer(pair[1].node.item) or 9, pair[0])):
+            for name in item.node.chunk_ids:
+                if name in own:
+                    why[name].setdefault("community", float(number))
+        hits = [Hit(name, scores[name]) for name in order]
+        kinds = [Kind.CHUNK if hit.id in own else Kind.SUMMARY for hit in hits]
+        session.note_hop(Hop(2, len(own) + len(used), len(hits), {}, hits, Kind.CHUNK, "all layers", kinds))
+        return Ranked(Kind.CHUNK, hits, why, summaries={item.node.item.summary.id: item.node for item in used})
+
+    def _chunks(self, session: Session, own: Mapping[str, float], used: Sequence[_Scored]) -> Ranked:
+        """The chunks with their highest cosine on any layer, ties by id."""
+        names = sorted({name for item in used for name in item.node.chunk_ids})
         cosines = {**session.similarities(Kind.CHUNK, names), **own}
         scores = dict(own)
         why: Why = {name: {"cosine": score} for name, score in own.items()}
-        for item, score in used:
-            inside = [name for name in members[item.summary.id] if name in cosines]
+        for item in used:
+            inside = [name for name in item.node.chunk_ids if name in cosines]
             inside.sort(key=lambda name: (-cosines[name], name))
             for name in inside[: self.chunks_per_summary]:
-                if score > scores.get(name, -2.0):
-                    scores[name] = score
-                    why[name] = {"cosine": cosines[name], "summary": score, "layer": float(item.summary.level + 1)}
+                if item.score > scores.get(name, -2.0):
+                    scores[name] = item.score
+                    layer = float(_layer(item.node.item))
+                    why[name] = {"cosine": cosines[name], "summary": item.score, "layer": layer}
         order = sorted(scores, key=lambda name: (-scores[name], name))
         hits = [Hit(name, scores[name]) for name in order]
         session.note_hop(Hop(2, len(used), len(hits), {}, hits, Kind.CHUNK, "chunks below the summaries"))
         return Ranked(Kind.CHUNK, hits, why)
+
+
+def _layer(item: Summarised) -> int:
+    return 0 if item.source_id else item.summary.level + 1
+
+
+def _below(
+    session: Session, items: Sequence[Summarised], *, chosen: Sequence[Summarised]
+) -> dict[str, tuple[str, ...]]:
+    """The chunks that each of the chosen summaries rests on, by its id.
+
+    A community may hold summaries of sources, which stand for the chunks of these. A summary that is gone by now is among the
+    chunks by its own id, so that nothing admits what rests on it.
+    """
+    of_source = {item.summary.id: item.chunk_ids for item in items if item.source_id}
+    held = session.members([item.community_id for item in chosen if not item.source_id])
+    found: dict[str, tuple[str, ...]] = {}
+    for item in chosen:
+        inside = held.get(item.community_id, ("",)) if not item.source_id else (item.summary.id,)
+        found[item.summary.id] = tuple(sorted({chunk for name in inside for chunk in of_source.get(name, (name,))}))
+    return found

@@ -2,193 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.beam import (
-    BeamOptions,
-    BeamPath,
-    BeamResult,
-    Candidates,
-    Children,
-    beam_search,
-    children_of,
-    run,
-)
+from hlgraph.algorithms.beam import BeamOptions, BeamPath, BeamResult, beam_search, run
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, Incidence, ProjectionShape, incidence, project
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, Why, check_counts, reranked_hits, with_preset
+from hlgraph.retrieve.retriever import (
+    Presets,
+    Ranked,
+    Why,
+    check_choice,
+    check_counts,
+    check_unused,
+    reranked_hits,
+    with_preset,
+)
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.lexical import Coverage
+from hlgraph.retrieve.steps.statement_paths import PathFrontier, StatementGraph, entity_weights, statement_graph
 from hlgraph.stores.protocols import PullShape, RankQuery
-from hlgraph.subgraph import Csr, Subgraph, block, entries
-
-SEMANTIC = 0.6
-"""The share of the cosine in a score that words have a part in, as in the local reranker."""
-
-
-class StatementGraph(NamedTuple):
-    """The statements of a subgraph and how they are joined; all indices are into these arrays.
-
-    Attributes
-    ----------
-    ids : shape (s,): ids of statements, ascending
-    mentions : CSR (s, e): 1 where a statement mentions an entity
-    synonyms : CSR (e, e): 1 where two entities are synonyms, symmetric
-    following : CSR (s, s): statements that share an entity, or have entities that are synonyms
-    entity_ids : shape (e,): ids of entities, ascending
-    """
-
-    ids: NDArray[np.str_]
-    mentions: Csr
-    synonyms: Csr
-    following: Csr
-    entity_ids: NDArray[np.str_]
-
-
-def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> StatementGraph:
-    """The statements of a subgraph, joined by shared and by synonymous entities.
-
-    Parameters
-    ----------
-    graph : the subgraph
-    given : its incidence, where the caller has it
-
-    Returns
-    -------
-    StatementGraph
-    """
-    statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
-    mentions, _ = given or incidence(graph)
-    edges = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
-    synonyms = sp.csr_array(edges + edges.T)
-    synonyms.data[:] = synonyms.data > 0
-    if not synonyms.data.all():
-        synonyms.eliminate_zeros()
-    following = sp.csr_array((mentions @ synonyms + mentions) @ mentions.T)
-    following.sort_indices()
-    return StatementGraph(graph.ids[statements], mentions, synonyms, following, graph.ids[entities])
-
-
-class PathFrontier:
-    """Answers a beam search over the statements of a subgraph.
-
-    The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
-    embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.
-
-    Parameters
-    ----------
-    graph : the statements
-    vectors : shape (s, d), normalised
-    question : shape (d,), normalised
-    texts : gives the texts of statements by their indices; called once a depth, and only with exact scores
-    embed : texts to normalised vectors, for exact scores
-    coverage : share of the question that paths cover; None: words have no part
-
-    References
-    ----------
-    PropRAG, section 5.3, path scoring. ``coverage`` is ours.
-    """
-
-    def __init__(
-        self,
-        graph: StatementGraph,
-        vectors: NDArray[np.float32],
-        *,
-        question: NDArray[np.float32],
-        texts: Callable[[Sequence[int]], Mapping[int, str]],
-        embed: Callable[[Sequence[str]], NDArray[np.float32]],
-        coverage: Coverage | None = None,
-    ) -> None:
-        self._graph = graph
-        self._vectors = vectors
-        self._question = question
-        self._texts = texts
-        self._embed = embed
-        self._coverage = coverage
-
-    def expand(self, nodes: NDArray[np.intp]) -> Children:
-        """Statements that share an entity with the last one, or have a synonym of one of its entities."""
-        found = children_of(self._graph.following, nodes)
-        return Children(found.owner, found.nodes, self._graph.ids[found.nodes])
-
-    def score(self, candidates: Candidates) -> NDArray[np.float64]:
-        """See :meth:`Frontier.score`: by the mean of the embeddings."""
-        sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
-        lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
-        return self._covered(np.vecdot(sums, self._question) / lengths, candidates)
-
-    def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
-        """See :meth:`Frontier.rescore`: by the embedding of the texts in order."""
-        paths = candidates.paths
-        texts = self._texts(np.unique(paths).tolist())
-        vectors = self._embed([" ".join(texts[node] for node in path) for path in paths.tolist()])
-        return self._covered(np.vecdot(vectors, self._question), candidates)
-
-    def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
-        found = np.asarray(cosines, dtype=np.float64)
-        if self._coverage is None:
-            return found
-        return SEMANTIC * np.maximum(found, 0) + (1 - SEMANTIC) * self._coverage.of(candidates.paths)
-
-
-def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: int) -> NDArray[np.float64]:
-    """The entities of paths, weighted by the sum of the scores of all statements of all paths that mention them.
-
-    Each statement has the score of its path; an entity that a path reaches as a synonym of one before gets that score once more.
-
-    Parameters
-    ----------
-    graph : the statements
-    paths : the best paths
-    most : number of entities that stay, ties by id
-
-    Returns
-    -------
-    array of shape (e,)
-        The highest weights over the highest one; 0 for all others.
-
-    References
-    ----------
-    PropRAG, appendix A.6.
-    """
-    totals = np.zeros(len(graph.entity_ids))
-    for nodes, score in paths:
-        for place, node in enumerate(nodes):
-            entities = _row(graph.mentions, node)
-            totals[entities] += score
-            before = _row(graph.mentions, nodes[place - 1]) if place else entities[:0]
-            if len(before) and not len(np.intersect1d(before, entities)):
-                reached = entries(graph.synonyms, before).columns
-                totals[np.intersect1d(reached, entities)] += score
-    order = np.lexsort((graph.entity_ids, -totals))[:most]
-    weights = np.zeros(len(totals))
-    if len(order) and totals[order[0]] > 0:
-        weights[order] = np.maximum(totals[order], 0) / totals[order[0]]
-    return weights
-
-
-def _row(matrix: Csr, row: int) -> NDArray[np.int32]:
-    found: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return found
-
+from hlgraph.subgraph import Subgraph
 
 Words = Literal["none", "statements", "all"]
+Stages = Literal["both", "first", "second"]
 _SHAPE = ProjectionShape.ENTITY_PASSAGE
 _CANDIDATES = 100
 _SEED_PASSAGES = 4  # times the passages of the subgraph: this number of passages weighs in stage 1
 _WIDE = 1_000
 _SHOWN = 5
+_EXPLORED = 4  # statements whose entities are explored where no beam has a width (PropRAG, A.2: P_initial = B)
+_OF_STAGE_1 = ("statements", "entities", "damping_first", "passage_weight_first", "epsilon")
+_OF_BEAM = ("max_length", "jump_points", "rescored", "paths", "path_entities")
+_OF_STAGE_2 = ("beam_width", *_OF_BEAM, "seed_entities", "damping", "passage_weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,22 +54,31 @@ class PathRetriever:
     entities. The entities of the best paths (to exploit) and of the best single statements (to explore) are the seeds of a
     second PageRank, over the subgraph. Passages stand in its order; the rest follow in that of stage 1.
 
+    Every number of things may be 0 where that is said: the part is then off, as in the ablations of the paper. A parameter that
+    another one leaves without effect is refused.
+
     Attributes
     ----------
+    stages : ``both``; ``first``: passages in the order of the first PageRank; ``second``: the subgraph is made from the passages
+        closest to the question, without the first PageRank
     statements, entities : of stage 1: number of statements, and of their entities by the sum of the scores of their statements;
         each weighs 1
     damping_first, damping : of the two PageRanks
     passages : number of passages that make the subgraph
-    beam_width, max_length, jump_points, rescored : of the beam search; ``rescored`` paths of a depth are scored by the embedding of
-        their joined texts
+    beam_width : number of paths that are kept at each depth; 0: no beam search, and nothing is exploited
+    max_length : maximum number of statements of a path; 1: no path grows
+    jump_points : number of best statements of the subgraph that may follow any other, joined or not; 0: none. A number beyond the
+        statements of the subgraph lets every statement follow any other
+    rescored : number of paths of a depth that are scored by the embedding of their joined texts, the best by the mean of their
+        embeddings first; 0: the mean is the score, and the encoder is not asked
     paths, path_entities : number of best paths that are exploited, and of their entities; 0 entities: nothing is exploited
-    seed_entities : number of entities of the best ``beam_width`` single statements that are explored; 0: nothing is explored
+    seed_entities : number of entities of the best single statements that are explored, of ``beam_width`` statements (of 4 without a
+        beam); 0: nothing is explored
     passage_weight : weight of the cosine of a passage as a seed of the second PageRank
     passage_weight_first : the same for the first one: 0 in the paper; its authors' code has .05
     words : where words count beside embeddings (ours; ``none`` in the paper). ``statements``: in the scores of statements and of
         paths; ``all``: in those of passages, too, and the first statements are searched by text as well
     epsilon : bound of the approximate PageRank of stage 1 where the store has one (:class:`RankQuery`); None: exact
-    is_exact : paths are scored by the embedding of their joined texts; False: by the mean of their embeddings, without the encoder
 
     The cliques of the subgraph are those of its own statements; the weight of a path's entities is the sum of its scores as in
     appendix A.6 (the authors' code takes the maximum).
@@ -229,12 +92,14 @@ class PathRetriever:
     unit: ClassVar[Unit] = "chunk"
     presets: ClassVar[Presets] = {
         # A small embedder, and a reranker that reads words, see nothing of the question in a statement that only bridges two
-        # others. So paths go on although a bridge lowers their score, and words weigh.
-        "tuned": {"passage_weight_first": 0.02, "words": "all", "is_exact": False},
+        # others. So paths go on although a bridge lowers their score, and words weigh. Its paths end at wrong entities more often:
+        # ten of them instead of five gave -.6 to +1.4 points of R@5 and -.2 to +1.1 of R@20 on six sets.
+        "tuned": {"passage_weight_first": 0.02, "words": "all", "rescored": 0, "path_entities": 10},
         # Less time than "tuned": no search by text, no words of passages, stage 1 around its seeds only. On musique_oie recall is
         # at most .3 points from that by exact scores, which GDS gives; with a bound of 1e-5 it was 1.3.
-        "fast": {"passage_weight_first": 0.02, "words": "statements", "is_exact": False, "epsilon": 3e-6},
+        "fast": {"passage_weight_first": 0.02, "words": "statements", "rescored": 0, "epsilon": 3e-6},
     }
+    stages: Stages = "both"
     statements: int = 20
     entities: int = 40
     damping_first: float = 0.75
@@ -250,42 +115,83 @@ class PathRetriever:
     passage_weight: float = 0.05
     passage_weight_first: float = 0.0
     words: Words = "none"
-    is_exact: bool = True
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        check_counts(self, zero=("jump_points", "path_entities", "seed_entities"))
+        check_counts(self, zero=("beam_width", "jump_points", "rescored", "path_entities", "seed_entities"))
+        check_choice("stages", self.stages, choices=get_args(Stages))
+        check_choice("words", self.words, choices=get_args(Words))
         for name in ("damping_first", "damping"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to below 1")
         for name in ("passage_weight", "passage_weight_first"):
             check.not_negative(name, getattr(self, name))
-        if self.words not in get_args(Words):
-            raise InputError(f"words is {self.words!r}; choose one of: {', '.join(get_args(Words))}")
         if self.epsilon is not None:
             check.positive("epsilon", self.epsilon)
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        """Refuse parameters of a part that is off, and a second stage that has nothing to start from."""
+        if self.stages == "first":
+            check_unused(
+                self, _OF_STAGE_2, because="stages is 'first', so stage 2 does not run", mend="set stages to 'both'"
+            )
+            return
+        if self.stages == "second":
+            check_unused(
+                self, _OF_STAGE_1, because="stages is 'second', so stage 1 does not run", mend="set stages to 'both'"
+            )
+        if not self.beam_width:
+            check_unused(
+                self,
+                _OF_BEAM,
+                because="beam_width is 0, so there is no beam search",
+                mend="set beam_width to 1 or more",
+            )
+        if self.max_length == 1:
+            why = "max_length is 1, so no path grows"
+            check_unused(self, ("jump_points", "rescored"), because=why, mend="set max_length to 2 or more")
+        if not self.path_entities:
+            why = "path_entities is 0, so no path is exploited"
+            check_unused(self, ("paths",), because=why, mend="set path_entities to 1 or more")
+        if 0 < self.rescored < self.beam_width:
+            raise InputError(
+                f"rescored is {self.rescored}, and beam_width is {self.beam_width}: only paths that are scored again are kept; "
+                f"set rescored to {self.beam_width} or more, or to 0 for none"
+            )
+        if not self.seed_entities and not (self.beam_width and self.path_entities) and not self.passage_weight:
+            raise InputError(
+                "nothing is explored (seed_entities), nothing is exploited (path_entities, beam_width) and passage_weight is 0, so "
+                "stage 2 has nothing to start from; set one of them above 0, or stages to 'first'"
+            )
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        first = self._first(session, max(k, self.passages))
+        if self.stages == "second":
+            wanted = max(k, self.passages)
+            first = self._seeds(session, Kind.CHUNK, wanted, candidates=max(wanted, _CANDIDATES))
+        else:
+            first = self._first(session, max(k, self.passages))
+        if self.stages == "first" or not first:
+            return Ranked(Kind.CHUNK, first, {hit.id: {"pagerank": hit.score} for hit in first})
         focus = [hit.id for hit in first[: self.passages]]
-        if not focus:
-            return Ranked(Kind.CHUNK, [], {})
         shape = PullShape(*INGREDIENTS[_SHAPE], hops=2, fan_out=_WIDE)
         graph = within(session.pull(focus, shape), focus)
         given = incidence(graph)
         found = self._search(session, statement_graph(graph, given=given))
         second = self._second(session, graph, given=given, found=found)
         lowest = min((hit.score for hit in second), default=0.0)
-        best = max((hit.score for hit in first), default=1.0) or 1.0
+        best = max(hit.score for hit in first)
         inside = {hit.id for hit in second}
         # The rest of stage 1 stand below all of stage 2, in their order.
-        rest = [Hit(hit.id, 0.5 * lowest * hit.score / best) for hit in first if hit.id not in inside]
+        shares = ((hit.id, max(hit.score, 0.0) / best if best > 0 else 0.0) for hit in first if hit.id not in inside)
+        rest = [Hit(item, 0.5 * lowest * share) for item, share in shares]
         hits = [*second, *rest[: max(k - len(second), 0)]]
         if session.request.unit == "statement":
             return _statements(session, found=found, chunks=hits)
-        return Ranked(Kind.CHUNK, hits, _why(session, hits, first=first, found=found))
+        origin = "search" if self.stages == "second" else "stage_1"
+        return Ranked(Kind.CHUNK, hits, _why(session, hits, first={origin: first}, found=found))
 
     def _first(self, session: Session, k: int) -> list[Hit]:
         """Stage 1: passages by PageRank from the entities of the best statements."""
@@ -313,13 +219,13 @@ class PathRetriever:
         query = RankQuery(_SHAPE, seeds, k, self.damping_first, kinds, tolerance=1e-4, epsilon=self.epsilon)
         return session.rank(query)
 
-    def _seeds(self, session: Session, kind: Kind, k: int) -> list[Hit]:
+    def _seeds(self, session: Session, kind: Kind, k: int, *, candidates: int = _CANDIDATES) -> list[Hit]:
         """The best nodes of a kind: by the search, or, with words, by the reranker."""
         if not self._has_words(kind):
             return session.seeds(kind, k)
-        found = session.seeds(kind, _CANDIDATES, mode="vector")
+        found = session.seeds(kind, candidates, mode="vector")
         if kind is Kind.STATEMENT and self.words == "all":
-            found += session.seeds(kind, _CANDIDATES, mode="text")
+            found += session.seeds(kind, candidates, mode="text")
         return reranked_hits(session, kind, ids=list(dict.fromkeys(hit.id for hit in found)))[:k]
 
     def _has_words(self, kind: Kind) -> bool:
@@ -349,10 +255,10 @@ class PathRetriever:
                 coverage=Coverage(session.request.question, every) if self._has_words(Kind.STATEMENT) else None,
             )
             options = BeamOptions(
-                self.beam_width,
-                self.max_length - 1,
+                self.beam_width or _EXPLORED,
+                self.max_length - 1 if self.beam_width else 0,
                 jump_points=self.jump_points,
-                rescored=self.rescored if self.is_exact else None,
+                rescored=self.rescored or None,
             )
             result = run(beam_search(np.arange(len(ids)), options=options, keys=joined.ids), frontier)
             step.count = len(result.paths)
@@ -364,8 +270,8 @@ class PathRetriever:
         """The passages of the subgraph by PageRank from the entities of paths."""
         single = [path for path in found.paths if len(path.nodes) == 1]
         weights = np.maximum(
-            entity_weights(found.graph, single[: self.beam_width], most=self.seed_entities),
-            entity_weights(found.graph, found.paths[: self.paths], most=self.path_entities),
+            entity_weights(found.graph, single, most=self.seed_entities),
+            entity_weights(found.graph, found.paths[: self.paths], most=self.path_entities if self.beam_width else 0),
         )
         made = project(graph, _SHAPE, given=given)
         passages = graph.nodes(Kind.CHUNK)
@@ -445,11 +351,12 @@ def _note(session: Session, graph: StatementGraph, result: BeamResult) -> None:
         session.note_path([str(graph.ids[node]) for node in path.nodes], path.score)
 
 
-def _why(session: Session, hits: Sequence[Hit], *, first: Sequence[Hit], found: _Found) -> Why:
-    """The score of each passage, that of stage 1, and the best path through it."""
-    stage = {hit.id: hit.score for hit in first}
+def _why(session: Session, hits: Sequence[Hit], *, first: Mapping[str, Sequence[Hit]], found: _Found) -> Why:
+    """The score of each passage, that of what came first, by its name, and the best path through it."""
+    ((origin, before),) = first.items()
+    scores = {hit.id: hit.score for hit in before}
     why: dict[str, dict[str, float | str]] = {
-        hit.id: {"pagerank": hit.score, "stage_1": stage.get(hit.id, 0.0)} for hit in hits
+        hit.id: {"pagerank": hit.score, origin: scores.get(hit.id, 0.0)} for hit in hits
     }
     ids = found.graph.ids
     nodes = {node for path in found.paths for node in path.nodes}

@@ -9,7 +9,7 @@ from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.errors import InputError
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank, with_preset
+from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, check_unused, rerank, with_preset
 from hlgraph.retrieve.session import Session
 
 
@@ -36,6 +36,9 @@ class StatementRetriever:
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
         check_counts(self, zero=("text_candidates",))
+        if not self.has_rerank:
+            why = "has_rerank is False, so nothing is reranked"
+            check_unused(self, ("candidates",), because=why, mend="set has_rerank to True")
         if self.text_candidates and not self.has_rerank:
             raise InputError(
                 f"text_candidates is {self.text_candidates} without a reranker; set has_rerank, or use the mode 'hybrid'"

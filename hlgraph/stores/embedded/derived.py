@@ -35,7 +35,7 @@ _MEMBERS = """
         CROSS JOIN summary_member_of AS o ON o.community = m.m CROSS JOIN summary AS s ON s.s = o.summary))
     WHERE place <= :most ORDER BY community, id"""
 _SUMMARIES = """
-    SELECT s.id, s.text, coalesce(m.level, -1), s.input_hash, coalesce(m.id, ''), s.vector,
+    SELECT s.id, s.text, coalesce(m.level, s.level), s.input_hash, coalesce(m.id, ''), s.vector,
       (SELECT json_group_array(id) FROM (
         SELECT node.id FROM rests_on JOIN node ON node.n = rests_on.node WHERE rests_on.summary = s.s ORDER BY node.id)),
       coalesce(x.id, ''),
@@ -203,8 +203,8 @@ def _remove_other_summaries(connection: sqlite3.Connection, r: int, summaries: S
 def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> None:
     for item in summaries:
         cursor = connection.execute(
-            "INSERT INTO summary (id, r, community, source, text, input_hash, vector) VALUES (?, ?, "
-            "(SELECT m FROM community WHERE id = ?), (SELECT n FROM node WHERE id = ?), ?, ?, ?)",
+            "INSERT INTO summary (id, r, community, source, text, input_hash, vector, level) VALUES (?, ?, "
+            "(SELECT m FROM community WHERE id = ?), (SELECT n FROM node WHERE id = ?), ?, ?, ?, ?)",
             (
                 item.summary.id,
                 r,
@@ -213,6 +213,7 @@ def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[S
                 item.summary.text,
                 item.summary.input_hash,
                 np.asarray(item.vector, dtype=np.float32).tobytes(),
+                item.summary.level,
             ),
         )
         connection.execute(

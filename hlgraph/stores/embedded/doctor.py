@@ -76,7 +76,7 @@ _WRONG = {
     "summaries without a source": "SELECT count(*) FROM summary WHERE source NOT IN (SELECT n FROM source)",
     "chunks missing from summaries of sources": """
       SELECT count(*) FROM summary AS s JOIN node AS c ON c.source = s.source AND c.kind = 1
-      WHERE (s.s, c.n) NOT IN (SELECT summary, node FROM rests_on)""",
+      WHERE s.level = -1 AND (s.s, c.n) NOT IN (SELECT summary, node FROM rests_on)""",
     "parts of no summary": "SELECT count(*) FROM rests_on WHERE summary NOT IN (SELECT s FROM summary)",
     "records without a vector": """
       SELECT count(*) FROM node WHERE kind IN (1, 2, 3, 5)

@@ -157,12 +157,13 @@ DELETE FROM synonym WHERE a IN (SELECT n FROM t_dead) OR b IN (SELECT n FROM t_d
 DELETE FROM decision WHERE alias IN (SELECT n FROM t_dead) OR canonical IN (SELECT n FROM t_dead);
 DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 
--- 11b. Communities lose the members that went; those without members go, and runs without communities. Summaries go with the
--- first member of their community, with the first node that their words are from, and, of a source, with its first new chunk.
+-- 11b. Communities lose the members that went; those without members go, and runs without communities; a run of one layer,
+-- which has none, goes with the last chunk. Summaries go with the first member of their community, with the first node that they
+-- rest on, and, of a whole source, with its first new chunk.
 INSERT OR IGNORE INTO t_untrue SELECT o.summary FROM t_dead CROSS JOIN rests_on AS o ON o.node = t_dead.n;
 INSERT OR IGNORE INTO t_untrue
   SELECT s.s FROM t_source AS t CROSS JOIN node AS x ON x.id = t.id CROSS JOIN summary AS s ON s.source = x.n
-  WHERE EXISTS (SELECT 1 FROM node AS c WHERE c.source = x.n AND c.kind = 1
+  WHERE s.level = -1 AND EXISTS (SELECT 1 FROM node AS c WHERE c.source = x.n AND c.kind = 1
     AND NOT EXISTS (SELECT 1 FROM rests_on AS o WHERE o.summary = s.s AND o.node = c.n));
 INSERT OR IGNORE INTO t_left SELECT o.community FROM t_untrue CROSS JOIN summary_member_of AS o ON o.summary = t_untrue.s;
 INSERT OR IGNORE INTO t_left SELECT o.community FROM t_dead CROSS JOIN member_of AS o ON o.node = t_dead.n;
@@ -175,7 +176,8 @@ UPDATE community SET size = (SELECT count(*) FROM member_of WHERE member_of.comm
   + (SELECT count(*) FROM summary_member_of AS o WHERE o.community = community.m) WHERE m IN (SELECT m FROM t_left);
 DELETE FROM community WHERE m IN (SELECT m FROM t_left) AND size = 0;
 DELETE FROM run WHERE c = (SELECT c FROM corpus WHERE name = :corpus) AND EXISTS (SELECT 1 FROM t_dead)
-  AND NOT EXISTS (SELECT 1 FROM community WHERE community.r = run.r);
+  AND NOT EXISTS (SELECT 1 FROM community WHERE community.r = run.r)
+  AND (levels > 0 OR NOT EXISTS (SELECT 1 FROM node WHERE node.c = run.c AND node.kind = 1));
 
 -- 12. Synonyms of the new entities, each pair once, smaller n first.
 INSERT OR REPLACE INTO synonym

@@ -1,0 +1,90 @@
+"""Turns summaries into evidence, with the chunks and statements that each of them rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from hlgraph.records import Evidence, Hit, Kind, Statement
+from hlgraph.retrieve.session import Session
+from hlgraph.stores.derived import Summarised
+
+
+class Resting(NamedTuple):
+    """A summary and what it rests on.
+
+    Attributes
+    ----------
+    item : the summary, with the statements and chunks that its words are from
+    chunk_ids : all chunks below it, ascending
+    is_stale : whether the corpus has changed since it was written
+    """
+
+    item: Summarised
+    chunk_ids: tuple[str, ...]
+    is_stale: bool = False
+
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """Ids of the statements that its words are from, ascending; empty if a model wrote it."""
+        return tuple(sorted(set(self.item.parts) - set(self.chunk_ids)))
+
+
+def of_summaries(
+    session: Session,
+    hits: Sequence[Hit],
+    *,
+    found: Mapping[str, Resting],
+    why: Mapping[str, Mapping[str, float | str]],
+    chunks: Mapping[str, Evidence],
+) -> list[Evidence]:
+    """The summaries of a ranking as evidence, best first; one that rests on anything that is not there is left out.
+
+    Parameters
+    ----------
+    session : reads the statements that are quoted, and their cosines
+    hits : best first; nodes that are not summaries are skipped
+    found : the summaries, by id
+    why : the parts of each score, by id
+    chunks : the chunks below the summaries, by id, as far as they exist and the filter admits them
+
+    Returns
+    -------
+    list
+        Each with ``rests_on``.
+    """
+    wanted = [hit for hit in hits if hit.id in found]
+    names = sorted({name for hit in wanted for name in found[hit.id].quoted})
+    statements = session.records(Kind.STATEMENT, names, made=Statement)
+    cosines = session.similarities(Kind.STATEMENT, names)
+    parts = dict(chunks)
+    for name, item in statements.items():
+        if item.chunk_id in chunks:
+            part = replace(chunks[item.chunk_id], text=item.text, start=item.start, end=item.end, statement_id=name)
+            parts[name] = replace(part, score=cosines.get(name, 0.0))
+    made = (_summary(hit, found[hit.id], parts) for hit in wanted)
+    return [replace(item, why=why.get(item.id, {})) for item in made if item is not None]
+
+
+def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evidence | None:
+    """A summary; None where something that it rests on is missing."""
+    wanted = [*resting.chunk_ids, *resting.quoted]
+    if not wanted or not parts.keys() >= set(wanted):
+        return None
+    rests_on = sorted(
+        (parts[name] for name in wanted), key=lambda part: (bool(part.statement_id), -part.score, part.id)
+    )
+    first = rests_on[0]
+    return Evidence(
+        text=resting.item.summary.text,
+        score=hit.score,
+        chunk_id=first.chunk_id,
+        start=first.start,
+        end=first.end,
+        source=first.source,
+        page=first.page,
+        summary_id=hit.id,
+        is_stale=resting.is_stale,
+        rests_on=tuple(rests_on),
+    )

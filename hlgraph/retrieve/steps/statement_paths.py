@@ -1,0 +1,165 @@
+"""Paths of statements: how statements follow each other, what a path scores, and what paths say about entities (PropRAG)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.algorithms.beam import BeamPath, Candidates, Children, children_of
+from hlgraph.algorithms.projection import Incidence, incidence
+from hlgraph.records import Kind, Relationship
+from hlgraph.retrieve.steps.lexical import Coverage
+from hlgraph.subgraph import Csr, Subgraph, block, entries
+
+SEMANTIC = 0.6
+"""The share of the cosine in a score that words have a part in, as in the local reranker."""
+
+
+class StatementGraph(NamedTuple):
+    """The statements of a subgraph and how they are joined; all indices are into these arrays.
+
+    Attributes
+    ----------
+    ids : shape (s,): ids of statements, ascending
+    mentions : CSR (s, e): 1 where a statement mentions an entity
+    synonyms : CSR (e, e): 1 where two entities are synonyms, symmetric
+    following : CSR (s, s): statements that share an entity, or have entities that are synonyms
+    entity_ids : shape (e,): ids of entities, ascending
+    """
+
+    ids: NDArray[np.str_]
+    mentions: Csr
+    synonyms: Csr
+    following: Csr
+    entity_ids: NDArray[np.str_]
+
+
+def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> StatementGraph:
+    """The statements of a subgraph, joined by shared and by synonymous entities.
+
+    Parameters
+    ----------
+    graph : the subgraph
+    given : its incidence, where the caller has it
+
+    Returns
+    -------
+    StatementGraph
+    """
+    statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
+    mentions, _ = given or incidence(graph)
+    edges = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
+    synonyms = sp.csr_array(edges + edges.T)
+    synonyms.data[:] = synonyms.data > 0
+    if not synonyms.data.all():
+        synonyms.eliminate_zeros()
+    following = sp.csr_array((mentions @ synonyms + mentions) @ mentions.T)
+    following.sort_indices()
+    return StatementGraph(graph.ids[statements], mentions, synonyms, following, graph.ids[entities])
+
+
+class PathFrontier:
+    """Answers a beam search over the statements of a subgraph.
+
+    The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
+    embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.
+
+    Parameters
+    ----------
+    graph : the statements
+    vectors : shape (s, d), normalised
+    question : shape (d,), normalised
+    texts : gives the texts of statements by their indices; called once a depth, and only with exact scores
+    embed : texts to normalised vectors, for exact scores
+    coverage : share of the question that paths cover; None: words have no part
+
+    References
+    ----------
+    PropRAG, section 5.3, path scoring. ``coverage`` is ours.
+    """
+
+    def __init__(
+        self,
+        graph: StatementGraph,
+        vectors: NDArray[np.float32],
+        *,
+        question: NDArray[np.float32],
+        texts: Callable[[Sequence[int]], Mapping[int, str]],
+        embed: Callable[[Sequence[str]], NDArray[np.float32]],
+        coverage: Coverage | None = None,
+    ) -> None:
+        self._graph = graph
+        self._vectors = vectors
+        self._question = question
+        self._texts = texts
+        self._embed = embed
+        self._coverage = coverage
+
+    def expand(self, nodes: NDArray[np.intp]) -> Children:
+        """Statements that share an entity with the last one, or have a synonym of one of its entities."""
+        found = children_of(self._graph.following, nodes)
+        return Children(found.owner, found.nodes, self._graph.ids[found.nodes])
+
+    def score(self, candidates: Candidates) -> NDArray[np.float64]:
+        """See :meth:`Frontier.score`: by the mean of the embeddings."""
+        sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
+        lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
+        return self._covered(np.vecdot(sums, self._question) / lengths, candidates)
+
+    def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
+        """See :meth:`Frontier.rescore`: by the embedding of the texts in order."""
+        paths = candidates.paths
+        texts = self._texts(np.unique(paths).tolist())
+        vectors = self._embed([" ".join(texts[node] for node in path) for path in paths.tolist()])
+        return self._covered(np.vecdot(vectors, self._question), candidates)
+
+    def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
+        found = np.asarray(cosines, dtype=np.float64)
+        if self._coverage is None:
+            return found
+        return SEMANTIC * np.maximum(found, 0) + (1 - SEMANTIC) * self._coverage.of(candidates.paths)
+
+
+def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: int) -> NDArray[np.float64]:
+    """The entities of paths, weighted by the sum of the scores of all statements of all paths that mention them.
+
+    Each statement has the score of its path; an entity that a path reaches as a synonym of one before gets that score once more.
+
+    Parameters
+    ----------
+    graph : the statements
+    paths : the best paths
+    most : number of entities that stay, ties by id
+
+    Returns
+    -------
+    array of shape (e,)
+        The highest weights over the highest one; 0 for all others.
+
+    References
+    ----------
+    PropRAG, appendix A.6.
+    """
+    totals = np.zeros(len(graph.entity_ids))
+    for nodes, score in paths:
+        for place, node in enumerate(nodes):
+            entities = _row(graph.mentions, node)
+            totals[entities] += score
+            before = _row(graph.mentions, nodes[place - 1]) if place else entities[:0]
+            if len(before) and not len(np.intersect1d(before, entities)):
+                reached = entries(graph.synonyms, before).columns
+                totals[np.intersect1d(reached, entities)] += score
+    order = np.lexsort((graph.entity_ids, -totals))[:most]
+    weights = np.zeros(len(totals))
+    if len(order) and totals[order[0]] > 0:
+        weights[order] = np.maximum(totals[order], 0) / totals[order[0]]
+    return weights
+
+
+def _row(matrix: Csr, row: int) -> NDArray[np.int32]:
+    found: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return found
