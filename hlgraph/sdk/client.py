@@ -266,7 +266,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened).run(uris, where=parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened).run(uris, where=_parsed(where), everything=everything)
 
     # Reading
 
@@ -311,7 +311,7 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest
 
         request = SearchRequest(
-            question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
+            question, self.corpus, k, unit, mode, _parsed(where), diversity=diversity, tabular=tabular, explain=explain
         )
         return self._search(request, strategy, self._executor())
 
@@ -384,7 +384,7 @@ class HLGraph:
             choices=choices,
             style=style,
         )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
@@ -441,7 +441,7 @@ class HLGraph:
             choices=choices,
             style=style,
         )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
@@ -647,3 +647,8 @@ def connect(
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)
     return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
+
+
+def _parsed(where: Where | str | None) -> Where | None:
+    """A filter, parsed where it is a text; without one nothing of the filter language is entered."""
+    return None if where is None else parsed(where)
