@@ -81,7 +81,7 @@ def _both(found: SearchResult, more: SearchResult) -> SearchResult:
     """The evidence of both searches; the explanation of the first, with the steps and the round trips of both."""
     # Each strategy numbers its groups for itself: the summaries of the second are a group of their own.
     summaries = [
-        replace(item, why={name: value for name, value in item.why.items() if name != "community"})
+        replace(item, why={name: value for name, value in item.why.items() if name != "group"})
         for item in more.evidence
     ]
     one, two = found.explain, more.explain

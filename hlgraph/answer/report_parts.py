@@ -206,9 +206,10 @@ def read(
 
 
 def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
-    """Evidence by community (``why["community"]``), else by source, in the order of their best pieces.
+    """Evidence by community (``why["community"]``), else by group of a hierarchy (``why["group"]``), else by source.
 
-    Summaries without a community are one section.
+    Sections are in the order of their best pieces. Summaries without a group are one section. Only communities get a call each:
+    groups and sources share calls.
 
     Parameters
     ----------
@@ -221,8 +222,8 @@ def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
     groups: dict[tuple[bool, str], list[int]] = {}
     for at, item in enumerate(evidence):
         community = item.why.get("community")
-        alone = "summaries" if item.summary_id else item.source.id
-        key = (False, alone) if community is None else (True, str(community))
+        alone = item.why.get("group", "summaries" if item.summary_id else item.source.id)
+        key = (False, str(alone)) if community is None else (True, str(community))
         groups.setdefault(key, []).append(at)
     return [
         Section(

@@ -354,9 +354,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     assert re.fullmatch(r"    summary of \d chunks of 1 source", lines[1])
     assert re.fullmatch(r"    rests on: .*; characters \d+-\d+ of \S+", lines[2])
     far = call(*store, "hierarchy", "build", "--layers", 2, "--threshold", 1).out
-    assert re.search(
-        r"^alone: (\d+) of \1 of layer 0 are in no community, .*; a lower --threshold joins", far, flags=re.MULTILINE
-    )
+    assert re.search(r"^alone: (\d+) of \1 of layer 0 are in no community, .* than 1 joins", far, flags=re.MULTILINE)
     silent(*store, "hierarchy", "build", "--max-size", 3)
     (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
     silent(*store, "ingest", tmp_path / "more.md")
