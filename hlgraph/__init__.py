@@ -38,7 +38,8 @@ from hlgraph.records import (
 
 if TYPE_CHECKING:
     from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
-    from hlgraph.answer.request import AnswerMode, AnswerStyle
+    from hlgraph.answer.rehearsal import AnswerPlan
+    from hlgraph.answer.request import AnswerMode, AnswerRequest, AnswerStyle
     from hlgraph.answer.verify import Unsupported, Verify
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.index.communities import BuiltCommunities
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.aio import AsyncHLGraph
+    from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.client import HLGraph, connect
     from hlgraph.sdk.communities import Communities, FoundCommunities
@@ -80,8 +82,11 @@ __all__ = [
     "AnswerEvidence",
     "AnswerMode",
     "AnswerPiece",
+    "AnswerPlan",
+    "AnswerRequest",
     "AnswerSentence",
     "AnswerStyle",
+    "Answers",
     "AnyChat",
     "AnyEmbedder",
     "AnyReranker",
@@ -166,7 +171,10 @@ _LATER = {
     "AnswerEvidence": "hlgraph.answer.events",
     "AnswerMode": "hlgraph.answer.request",
     "AnswerPiece": "hlgraph.answer.events",
+    "AnswerPlan": "hlgraph.answer.rehearsal",
+    "AnswerRequest": "hlgraph.answer.request",
     "AnswerStyle": "hlgraph.answer.request",
+    "Answers": "hlgraph.sdk.answers",
     "AnyChat": "hlgraph.models.choose",
     "AnyEmbedder": "hlgraph.models.choose",
     "AnyReranker": "hlgraph.models.choose",

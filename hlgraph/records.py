@@ -394,6 +394,63 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatUse:
+    """Who decided in the steps of a search that a paper gives to a model, and what the calls cost.
+
+    Attributes
+    ----------
+    by : ``rules`` or ``chat``; empty for a strategy that has no such step
+    calls : paid calls of the chat model
+    kept_calls : calls whose replies were kept and cost nothing
+    input_tokens, output_tokens : of the paid calls
+    fallbacks : for each way in which a reply could not be used, in words, how often the search did without it
+    """
+
+    by: str = ""
+    calls: int = 0
+    kept_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigures:
+    """What a report by communities was written from, and what it cost.
+
+    Attributes
+    ----------
+    communities : number of communities that were read
+    anchors : collected statements
+    shown_anchors : those of them that were read
+    statements, passages, summaries : pieces of evidence that were read
+    divided : communities that were larger than the budget of one call, and took several
+    calls, kept_calls : paid calls of the chat model, and those whose replies were kept
+    input_tokens, output_tokens : of the paid calls
+    points : points that the replies have, with a usable citation
+    used_points : points that the report was written from; the others did not fit, or had a score of 0
+    rejected_points : points without a citation of the evidence that their call showed
+    foreign_citations : citations of evidence that the call did not show, such as that of another community; they were removed
+    """
+
+    communities: int = 0
+    anchors: int = 0
+    shown_anchors: int = 0
+    statements: int = 0
+    passages: int = 0
+    summaries: int = 0
+    divided: int = 0
+    calls: int = 0
+    kept_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    points: int = 0
+    used_points: int = 0
+    rejected_points: int = 0
+    foreign_citations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer with its citations, and whether the evidence supports it.
 
@@ -412,6 +469,8 @@ class Answer:
     left_out : number of pieces of evidence that did not fit into the context
     cut : number of pieces that the context contains only in part, from their beginning
     choice : the chosen answer of a question with choices; None if the evidence supports none of them
+    search : who decided in the search for the evidence, and its calls of the chat model
+    report : what a report was written from; None for other answers, and for reports without a chat model
     """
 
     question: str
@@ -427,3 +486,5 @@ class Answer:
     left_out: int = 0
     cut: int = 0
     choice: Choice | None = None
+    search: ChatUse = field(default_factory=ChatUse, compare=False)  # what it cost makes no other answer
+    report: ReportFigures | None = field(default=None, compare=False)

@@ -18,6 +18,7 @@ _LEAST_ROWS = 16  # of a kind other than names
 _NEAR = 0.25  # quantile of the cosines of each name and its nearest one
 _LEAST_SPREAD = 1e-3
 _DIGITS = 5
+_ALIKE = 1 / 3
 _BOUND = 1e-3  # of a threshold to 0 and to 1
 
 USUAL = Calibration(names=0, spread=0.22, entity=0.142, statement=0.056, chunk=0.053)
@@ -59,12 +60,12 @@ def measured(rows: Mapping[Kind, NDArray[np.float32]], *, names: int) -> Calibra
         return None
     found = _measured(sample[:SAMPLE])
     spread = max(found.near - found.median, _LEAST_SPREAD)
-    stretch = spread / USUAL.spread
+    factor = spread / USUAL.spread
     medians: dict[Kind, float] = {}
     for kind in (Kind.STATEMENT, Kind.CHUNK):
         some = rows.get(kind)
         if some is None or len(some) < _LEAST_ROWS:
-            medians[kind] = found.median + stretch * (USUAL.median(kind) - USUAL.entity)
+            medians[kind] = found.median + factor * (USUAL.median(kind) - USUAL.entity)
         else:
             medians[kind] = _measured(some[:SAMPLE]).median
     values = (round(float(value), _DIGITS) for value in (spread, found.median, *medians.values()))
@@ -91,6 +92,9 @@ def fitted_cosine(usual: float, kind: Kind, *, calibration: Calibration | None) 
     ``z = 1`` it is not further towards 1 than ``usual`` is: at most ``n + (1 - n) (usual - n0) / (1 - n0)`` with ``n = m + s``,
     as the cosine of equal texts is 1 for every embedder.
 
+    It is ``usual`` itself where ``s`` differs from ``s0``, and ``m`` from ``m0``, by less than a third of ``s0``: that is how much
+    corpora of one embedder differ, so thresholds stay there, however a corpus grew.
+
     Parameters
     ----------
     usual : a threshold for the shipped embedder, such as one of a paper
@@ -108,7 +112,7 @@ def fitted_cosine(usual: float, kind: Kind, *, calibration: Calibration | None) 
     >>> [fitted_cosine(0.8, Kind.ENTITY, calibration=found) for found in (None, USUAL, crowded)]
     [0.8, 0.8, 0.92955]
     """
-    if calibration is None:
+    if calibration is None or _is_usual(kind, calibration):
         return usual
     far, near = USUAL.median(kind), USUAL.median(kind) + USUAL.spread
     low, high = calibration.median(kind), calibration.median(kind) + calibration.spread
@@ -138,7 +142,7 @@ def usual_cosine(cosine: float, kind: Kind, *, calibration: Calibration | None) 
     >>> [round(usual_cosine(found, Kind.STATEMENT, calibration=crowded), 3) for found in (0.72, 0.8)]
     [0.056, 0.408]
     """
-    if calibration is None:
+    if calibration is None or _is_usual(kind, calibration):
         return cosine
     far, near = USUAL.median(kind), USUAL.median(kind) + USUAL.spread
     low, high = calibration.median(kind), calibration.median(kind) + calibration.spread
@@ -149,5 +153,11 @@ def usual_cosine(cosine: float, kind: Kind, *, calibration: Calibration | None) 
 
 
 def stretch(calibration: Calibration | None) -> float:
-    """How wide the scale of a corpus is, over that of the shipped embedder; 1 without a calibration."""
-    return 1.0 if calibration is None else calibration.spread / USUAL.spread
+    """How wide the scale of a corpus is, over that of the shipped embedder; 1 within a third, and without a calibration."""
+    found = 1.0 if calibration is None else calibration.spread / USUAL.spread
+    return 1.0 if abs(found - 1) < _ALIKE else found
+
+
+def _is_usual(kind: Kind, calibration: Calibration) -> bool:
+    """Whether the scale of a kind differs from that of the shipped embedder as corpora of one embedder do."""
+    return stretch(calibration) == 1 and abs(calibration.median(kind) - USUAL.median(kind)) < _ALIKE * USUAL.spread

@@ -103,7 +103,7 @@ def cost(item: Evidence, *, number: int = 1) -> int:
     return estimated_tokens(f"\n{_block(item, number)}")
 
 
-def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] = ()) -> Fit:
+def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     """As many pieces as fit ``tokens``, greedily by rank; a piece that does not fit is skipped and counted.
 
     Where even the best piece is too long, it is cut to as many of its first sentences as fit (where the first alone is too long,
@@ -114,7 +114,6 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
     ----------
     evidence : best first
     tokens : budget for all pieces as the prompt shows them, by :func:`hlgraph.models.tokens.estimated_tokens`
-    places : places of the pieces in all evidence, where these are only a part of it; default: from 0
 
     Returns
     -------
@@ -124,7 +123,7 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
     kept: list[int] = []
     pieces: list[Evidence] = []
     left, cut = tokens, 0
-    for place, item in zip(places or range(len(evidence)), evidence, strict=True):
+    for place, item in enumerate(evidence):
         needed, chosen = cost(item, number=place + 1), item
         if needed > left and not kept:
             chosen, cut = _beginning(item, left, number=place + 1), 1
@@ -137,7 +136,7 @@ def fitted(evidence: Sequence[Evidence], tokens: int, *, places: Sequence[int] =
 
 
 def _block(item: Evidence, number: int) -> str:
-    place = _summary_place(item) if item.summary_id else _place(item)
+    place = summary_place(item) if item.summary_id else _place(item)
     body = f"From: {' '.join(place.split())}\n{item.text}" if place else item.text
     body = "\n".join((body, *(f"In its table: {label}" for label in item.labels)))
     return f"[{number}]\n{delimited('evidence', body)}"
@@ -147,8 +146,8 @@ def _place(item: Evidence) -> str:
     return ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)
 
 
-def _summary_place(item: Evidence) -> str:
-    """What a summary rests on; the closest sources by their titles."""
+def summary_place(item: Evidence) -> str:
+    """What a summary rests on, with the titles of the closest sources, and whether it is older than the corpus."""
     titles = list(dict.fromkeys(part.source.title or part.source.uri for part in item.opened))
     rest = f" and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
     older = ", written before the corpus last changed" if item.is_stale else ""

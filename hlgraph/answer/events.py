@@ -12,6 +12,7 @@ from hlgraph.answer.context import fitted
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.long_report import ReportBounds, extractive_report, telling_report
 from hlgraph.answer.refusal import is_missing
+from hlgraph.answer.report_parts import Reading, read
 from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.verify import by_judge, by_words, verified
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, telling_answer
@@ -19,7 +20,7 @@ from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel
-from hlgraph.records import Answer, Evidence
+from hlgraph.records import Answer, Calibration, Evidence
 from hlgraph.retrieve import Explanation, SearchResult
 
 
@@ -75,19 +76,20 @@ def answering(
     HLGraphError : from the search or the model
     """
     found = find(request.question)
-    evidence = found.evidence
+    reading = _read(request, found)
+    evidence = reading.evidence
     yield AnswerEvidence(evidence, found.explain)
     writer: Writer | None = None
     if chat is not None:
         model = asking_about(chat, Purpose(stage="answer", strategy=found.explain.strategy))
         writer = Writer(model=model, max_tokens=max_tokens, is_streamed=is_streamed)
     if request.choices is not None:
-        answer = _chosen(request, evidence, find=find, writer=writer)
+        answer = replace(_chosen(request, evidence, find=find, writer=writer), search=found.explain.chat)
         yield AnswerPiece(answer.text)
         yield answer
         return
     is_told = False
-    with closing(_telling(request, found, writer)) as telling:
+    with closing(_telling(request, reading, writer=writer, calibration=found.calibration)) as telling:
         while True:
             try:
                 piece = next(telling)
@@ -100,7 +102,7 @@ def answering(
         yield AnswerPiece(answer.text)
     is_judged = request.verify == "chat" and writer is not None
     check = by_judge(writer, context_tokens=request.context_tokens) if is_judged and writer else by_words
-    yield verified(answer, check=check, unsupported=request.unsupported)
+    yield replace(verified(answer, check=check, unsupported=request.unsupported), search=found.explain.chat)
 
 
 def last(events: Iterator[AnswerEvent]) -> Answer:
@@ -109,16 +111,34 @@ def last(events: Iterator[AnswerEvent]) -> Answer:
     return found[-1]
 
 
-def _telling(request: AnswerRequest, found: SearchResult, writer: Writer | None) -> Telling[Answer]:
+def _read(request: AnswerRequest, found: SearchResult) -> Reading:
+    """The evidence that an answer is made of: for a report the communities of the search, whole, where it gives them."""
+    if request.mode != "report" or not found.communities:
+        return Reading(found.evidence, ())
+    bounds, among = _bounds(request), None
+    if request.k is not None:
+        among = frozenset(item.statement_id for item in found.evidence)
+    summaries = [item for item in found.evidence if item.summary_id]
+    tokens, most = bounds.batch_tokens, bounds.passage_tokens
+    return read(found.communities, tokens=tokens, passage_tokens=most, among=among, summaries=summaries)
+
+
+def _bounds(request: AnswerRequest) -> ReportBounds:
+    return ReportBounds(batch_tokens=request.context_tokens, report_tokens=request.context_tokens)
+
+
+def _telling(
+    request: AnswerRequest, reading: Reading, *, writer: Writer | None, calibration: Calibration | None
+) -> Telling[Answer]:
     """The answer of a mode, written by the chat model where there is one; else from the evidence itself, which yields no pieces."""
-    evidence, calibration = found.evidence, found.calibration
+    evidence = reading.evidence
     # A model that reads the evidence recognises by itself, and more reliably, that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
     if is_missing(request.question, evidence, least=least, calibration=calibration):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
-    bounds = ReportBounds(batch_tokens=request.context_tokens, report_tokens=request.context_tokens)
+    bounds = _bounds(request)
     if writer is not None and request.mode == "report":
-        return (yield from telling_report(request.question, evidence, writer=writer, bounds=bounds))
+        return (yield from telling_report(request.question, reading, writer=writer, bounds=bounds))
     if writer is not None:
         prompt = "reason" if request.style == "reason" else "answer"
         tokens = request.context_tokens
@@ -126,7 +146,8 @@ def _telling(request: AnswerRequest, found: SearchResult, writer: Writer | None)
             yield from telling_answer(request.question, evidence, writer=writer, context_tokens=tokens, prompt=prompt)
         )
     if request.mode == "report":
-        answer = extractive_report(request.question, evidence, bounds=bounds, calibration=calibration)
+        said = [item for item in evidence if item.statement_id] if reading.sections else evidence
+        answer = extractive_report(request.question, said, bounds=bounds, calibration=calibration)
     else:
         fit = fitted(evidence, request.context_tokens)
         fitting = [evidence[at] for at in fit.places]

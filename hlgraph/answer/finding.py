@@ -62,7 +62,8 @@ def finding(
     chosen = for_report(strategy) if is_report else strategy
     made = STRATEGIES.get(chosen) if isinstance(chosen, str) else chosen
     has_layers = made is not None and "mixed" in units_of(made)
-    usual = replace(search, unit=search.unit or ("mixed" if chat is not None and has_layers else "statement"))
+    unit = search.unit or ("mixed" if chat is not None and has_layers else "statement")
+    usual = replace(search, unit=unit, communities=is_report)
     is_wide = is_report and chat is not None and not has_layers and search.unit is None
 
     def find(text: str) -> SearchResult:
@@ -70,7 +71,7 @@ def finding(
         found = run(asked, chosen)
         if not is_wide or stores.derived is None or run_named(stores.derived, search.corpus, name=RUN) is None:
             return found
-        summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False)
+        summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False, communities=False)
         return _both(found, run(summaries, HierarchyRetriever()))
 
     return find
@@ -80,7 +81,7 @@ def _both(found: SearchResult, more: SearchResult) -> SearchResult:
     """The evidence of both searches; the explanation of the first, with the steps and the round trips of both."""
     # Each strategy numbers its groups for itself: the summaries of the second are a group of their own.
     summaries = [
-        replace(item, why={name: value for name, value in item.why.items() if name != "community"})
+        replace(item, why={name: value for name, value in item.why.items() if name != "group"})
         for item in more.evidence
     ]
     one, two = found.explain, more.explain
@@ -90,4 +91,4 @@ def _both(found: SearchResult, more: SearchResult) -> SearchResult:
         round_trips=one.round_trips + two.round_trips,
         milliseconds=one.milliseconds + two.milliseconds,
     )
-    return SearchResult((*found.evidence, *summaries), explain)
+    return replace(found, evidence=(*found.evidence, *summaries), explain=explain)

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hlgraph.answer.citations import CITED, named_numbers, said
-from hlgraph.answer.context import CONTEXT_TOKENS, best_at_the_ends, cost, fitted
+from hlgraph.answer.context import CONTEXT_TOKENS, best_at_the_ends
 from hlgraph.answer.extractive import NOT_FOUND, is_about, joined
+from hlgraph.answer.report_parts import Reading, packed, sections_of
 from hlgraph.answer.writer import MAX_TOKENS, Asked, Telling, Writer, made_by, outcome, telling_reply
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import ChatModel
-from hlgraph.records import Answer, Calibration, Evidence
+from hlgraph.records import Answer, Calibration, Evidence, ReportFigures
 from hlgraph.text import content_words, count_tokens
 
 _POINT = re.compile(r"^[\s*•-]*\(?(?P<score>\d{1,3})(?:\s*/\s*100)?\)?\s*\|\s*(?P<text>.*\S)\s*$")
@@ -29,6 +30,8 @@ class ReportBounds:
     Attributes
     ----------
     batch_tokens : evidence for one intermediate answer, in estimated tokens (paper: max_tokens_community_chunks 8,000)
+    passage_tokens : passages of one community, in estimated tokens, at most a quarter of ``batch_tokens`` (paper:
+        passage_token_limit 500; 0: none)
     report_tokens : points that the report is written from, in tokens (paper: max_tokens_report 8,000)
     points : maximum number of points of one community, without a model (default 3)
     paragraphs : maximum number of paragraphs of a report without a model (default 8)
@@ -36,6 +39,7 @@ class ReportBounds:
     """
 
     batch_tokens: int = CONTEXT_TOKENS
+    passage_tokens: int = 500
     report_tokens: int = CONTEXT_TOKENS
     points: int = 3
     paragraphs: int = 8
@@ -46,6 +50,8 @@ class ReportBounds:
         for name in ("batch_tokens", "report_tokens", "points", "paragraphs", "max_tokens"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.passage_tokens < 0:
+            raise InputError(f"passage_tokens is {self.passage_tokens}; it must be at least 0")
 
 
 class Point(NamedTuple):
@@ -56,55 +62,13 @@ class Point(NamedTuple):
     score : how much it helps to answer the question, from 0 to 100
     text : the statement, without citations
     evidence : the pieces that it rests on, as places in the evidence, from 0
-    batch : index, from 0, of the batch or community that it comes from
+    batch : index, from 0, of the part or community that it comes from
     """
 
     score: float
     text: str
     evidence: tuple[int, ...]
     batch: int
-
-
-def communities(evidence: Sequence[Evidence]) -> list[list[int]]:
-    """Places in the evidence, grouped by community (``why["community"]``); groups are in the order of their best pieces.
-
-    Of the pieces without a community, those of one source are a group, and the summaries are one.
-    """
-    groups: dict[str, list[int]] = {}
-    for at, item in enumerate(evidence):
-        community = item.why.get("community")
-        alone = "summaries" if item.summary_id else f"source {item.source.id}"
-        groups.setdefault(alone if community is None else f"community {community}", []).append(at)
-    return list(groups.values())
-
-
-def batches(evidence: Sequence[Evidence], *, tokens: int) -> list[list[int]]:
-    """Communities in sequence, as many in a batch as fit; one that fits no batch is split.
-
-    Parameters
-    ----------
-    evidence : best first
-    tokens : maximum size of a batch as the prompt shows it, in estimated tokens; a single piece may exceed it
-
-    Returns
-    -------
-    list
-        Places in the evidence, one list for each batch.
-    """
-    found: list[list[int]] = [[]]
-    left = tokens
-    for members in communities(evidence):
-        costs = [cost(evidence[at], number=at + 1) for at in members]
-        if sum(costs) > left and found[-1]:
-            found.append([])
-            left = tokens
-        for at, needed in zip(members, costs, strict=True):
-            if needed > left and found[-1]:
-                found.append([])
-                left = tokens
-            found[-1].append(at)
-            left -= needed
-    return [batch for batch in found if batch]
 
 
 def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
@@ -165,9 +129,9 @@ def extractive_report(
     asked = set(content_words(question))
     points: list[Point] = []
     seen: list[set[str]] = []
-    for number, batch in enumerate(communities(evidence)):
+    for number, section in enumerate(sections_of(evidence)):
         mine: list[Point] = []
-        for at in batch:
+        for at in section.places:
             held = set(content_words(evidence[at].text))
             is_new = not any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen)
             if held and is_new and is_about(asked, evidence[at], calibration=calibration):
@@ -198,19 +162,19 @@ def chat_report(
     bounds: ReportBounds | None = None,
     usage: Usage | None = None,
 ) -> Answer:
-    """A report by a chat model: one call for each batch of evidence extracts points, then one call writes the report.
+    """A report by a chat model: one call for each community of the evidence extracts points, then one call writes the report.
 
     An executor makes the calls for points concurrently, within its limit. The report does not depend on the order of the replies.
 
     The points are sorted by score, cut at ``report_tokens``, and arranged with the best first and last. Citations are checked and
     renumbered as in :func:`hlgraph.answer.writer.chat_answer`. Without evidence, or without a point above 0, the answer says that
-    the corpus holds none.
+    the corpus holds none. ``Answer.report`` says what was read, and what was wrong with the replies.
 
     Parameters
     ----------
     question : text of the question
-    evidence : best first; the pieces of one community, as the strategy ``global`` names it, are read together, with other
-        communities where they fit
+    evidence : best first; the pieces of one community, as the strategy ``global`` names it, are read by calls of their own; other
+        pieces by source, several sources in one call where they fit
     model : the chat model
     bounds : limits; default: :class:`ReportBounds`
     usage : counts the tokens and the cost of the calls
@@ -223,7 +187,7 @@ def chat_report(
     Raises
     ------
     ModelUnavailableError, ModelAccessError, ModelAnswerError : from the model
-    ModelAnswerError : the last reply is empty
+    ModelAnswerError : the last reply is empty, or all points cite only evidence that their call did not show
 
     References
     ----------
@@ -231,18 +195,16 @@ def chat_report(
     """
     bounds = bounds or ReportBounds()
     writer = Writer(model=model, max_tokens=bounds.max_tokens, usage=usage)
-    return outcome(telling_report(question, evidence, writer=writer, bounds=bounds))
+    return outcome(telling_report(question, Reading(tuple(evidence), ()), writer=writer, bounds=bounds))
 
 
-def telling_report(
-    question: str, evidence: Sequence[Evidence], *, writer: Writer, bounds: ReportBounds
-) -> Telling[Answer]:
+def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: ReportBounds) -> Telling[Answer]:
     """:func:`chat_report` as a generator: yields the text as it arrives where the writer streams; points are not yielded.
 
     Parameters
     ----------
     question : text of the question
-    evidence : best first
+    reading : the evidence; without sections it is divided by its communities and sources
     writer : the chat model and how it is asked
     bounds : limits
 
@@ -251,53 +213,110 @@ def telling_report(
     Generator
         Its return value is the answer.
     """
-    shown = batches(evidence, tokens=bounds.batch_tokens)
-    fits = [fitted([evidence[at] for at in batch], bounds.batch_tokens, places=batch) for batch in shown]
-    cut = sum(fit.cut for fit in fits)
-    replies = writer.ask_each(
-        "points", [{"evidence": fit.text, "question": delimited("question", question)} for fit in fits]
-    )
-    points: list[Point] = []
-    for number, (batch, reply) in enumerate(zip(shown, replies, strict=True)):
-        points += points_in(said(reply.text), batch, number=number)
+    evidence = reading.evidence
+    sections = reading.sections or tuple(sections_of(evidence))
+    found = packed(sections, bounds.batch_tokens)
+    usage = Usage()
+    asked = replace(writer, usage=usage)
+    values = [{"evidence": part.text, "question": delimited("question", question)} for part in found.parts]
+    noted = [
+        points_in(said(reply.text), part.places, number=number)
+        for number, (part, reply) in enumerate(zip(found.parts, asked.ask_each("points", values), strict=True))
+    ]
+    points = [point for each in noted for point in each.points]
+    _check_points(noted, writer.fingerprint)
     chosen = best_at_the_ends(best_points(points, bounds.report_tokens))
-    if not chosen:
-        return Answer(question, NOT_FOUND, (), is_supported=False)
-    told = "\n".join(f"{point.text} {''.join(f'[{at + 1}]' for at in point.evidence)}" for point in chosen)
-    values = {"points": delimited("points", told), "question": delimited("question", question)}
+    answer = Answer(question, NOT_FOUND, (), is_supported=False)
     known = {at for point in chosen for at in point.evidence}
-    answer = yield from telling_reply(Asked("report", question, values), evidence, writer=writer, known=known)
-    left_out = len({at for point in points if point.score > 0 for at in point.evidence} - known)
-    return replace(answer, made_by=made_by(writer, "points", "report"), left_out=left_out, cut=cut)
+    if chosen:
+        told = "\n".join(f"{point.text} {''.join(f'[{at + 1}]' for at in point.evidence)}" for point in chosen)
+        filled = {"points": delimited("points", told), "question": delimited("question", question)}
+        answer = yield from telling_reply(Asked("report", question, filled), evidence, writer=asked, known=known)
+        left_out = len({at for point in points if point.score > 0 for at in point.evidence} - known)
+        by = made_by(writer, "points", "report")
+        answer = replace(answer, made_by=by, left_out=left_out, cut=sum(part.cut for part in found.parts))
+    if writer.usage is not None:
+        writer.usage.include(usage)
+    figures = ReportFigures(
+        communities=sum(section.is_community for section in sections),
+        anchors=sum(section.anchors for section in sections),
+        shown_anchors=sum("cycle" in item.why for item in evidence),
+        statements=sum(bool(item.statement_id) for item in evidence),
+        passages=sum(not item.statement_id and not item.summary_id for item in evidence),
+        summaries=sum(bool(item.summary_id) for item in evidence),
+        divided=found.divided,
+        calls=usage.calls,
+        kept_calls=usage.kept,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        points=len(points),
+        used_points=len(chosen),
+        rejected_points=sum(each.rejected for each in noted),
+        foreign_citations=sum(each.foreign for each in noted),
+    )
+    return replace(answer, report=figures)
 
 
-def points_in(reply: str, batch: Sequence[int], *, number: int) -> list[Point]:
-    r"""The points of a reply: lines with a score, a bar, a text and a citation of the batch; other lines are ignored.
+class Noted(NamedTuple):
+    """The points of one reply.
+
+    Attributes
+    ----------
+    points : those with a citation of the evidence that the call showed
+    rejected : number of points without one
+    foreign : number of citations of other evidence; they are removed
+    """
+
+    points: list[Point]
+    rejected: int = 0
+    foreign: int = 0
+
+
+def points_in(reply: str, batch: Sequence[int], *, number: int) -> Noted:
+    r"""The points of a reply: lines with a score, a bar, a text and a citation of the part; other lines are ignored.
 
     Parameters
     ----------
     reply : text of the model, without thoughts
     batch : places in the evidence that may be cited, from 0
-    number : index of the batch
+    number : index of the part
 
     Returns
     -------
-    list
-        In the order of the lines; scores above 100 become 100.
+    Noted
+        The points in the order of the lines; scores above 100 become 100.
 
     Examples
     --------
-    >>> points_in("80 | Marl holds water. [1][9]\nSo it is.\n250 | Much. [2]\n5 | No source.", [0, 1], number=0)
+    >>> found = points_in("80 | Marl holds water. [1][9]\nSo it is.\n250 | Much. [2]\n5 | No source.", [0, 1], number=0)
+    >>> found.points
     [Point(score=80.0, text='Marl holds water.', evidence=(0,), batch=0), Point(score=100.0, text='Much.', evidence=(1,), batch=0)]
+    >>> found.rejected, found.foreign
+    (1, 1)
     """
     found: list[Point] = []
+    rejected = foreign = 0
+    places = set(batch)
     for line in reply.splitlines():
         match = _POINT.match(line)
-        if match is None:
+        text = CITED.sub("", match["text"]).strip() if match is not None else ""
+        if match is None or not text:
             continue
         cited = [each - 1 for mark in CITED.finditer(match["text"]) for each in named_numbers(mark[1])]
-        there = tuple(dict.fromkeys(at for at in cited if at in set(batch)))
-        text = CITED.sub("", match["text"]).strip()
-        if there and text:
+        there = tuple(dict.fromkeys(at for at in cited if at in places))
+        foreign += sum(at not in places for at in cited)
+        if there:
             found.append(Point(min(float(match["score"]), 100.0), text, there, number))
-    return found
+        else:
+            rejected += 1
+    return Noted(found, rejected, foreign)
+
+
+def _check_points(noted: Sequence[Noted], model: str) -> None:
+    """Raise ModelAnswerError where there are points, and none cites evidence that its call showed."""
+    rejected = sum(each.rejected for each in noted)
+    if rejected and not any(each.points for each in noted):
+        raise ModelAnswerError(
+            f"{model}: the replies have {rejected} points for the report, and none cites a piece of the evidence that its call "
+            "showed; use another model"
+        )

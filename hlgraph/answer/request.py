@@ -25,9 +25,11 @@ class AnswerRequest:
     ----------
     question : text of the question
     mode : ``short`` or ``report``
-    k : number of pieces of evidence to retrieve; None: 20, for a report 200
+    k : number of pieces of evidence to retrieve; None: 20, for a report 200, and for a report by communities (``global``) all
+        statements of the communities
     context_tokens : evidence that one call of the chat model reads, in estimated tokens (default 8,000, at least 200; ToPG's
-        max_tokens_community_chunks); without a model, the evidence that an answer is chosen from
+        max_tokens_community_chunks and max_tokens_report: a community that is larger takes several calls); without a model, the
+        evidence that an answer is chosen from
     unsupported : what happens to sentences that their evidence does not support: ``flag`` marks them (default), ``drop`` removes
         them
     verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call

@@ -23,6 +23,9 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
         f"strategy {explain.strategy} ({named(explain.parameters) or 'no parameters'}), unit {explain.unit}, "
         f"mode {explain.mode}: {explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
     )
+    from hlgraph.retrieve.explain.page import use_lines
+
+    yield from use_lines(explain.chat)
     yield from _seeds(explain)
     yield from _hops(explain)
     if explain.paths:

@@ -113,6 +113,8 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "left_out": answer.left_out,
         "cut": answer.cut,
         "choice": None if answer.choice is None else asdict(answer.choice),
+        "search": asdict(answer.search),
+        "report": None if answer.report is None else asdict(answer.report),
     }
 
 

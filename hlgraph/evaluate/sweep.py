@@ -102,6 +102,46 @@ def with_variants(retrievers: Mapping[str, Retriever], knobs: Iterable[Knob]) ->
     return found
 
 
+def with_values(name: str, made: Retriever, *, knobs: Iterable[Knob]) -> Retriever:
+    """The retriever with the values of its knobs, for one search or answer.
+
+    Parameters
+    ----------
+    name : of the strategy
+    made : its retriever
+    knobs : parameters, each with one value
+
+    Returns
+    -------
+    Retriever
+
+    Raises
+    ------
+    UnknownNameError
+        A knob names another strategy, or a parameter that the strategy does not have.
+    InputError
+        A knob has several values, or one of another type than the parameter, or out of its bounds.
+
+    Examples
+    --------
+    >>> from hlgraph.retrieve.strategies.local import LocalRetriever
+    >>> with_values("local", LocalRetriever(), knobs=[knob("local.cycles=1")]).cycles
+    1
+    """
+    changes: dict[str, Scalar | None] = {}
+    for item in knobs:
+        if item.strategy != name:
+            raise UnknownNameError(f"--set names the strategy {item.strategy!r}; --strategy asks {name}")
+        if len(item.values) > 1:
+            raise InputError(
+                f"--set {name}.{item.parameter} has {len(item.values)} values; give one here, or compare several with: "
+                "hlgraph eval"
+            )
+        changes[item.parameter] = _checked(made, item, item.values[0])
+    chosen: Retriever = _changed(made, changes)
+    return chosen
+
+
 def base_of(name: str) -> str:
     """The strategy of a variant; a strategy is its own.
 

@@ -83,9 +83,9 @@ def large_chunks(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
 
     Examples
     --------
-    >>> chunks = [Chunk(f"a{at}", "a", "", 0, 0, at, 60) for at in range(4)]
+    >>> chunks = [Chunk(name, "source", "", 0, 0, at, 60) for at, name in enumerate("dcab")]
     >>> [item.chunk_ids for item in large_chunks(chunks, 120)]
-    [('a0', 'a1'), ('a2', 'a3')]
+    [('d', 'c'), ('a', 'b')]
 
     References
     ----------

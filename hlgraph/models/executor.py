@@ -16,6 +16,7 @@ from hlgraph.ids import checksum, source_id
 from hlgraph.models.accounts.budget import Budget, Purse
 from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose
 from hlgraph.models.accounts.replies import Origin, Replies
+from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.gate import Gate
 from hlgraph.models.seams import ChatModel, Completion
@@ -467,8 +468,48 @@ class Asking:
         return Request(system, user, max_tokens, self._purpose, self._accept, self._form)
 
 
+class CountedChat:
+    """A chat model whose calls are counted, whatever their purpose.
+
+    Parameters
+    ----------
+    model : the chat model
+    usage : counts the calls and their tokens
+    """
+
+    def __init__(self, model: ChatModel, usage: Usage) -> None:
+        self._model = model
+        self._usage = usage
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the model."""
+        return self._model.fingerprint
+
+    def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
+        """See :class:`hlgraph.models.seams.ChatModel`."""
+        completion = self._model.complete(system, user, max_tokens=max_tokens)
+        self._usage.add(completion)
+        return completion
+
+    def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> CountedChat:
+        """A copy whose model has a purpose, see :func:`asking_about`; it counts with this one.
+
+        Parameters
+        ----------
+        purpose : what the calls are made for
+        accept : whether the text of a reply is worth storing; default: any text that is not empty
+
+        Returns
+        -------
+        CountedChat
+            The copy.
+        """
+        return CountedChat(asking_about(self._model, purpose, accept=accept), self._usage)
+
+
 def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> ChatModel:
-    """The model with a purpose for its calls if it is an Executor or Asking, else ``model`` itself.
+    """The model with a purpose for its calls if it is an Executor, Asking or CountedChat, else ``model`` itself.
 
     Parameters
     ----------
@@ -481,7 +522,7 @@ def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], 
     ChatModel
         The chat model to call.
     """
-    return model.about(purpose, accept=accept) if isinstance(model, Executor | Asking) else model
+    return model.about(purpose, accept=accept) if isinstance(model, Executor | Asking | CountedChat) else model
 
 
 def counted(reply: Completion, tokens: int) -> Completion:

@@ -40,20 +40,14 @@ def is_eligible(name: str) -> bool:
 
 
 def least_synonym(calibration: Calibration | None, usual: float = SYNONYM_THRESHOLD) -> float:
-    """Lowest cosine of two names of a corpus that makes them synonyms.
-
-    It is ``usual`` fitted to the scale of the corpus, or ``usual`` itself where the two differ by less than a third of the spread:
-    with one embedder that is the difference between corpora, and links must not depend on how an ingest is divided.
+    """Lowest cosine of two names of a corpus that makes them synonyms: ``usual``, fitted to the scale of the corpus.
 
     Parameters
     ----------
     calibration : of the corpus; None: ``usual`` holds
     usual : the cosine for the shipped embedder, default 0.8
     """
-    if calibration is None:
-        return usual
-    found = fitted_cosine(usual, Kind.ENTITY, calibration=calibration)
-    return usual if abs(found - usual) < calibration.spread / 3 else found
+    return usual if calibration is None else fitted_cosine(usual, Kind.ENTITY, calibration=calibration)
 
 
 def synonyms(

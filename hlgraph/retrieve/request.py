@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from hlgraph.errors import InputError
-from hlgraph.records import Calibration, Evidence, Scalar
+from hlgraph.records import Calibration, ChatUse, Evidence, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -44,6 +44,8 @@ class SearchRequest:
         that it picks
     tabular : gives statements with numbers the labels of their tables (default False; HLG 4.3.2)
     explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
+    communities : gives, beside the evidence, the communities of a strategy that collects statements (``global``) whole, for a
+        report (default False); costs up to three more round trips at the end
 
     Raises
     ------
@@ -59,6 +61,7 @@ class SearchRequest:
     diversity: float | None = None
     tabular: bool = False
     explain: bool = False
+    communities: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a request that cannot be searched, before anything is done."""
@@ -103,6 +106,8 @@ class Explanation:
     calls : every call to a store with its parameters and cost, in the order in which they ended
     stores : sum of the calls of each store
     graph : nodes and edges of the picture
+    chat : who decided in the steps that a paper gives to a model, the calls of the chat model, and replies that could not be
+        used; filled in whatever the request asks
     """
 
     strategy: str
@@ -120,6 +125,7 @@ class Explanation:
     calls: tuple[Call, ...] = ()
     stores: tuple[StoreCost, ...] = ()
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
+    chat: ChatUse = field(default_factory=ChatUse)
 
     def seed_words(self, node: NodeTrace) -> str:
         """Whether a node was a seed, in words; empty where no node of its kind was one."""
@@ -147,6 +153,28 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class CommunityEvidence:
+    """A community around collected statements, whole, as a report reads it.
+
+    Attributes
+    ----------
+    number : as ``why["community"]`` of its pieces, from 1; 0: collected statements outside all communities
+    statements : the collected ones first, then by relevance
+    passages : its chunks, those with the most statements for their length first (ToPG: statements / log(tokens))
+    entities : names, those that most of its statements mention first
+    anchors : number of its statements that were collected
+    size : number of all nodes of the community
+    """
+
+    number: int
+    statements: tuple[Evidence, ...]
+    passages: tuple[Evidence, ...] = ()
+    entities: tuple[str, ...] = ()
+    anchors: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """Evidence, best first, and how it was found.
 
@@ -155,8 +183,10 @@ class SearchResult:
     evidence : best first
     explain : how it was found
     calibration : the scale of the cosines of the corpus; None where it is not measured
+    communities : where the request asks for them and the strategy has them: those of the best statements first
     """
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
     calibration: Calibration | None = None
+    communities: tuple[CommunityEvidence, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.embed import chunk_text
+from hlgraph.models.seams import ChatModel
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
 from hlgraph.retrieve.evidence.basis import Resting
 from hlgraph.retrieve.explain.notes import Hop
@@ -26,6 +27,27 @@ UNITS_OF_ALL: tuple[Unit, ...] = ("statement", "chunk")
 """The units of a retriever that does not name its own."""
 
 
+class Group(NamedTuple):
+    """A community around the statements that a strategy collected, whole.
+
+    Attributes
+    ----------
+    number : as ``why["community"]`` of its statements, from 1; 0: collected statements outside all communities
+    statements : ids, best first; a statement is in one group only
+    entities : ids, those that most of the statements mention first
+    passages : ids of chunks, best first
+    anchors : ids of those statements that were collected
+    size : number of all nodes of the community
+    """
+
+    number: int
+    statements: tuple[str, ...]
+    entities: tuple[str, ...] = ()
+    passages: tuple[str, ...] = ()
+    anchors: frozenset[str] = frozenset()
+    size: int = 0
+
+
 class Ranked(NamedTuple):
     """Nodes, best first, and the parts of each score.
 
@@ -35,14 +57,18 @@ class Ranked(NamedTuple):
     hits : best first
     why : the parts of each score, by id
     summaries : the nodes that are summaries, by id
+    groups : communities around the hits, where a report needs them
     """
 
     kind: Kind
     hits: list[Hit]
     why: Why
     summaries: Mapping[str, Resting] = MappingProxyType({})
+    groups: tuple[Group, ...] = ()
 
 
+By = Literal["rules", "chat"]
+"""Who decides in the steps of a strategy that a paper gives to a model: rules, or the chat model."""
 Need = Literal["chat", "communities", "hierarchy"]
 Needs = tuple[Need, ...]
 Presets = Mapping[str, Mapping[str, Any]]
@@ -51,7 +77,6 @@ PRESETS: Mapping[str, str] = {
     "tuned": "tuned for a small embedder",
     "fast": "path in less time",
     "plain": "without the reranker",
-    "chat": "the steps that a paper gives to a model are done by the chat model, one call each",
 }
 """The presets, and what each is for. A strategy that says nothing about a preset has the parameters of the paper in it."""
 
@@ -71,6 +96,9 @@ class Retriever(Protocol):
     diversity : default diversity of its evidence, a TF-IDF cosine of 1 - diversity (0, the default, keeps all)
     needs : what has to be there beside the corpus: ``chat`` (a chat model), ``communities`` (the extra), ``hierarchy`` (built)
     presets : parameters by the name of a preset, see ``PRESETS``
+
+    A strategy with steps that a chat model can take has the parameter ``by``, which is ``rules`` unless a caller asks for
+    ``chat``: see :func:`check_by`, :func:`chat_of` and :func:`with_by`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -120,6 +148,70 @@ def units_of(retriever: Retriever | type[Retriever]) -> tuple[Unit, ...]:
     """The units that the evidence of a retriever may have."""
     units: tuple[Unit, ...] = getattr(retriever, "units", UNITS_OF_ALL)
     return units
+
+
+def by_of(retriever: object) -> By | None:
+    """Who decides in the steps of a retriever that a chat model can take; None where it has no such step."""
+    by: By | None = getattr(retriever, "by", None)
+    return by
+
+
+def check_by(by: str) -> None:
+    """Raise InputError for a value other than ``rules`` or ``chat``."""
+    if by not in ("rules", "chat"):
+        raise InputError(f"by is {by!r}; choose 'rules' or 'chat'")
+
+
+def check_deciders(by: By, *given: object) -> None:
+    """Raise InputError where ``by`` is ``chat`` and every step that the chat model would take is replaced.
+
+    Parameters
+    ----------
+    by : ``rules`` or ``chat``
+    given : the replacement of each step; None: there is none
+    """
+    if by == "chat" and None not in given:
+        names = ", ".join(str(getattr(item, "fingerprint", item)) for item in given)
+        raise InputError(
+            f"by is 'chat', and every step that the chat model would take is replaced ({names}); leave one of both out"
+        )
+
+
+def with_by(made: _Made, by: By) -> _Made:
+    """The retriever with another value of ``by``.
+
+    Parameters
+    ----------
+    made : the retriever
+    by : ``rules`` or ``chat``
+
+    Returns
+    -------
+    Retriever
+        The same where it has no step that a chat model can take and ``by`` is ``rules``.
+
+    Raises
+    ------
+    InputError : ``by`` is ``chat``, and no step is there for the model
+    """
+    check_by(by)
+    if by_of(made) is not None:
+        changes: dict[str, Any] = {"by": by}
+        return replace(made, **changes)
+    if by == "chat":
+        name = getattr(made, "name", type(made).__name__)
+        raise InputError(f"by is 'chat', and the strategy {name} has no step that a chat model can take; leave it out")
+    return made
+
+
+def chat_of(session: Session) -> ChatModel:
+    """The chat model of a session. Raises InputError where none is configured."""
+    if session.chat is None:
+        raise InputError(
+            "by is 'chat', and no chat model is configured; name one in models.chat or HLGRAPH_CHAT (such as "
+            "openai:gpt-4o-mini), or leave by at 'rules'"
+        )
+    return session.chat
 
 
 def check_counts(retriever: Retriever, *, zero: Collection[str] = ()) -> None:

@@ -7,7 +7,7 @@ import difflib
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Concatenate, ParamSpec
 
@@ -15,13 +15,13 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
-from hlgraph.records import Chunk, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
+from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.evidence.basis import of_summaries
 from hlgraph.retrieve.evidence.postprocess import diverse, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.notes import Hop
-from hlgraph.retrieve.request import Explanation, SearchRequest, SearchResult, Unit
-from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, units_of, with_preset
+from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
@@ -100,7 +100,7 @@ def search(
     stores : the open stores
     embedder : embeds the question
     reranker : scores texts against it
-    chat : does the steps that a strategy gives to a chat model, such as naming keywords; None: rules do them
+    chat : the chat model, which decides where the strategy's ``by`` is ``chat``; None: there is none
 
     Returns
     -------
@@ -109,7 +109,7 @@ def search(
     Raises
     ------
     UnknownNameError : there is no such strategy or corpus
-    InputError : the strategy cannot return the unit
+    InputError : the strategy cannot return the unit, or its ``by`` is ``chat`` and there is no chat model
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
@@ -122,16 +122,19 @@ def search(
     name = strategy if isinstance(strategy, str) else getattr(retriever, "name", type(retriever).__name__)
     asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
     session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
+    if by_of(retriever) == "chat":
+        chat_of(session)  # here, because some strategies ask it only for some questions
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * FOLDED if is_folded else request.k
     while True:
         session.forget_notes()
         ranked = retriever.rank(session, wanted)
+        communities = _communities(session, ranked) if request.communities else ()
         evidence = _evidence(
             session, ranked, unit, tau=tau_of(session, STRATEGIES[session.route] if session.route else retriever)
         )
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
-        if len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
+        if communities or len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
             break
         wanted = 4 * max(wanted, len(ranked.hits))
     shown = evidence[: request.k]
@@ -141,7 +144,16 @@ def search(
     milliseconds = round((time.perf_counter() - start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
-    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration))
+    explain = replace(explain, chat=_chat_use(session, retriever))
+    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
+
+
+def _chat_use(session: Session, retriever: Retriever) -> ChatUse:
+    by, used = by_of(retriever) or "", session.usage
+    if used is None:
+        return ChatUse(by)
+    fallbacks = dict(sorted(session.fallbacks.items()))
+    return ChatUse(by, used.calls, used.kept, used.input_tokens, used.output_tokens, fallbacks)
 
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
@@ -244,6 +256,33 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
     if session.notes is not None:
         session.notes.dropped = dropped
     return evidence
+
+
+def _communities(session: Session, ranked: Ranked) -> tuple[CommunityEvidence, ...]:
+    """The groups of a ranking with the texts of their statements and passages and the names of their entities."""
+
+    def hits(ids: Iterable[str]) -> list[Hit]:
+        return [Hit(item, scores.get(item, 0.0)) for item in dict.fromkeys(ids)]
+
+    groups, scores = ranked.groups, {hit.id: hit.score for hit in ranked.hits}
+    said = ranked._replace(hits=hits(item for group in groups for item in group.statements))
+    statements = {item.statement_id: item for item in _of_statements(session, said)}
+    read = Ranked(Kind.CHUNK, hits(item for group in groups for item in group.passages), {})
+    passages = {item.chunk_id: item for item in _of_chunks(session, read)}
+    names = sorted({item for group in groups for item in group.entities})
+    entities = session.records(Kind.ENTITY, names, made=Entity)
+    found = (
+        CommunityEvidence(
+            group.number,
+            tuple(statements[item] for item in group.statements if item in statements),
+            tuple(passages[item] for item in group.passages if item in passages),
+            tuple(dict.fromkeys(entities[item].name for item in group.entities if item in entities)),
+            len(group.anchors),
+            group.size,
+        )
+        for group in groups
+    )
+    return tuple(item for item in found if item.statements)
 
 
 def _says_the_same(a: str, b: str) -> bool:

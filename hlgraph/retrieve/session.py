@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -13,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.index.embed import check_fingerprint, check_model
+from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.executor import CountedChat
 from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Calibration, Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain.notes import Hop, Notes
@@ -57,9 +60,13 @@ class Session:
     ) -> None:
         self.request = request
         self.reranker = reranker
-        self.chat = chat  # for the steps that a paper gives to a model; None: they are done without one
+        self.usage = None if chat is None else Usage()  # of the chat model
+        self.fallbacks: Counter[str] = Counter()  # what a strategy did where a reply of the model could not be used
+        self.chat: ChatModel | None = None  # asked only by a strategy whose `by` is chat
+        if chat is not None and self.usage is not None:
+            self.chat = CountedChat(chat, self.usage)
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
-        self.subqueries: tuple[str, ...] = ()  # likewise
+        self.subqueries: dict[str, tuple[str, ...]] = {}  # likewise, by the fingerprint of what made them
         self.route = ""  # the strategy that a router chose: likewise
         self.scope = Scope(request.corpus, request.where)
         self.steps: list[StepTrace] = []
@@ -152,14 +159,9 @@ class Session:
         with contextlib.nullcontext() if self.notes is None else self.notes.named(name):
             yield
 
-    @contextlib.contextmanager
-    def without_chat(self) -> Iterator[None]:
-        """Do every step of the block by rules, even with a chat model: the search then costs no call."""
-        held, self.chat = self.chat, None
-        try:
-            yield
-        finally:
-            self.chat = held
+    def fall_back(self, what: str) -> None:
+        """Note that a reply of the chat model could not be used, and what was done instead; the explanation counts it."""
+        self.fallbacks[what] += 1
 
     def vector(self) -> NDArray[np.float32]:
         """The vector of the question; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
@@ -429,7 +431,7 @@ class Session:
             return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
-        other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, ()
+        other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, {}
         other.route = ""
         try:
             yield other

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from hlgraph.errors import InputError
+from hlgraph.sdk.answers import Answers
 from hlgraph.sdk.awaited import Awaited, awaited, streamed
 from hlgraph.sdk.batches import Batches
 from hlgraph.sdk.client import HLGraph
@@ -21,6 +22,12 @@ from hlgraph.sdk.quality import Quality
 if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
+
+
+class AsyncAnswers(Awaited[Answers]):
+    """:class:`hlgraph.sdk.answers.Answers`, awaited."""
+
+    plan = awaited(Answers.plan)
 
 
 class AsyncBatches(Awaited[Batches]):
@@ -158,6 +165,11 @@ class AsyncHLGraph(Awaited[HLGraph]):
     def corpus(self) -> str:
         """The corpus of the calls."""
         return self.graph.corpus
+
+    @property
+    def answers(self) -> AsyncAnswers:
+        """See :attr:`HLGraph.answers`."""
+        return AsyncAnswers(self.graph.answers, self._threads)
 
     @property
     def batches(self) -> AsyncBatches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,6 +122,11 @@ class Batches:
             chunker = chunker_of(options, self.settings)
             return batches.take(read_all(sources, options), results, stores=self.stores, chunker=chunker)
 
+    def _executor(self) -> AbstractContextManager[Executor]:
+        if not self.chat:
+            raise InputError(NO_CHAT)
+        return planning_executor(self.chat, self.settings)
+
     @property
     def _domain(self) -> Domain | None:
         from hlgraph.stores.domains import domain_of
@@ -141,18 +146,28 @@ class Batches:
         held = quarantine(self.settings, self.settings.corpus)
         return BatchFiles(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=held)
 
-    @contextmanager
-    def _executor(self) -> Iterator[Executor]:
-        from hlgraph.ingest.plan import NamedChat
-        from hlgraph.models.accounts.open import executor_of
-        from hlgraph.models.choose import chosen_chat
 
-        if not self.chat:
-            raise InputError(NO_CHAT)
-        is_name = isinstance(self.chat, str)
-        model: ChatModel = NamedChat(str(self.chat)) if is_name else chosen_chat(self.chat, self.settings.models)
-        executor = executor_of(model, self.settings, corpus=self.settings.corpus)
-        try:
-            yield executor
-        finally:
-            executor.close()
+@contextmanager
+def planning_executor(chat: AnyChat, settings: Settings) -> Iterator[Executor]:
+    """The executor of a chat model, to plan its calls; a model that is given by name is not made, so no key is needed.
+
+    Parameters
+    ----------
+    chat : the chat model, by name or as an object
+    settings : all settings
+
+    Returns
+    -------
+    Iterator of Executor
+        A context manager, which closes its files.
+    """
+    from hlgraph.ingest.plan import NamedChat
+    from hlgraph.models.accounts.open import executor_of
+    from hlgraph.models.choose import chosen_chat
+
+    model: ChatModel = NamedChat(chat) if isinstance(chat, str) else chosen_chat(chat, settings.models)
+    executor = executor_of(model, settings, corpus=settings.corpus)
+    try:
+        yield executor
+    finally:
+        executor.close()

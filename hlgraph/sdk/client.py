@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.where import parse
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hlgraph.models.executor import Executor
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
+    from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
     from hlgraph.sdk.domain import CorpusDomain
@@ -339,12 +341,13 @@ class HLGraph:
         Parameters
         ----------
         question, strategy, where, diversity, tabular, explain : as for :meth:`search`
-        k : how many pieces of evidence are looked at; None: 20, for a report 200
+        k : how many pieces of evidence are looked at; None: 20, for a report 200, with the strategy ``global`` all statements of
+            the communities that it found
         unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` where the strategy
             finds summaries
         mode : ``short`` answers from the best evidence; ``report`` brings together many pieces, community by community with
-            the strategies ``global`` and ``hierarchy``; with a chat model and ``unit`` None, summaries of the hierarchy too,
-            where it was built
+            the strategies ``global`` and ``hierarchy``: one call for the points of each, and one for the report; with a chat
+            model and ``unit`` None, summaries of the hierarchy too, where it was built
         search_mode : the ``mode`` of :meth:`search`
         context_tokens : of the evidence that one call of the chat model reads (at least 200)
         unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
@@ -462,8 +465,9 @@ class HLGraph:
         """
         from hlgraph.sdk import cypher
 
-        chosen = cypher.load(query, folder)
-        return cypher.run(chosen, params, reader=self._opened.cypher, corpus=self.corpus, limits=limits)
+        return cypher.run(
+            cypher.load(query, folder), params, reader=self._opened.cypher, corpus=self.corpus, limits=limits
+        )
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """What the calls of chat models have cost so far, the dearest group first.
@@ -516,6 +520,13 @@ class HLGraph:
         return reconcile.reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair)
 
     # Parts
+
+    @property
+    def answers(self) -> Answers:
+        """What an answer by the chat model would cost: ``plan``."""
+        from hlgraph.sdk.answers import Answers
+
+        return Answers(self.settings, self._opened.stores, self._models)
 
     @property
     def communities(self) -> Communities:
@@ -572,7 +583,7 @@ class HLGraph:
     def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
         from hlgraph.retrieve import search
 
-        models, stores = self._models, self._opened.stores
+        stores, models = self._opened.stores, self._models
         return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
     def _events(
@@ -587,11 +598,10 @@ class HLGraph:
         from hlgraph.answer.events import answering
         from hlgraph.answer.finding import finding
 
-        calls, stores = self._executor(budget), self._opened.stores
+        calls, models = self._executor(budget), self.settings.models
         run = partial(self._search, calls=calls)
-        find = finding(request, search, strategy=strategy, run=run, stores=stores, chat=calls)
-        max_tokens = self.settings.models.max_tokens
-        return answering(request, find=find, chat=calls, max_tokens=max_tokens, is_streamed=is_streamed)
+        find = finding(request, search, strategy=strategy, run=run, stores=self._opened.stores, chat=calls)
+        return answering(request, find=find, chat=calls, max_tokens=models.max_tokens, is_streamed=is_streamed)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None where there is no chat model."""
@@ -640,9 +650,5 @@ def connect(
 
 
 def _parsed(where: Where | str | None) -> Where | None:
-    """A filter, parsed where it is a text."""
-    if not isinstance(where, str):
-        return where
-    from hlgraph.where import parse
-
-    return parse(where)
+    """A filter, parsed where it is a text: here, so that a call without one enters no file of the filter language."""
+    return parse(where) if isinstance(where, str) else where

@@ -23,6 +23,7 @@ from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
+from hlgraph.retrieve.request import CommunityEvidence
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
@@ -219,13 +220,13 @@ def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) 
         assert where is None or fields >= {"year", "tags", "open"}
         question = f"Who {rng.choice(_VERBS)} {rng.choice(_NAMES)} with the {rng.choice(_WORDS)}?"
         mode = ("vector", "text", "hybrid")[(at + len(strategy)) % 3]
-        request = SearchRequest(question, corpus, 8, None, mode, where)
-        one, two = (
-            search(
-                request, retrievers[at % len(retrievers)], stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()
-            ).evidence
-            for stores in pair
-        )
+        request = SearchRequest(question, corpus, 8, None, mode, where, communities=strategy == "global")
+        chosen = retrievers[at % len(retrievers)]
+        results = [
+            search(request, chosen, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()) for stores in pair
+        ]
+        one, two = (result.evidence for result in results)
+        assert [_whole(item) for item in results[0].communities] == [_whole(item) for item in results[1].communities]
         ids = [[item.statement_id or item.chunk_id for item in evidence] for evidence in (one, two)]
         assert ids[0] == ids[1], f"{request}"
         # `local` takes the statements around its pool by a bounded walk in process and by the exact one of the server: a few
@@ -237,6 +238,12 @@ def test_filters_give_the_same_evidence(pair: Pair, corpus: str, strategy: str) 
         ]
         found_some += bool(one)
     assert found_some > _REQUESTS / 2
+
+
+def _whole(item: CommunityEvidence) -> tuple[object, ...]:
+    """What a report reads of a community."""
+    said = [piece.statement_id for piece in item.statements]
+    return item.number, item.size, item.anchors, item.entities, said, [piece.chunk_id for piece in item.passages]
 
 
 def _edges(graph: Subgraph) -> dict[Relationship, set[tuple[str, str, float]]]:

@@ -32,7 +32,7 @@ from hlgraph.stores.open import open_stores
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
-DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out"}
+DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out", "fallbacks"}
 OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
     *("by_hops", "by_type", "by_subset"),
 }
@@ -485,6 +485,27 @@ def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
     silent("delete", "--all", *chosen)
 
 
+def test_the_plan_of_a_report_and_what_the_report_says_that_it_cost(place: Path, chat: ChatServer) -> None:
+    chat.fault = lambda number, asked: (
+        "The bridge was rebuilt [1]."
+        if asked.system.startswith("You write a report")
+        else f"80 | It was rebuilt. [{re.findall(r'^.([0-9]+).', asked.user, re.MULTILINE)[0]}]"
+    )
+    asked = (QUESTION, "--strategy", "global", "--mode", "report", "--set", "global.anchors=5")
+    plan = silent("plan", "--question", *asked)
+    assert chat.calls == 0
+    told = call("plan", "--question", *asked).out
+    assert f"calls: {plan['calls']} of {MODEL} (0 of the search, {plan['calls']} of the answer)" in told
+    report = silent("answer", *asked)
+    assert (report["report"]["calls"], report["report"]["anchors"]) == (plan["calls"], plan["anchors"])
+    assert report["search"]["by"] == plan["by"] == "rules"
+    lines = call("answer", *asked).out  # from the replies that were kept
+    assert f"  chat model: 0 calls, 0 tokens in, 0 out, {plan['calls']} more answered from stored replies" in lines
+    assert f"  report: {plan['anchors']} of {plan['anchors']} anchors" in lines
+    assert_snapshot("plan-answer", plan)
+    assert_snapshot("answer-report", report)
+
+
 def test_failures(place: Path, chat: ChatServer) -> None:
     paid = ("--corpus", "failed")
     assert silent("failures", "list", *paid) == {"failures": []}
@@ -612,13 +633,40 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
-        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: chat, fast, paper, plain, tuned"),
+        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: fast, paper, plain, tuned"),
         (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "the folder nowhere does not exist"),
         (("bench", "--statements", "many"), "InputError", "not a list of numbers"),
         (("bench", "--statements", ","), "InputError", "holds no number"),
         (("bench", "--statements", "105"), "InputError", "multiple of 10"),
         (("bench", "--questions", "0"), "InputError", "at least one"),
         (("plan", "x"), "InputError", "name it in HLGRAPH_CHAT"),
+        (("plan",), "InputError", "give the sources of an ingest, or --question"),
+        (
+            ("plan", "x", "--question", QUESTION),
+            "InputError",
+            "PATH is about an ingest, and --question about an answer",
+        ),
+        (("plan", "x", "--by", "chat"), "InputError", "--by is about an answer; give its question with --question"),
+        (("plan", "--question", QUESTION), "InputError", "a plan needs the name of a chat model"),
+        (("search", "x", "--by", "model"), "UsageError", "'model' is not one of 'rules', 'chat'"),
+        (("search", "x", "--by", "chat"), "InputError", "by is 'chat', and no chat model is configured; name one in"),
+        (
+            ("answer", "x", "--by", "chat", "--strategy", "chunk"),
+            "InputError",
+            "by is 'chat', and the strategy chunk has no step that a chat model can take; leave it out",
+        ),
+        (("search", "x", "--set", "cycles=1"), "InputError", "is not a parameter with values"),
+        (("search", "x", "--set", "local.cycles=1"), "UnknownNameError", "--strategy asks auto"),
+        (
+            ("search", "x", "-s", "local", "--set", "local.cycles=1,2"),
+            "InputError",
+            "compare several with: hlgraph eval",
+        ),
+        (
+            ("answer", "x", "-s", "global", "--set", "global.anchors=0"),
+            "InputError",
+            "anchors is 0; it must be at least 1",
+        ),
         (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
         (("failures", "show", "abcd"), "UnknownNameError", "corpus 'default' has no failure 'abcd'"),
         (("failures", "retry"), "InputError", "either the ids of the failures to retry, or --all"),

@@ -21,7 +21,24 @@ from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 
 QUESTION = "How do the mills of the valley grind their grain?"
-_PLACES = ("Arnau", "Belmor", "Corvin", "Dunst", "Ebbing", "Farlow", "Gellen", "Hurst")
+_PLACES = (
+    "Arnau",
+    "Belmor",
+    "Corvin",
+    "Dunst",
+    "Ebbing",
+    "Farlow",
+    "Gellen",
+    "Hurst",
+    "Ilmen",
+    "Jarrow",
+    "Kelm",
+    "Lund",
+    "Morven",
+    "Nesse",
+    "Orlen",
+    "Parr",
+)
 DOCUMENTS = [
     Document(
         f"doc:{place}",

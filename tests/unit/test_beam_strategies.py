@@ -125,7 +125,7 @@ def test_a_hidden_entity_is_no_keyword(stores: Stores) -> None:
 def test_a_chat_model_names_keywords_and_synonyms(stores: Stores) -> None:
     chat = ScriptedChat(["keywords: the engineer\nsynonyms: Mara Quill"])
     session = session_of(stores, "Who is the engineer?", chat=chat)
-    assert set(question_keywords(session).values()) == {
+    assert set(question_keywords(session, "chat").values()) == {
         entity_id(CORPUS, "the engineer"),
         entity_id(CORPUS, "Mara Quill"),
     }
@@ -135,15 +135,17 @@ def test_a_chat_model_names_keywords_and_synonyms(stores: Stores) -> None:
 
 def test_a_reply_without_keywords_leaves_the_words_of_the_question(stores: Stores) -> None:
     session = session_of(stores, "Where is Tessing?", chat=ScriptedChat(["keywords: none"]))
-    assert entity_id(CORPUS, "Tessing") in question_keywords(session).values()
+    assert entity_id(CORPUS, "Tessing") in question_keywords(session, "chat").values()
     assert session.steps[-1].details == {"by": "words"}
+    assert dict(session.fallbacks) == {"keywords: the reply names none, so rules named them": 1}
 
 
 def test_a_search_asks_the_chat_model_of_the_connection(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda system, user: "keywords: Mara Quill")
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER, reranker=LexicalReranker(), chat=chat) as graph:
         graph.ingest(DOCUMENTS)
-        found = graph.search("Who is the engineer of the bridge?", strategy="statement_graph")
+        chosen = StatementGraphRetriever(by="chat")
+        found = graph.search("Who is the engineer of the bridge?", strategy=chosen)
         assert {step.name: step.details for step in found.explain.steps}["keywords"] == {"by": "scripted"}
         assert len(chat.asked) == 1
         graph.search("Who is the engineer of the bridge?", strategy="statement")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,10 +98,3 @@ def test_without_a_model_the_answer_is_chosen_from_the_whole_of_what_it_is_given
     answer = extractive_answer("Which piece says so?", _FIVE)
     assert len(answer.sentences) == len(answer.citations) > 0
     assert " ".join(item.text for item in answer.sentences) == answer.text
-
-
-@pytest.mark.parametrize("evidence", [[], _FIVE])
-def test_places_are_those_of_all_evidence(evidence: list[Evidence]) -> None:
-    assert fitted(evidence, 8_000, places=[10 + at for at in range(len(evidence))]).places == tuple(
-        10 + at for at in range(len(evidence))
-    )

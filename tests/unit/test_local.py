@@ -19,7 +19,6 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.feedback import (
     ChatAsker,
     ChatJudge,
@@ -31,7 +30,6 @@ from hlgraph.retrieve.steps.feedback import (
 )
 from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import Suggestion
-from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
@@ -319,12 +317,6 @@ def test_the_chat_model_fills_every_step(stores: Stores) -> None:
         chat.asked, [_QUESTION] * 4 + ["Where does Tessing lie?", _QUESTION], strict=True
     ))  # fmt: skip
     assert result.explain.parameters["by"] == "chat"
-
-
-def test_the_preset_chat_asks_the_model() -> None:
-    assert retriever("local", "chat") == LocalRetriever(by="chat")
-    assert retriever("global", "chat") == GlobalRetriever(by="chat")
-    assert retriever("local", "tuned") == LocalRetriever()
 
 
 def test_chat_without_a_chat_model_is_refused(stores: Stores) -> None:

@@ -22,6 +22,7 @@ from hlgraph.records import Document, Extraction, Hit, Mention, Proposition
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
 from hlgraph.retrieve.question.subqueries import GivenSplitter
+from hlgraph.retrieve.request import CommunityEvidence
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies import global_ as overview
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
@@ -240,6 +241,42 @@ def test_a_filter_holds_on_every_hop(stores: Stores) -> None:
     result = _ask(stores, replace(_PLAIN, selector=told), where="year != 1")
     assert MILL not in {text for _, texts in told.shown for text in texts}
     assert MILL not in {item.text for item in result.evidence}
+
+
+def _communities(stores: Stores, chosen: GlobalRetriever, *, where: str = "") -> tuple[CommunityEvidence, ...]:
+    filtered = parse(where) if where else None
+    request = SearchRequest(_QUESTION, "c", 2, None, "vector", filtered, communities=True)
+    return search(request, chosen, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker()).communities
+
+
+def test_a_report_gets_the_communities_whole_whatever_k_is(stores: Stores) -> None:
+    found = _communities(stores, replace(_PLAIN, selector=_Told({RIVER, SONG})))
+    assert sorted(item.number for item in found) == [1, 2]
+    [land] = [item for item in found if RIVER in {piece.text for piece in item.statements}]
+    said = [piece.text for piece in land.statements]
+    assert said[0] == RIVER  # the anchor first, then what else the community holds
+    assert land.anchors == 1
+    assert set(said) <= {RIVER, MILL, FORD}
+    assert {piece.text for piece in land.passages} <= {RIVER, MILL, FORD}
+    assert land.passages
+    assert "Orne" in land.entities
+    assert land.size >= len(said) + len(land.passages) + len(land.entities)
+    every = [piece.statement_id for item in found for piece in item.statements]
+    assert len(every) == len(set(every))
+
+
+def test_anchors_outside_all_communities_reach_a_report_too(stores: Stores) -> None:
+    [alone] = _communities(stores, replace(_PLAIN, selector=_Told({RIVER, SONG}), cover=CoverBounds()))
+    assert (alone.number, alone.anchors, alone.entities, alone.passages) == (0, 2, (), ())
+    assert {piece.text for piece in alone.statements} == {RIVER, SONG}
+    assert _communities(stores, replace(_PLAIN, selector=_Told(set()))) == ()
+
+
+def test_no_part_of_a_community_is_of_a_source_that_the_filter_hides(stores: Stores) -> None:
+    found = _communities(stores, replace(_PLAIN, selector=_Told(set(_TEXTS))), where="year > 2")
+    shown = {piece.text for item in found for piece in (*item.statements, *item.passages)}
+    assert shown == {SONG, CHOIR, HYMN}
+    assert {name for item in found for name in item.entities} <= {"Songs", "Brandt", "Cale"}
 
 
 def test_by_rules_it_runs_without_a_chat_model(stores: Stores) -> None:

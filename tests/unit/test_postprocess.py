@@ -115,7 +115,7 @@ def test_the_best_copy_is_the_one_that_stays(stores: Stores) -> None:
 
 def test_few_candidates_are_made_more_until_there_is_enough_evidence(stores: Stores) -> None:
     """Five candidates are copies all of them: the search goes on behind them."""
-    result = _ask(stores, StatementRetriever(candidates=5, has_rerank=False))
+    result = _ask(stores, StatementRetriever(candidates=5))
     assert len(result.evidence) == 5
     assert len({item.text for item in result.evidence}) == 5
 

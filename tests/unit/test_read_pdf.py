@@ -1,9 +1,10 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pypdf import PdfReader, PdfWriter
+from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import NameObject
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
@@ -11,6 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.records import Document
+from hlgraph.retrieve.evidence.tables import cells
 
 
 def pdf(pages: Sequence[str], title: str = "", author: str = "") -> bytes:
@@ -22,6 +24,19 @@ def pdf(pages: Sequence[str], title: str = "", author: str = "") -> bytes:
         for number, line in enumerate(page.splitlines()):
             canvas.drawString(72, 760 - 16 * number, line)
         canvas.showPage()
+    canvas.save()
+    return data.getvalue()
+
+
+def placed(*lines: Sequence[tuple[float, str]]) -> bytes:
+    """A page whose words stand at places: a place is where a number ends, or where other words begin."""
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.setFont("Helvetica", 9)
+    for number, line in enumerate(lines):
+        for x, words in line:
+            draw = canvas.drawRightString if words[-1].isdigit() else canvas.drawString
+            draw(x, 760 - 14 * number, words)
     canvas.save()
     return data.getvalue()
 
@@ -129,3 +144,69 @@ def test_the_limit_holds_for_the_file_and_for_its_text(tmp_path: Path) -> None:
     assert isinstance(found, ReadError)
     assert found.reason == "holds more than 40,000 characters"
     assert isinstance(only(tmp_path / "c.pdf", data, ReadOptions(max_bytes=100_000)), Document)
+
+
+TABLE = (
+    [(200.0, "Sales (in millions)")],
+    [(300.0, "2023"), (380.0, "2022")],
+    [(60.0, "Revenue:")],
+    [(60.0, "Goods"), (300.0, "5,234"), (380.0, "4,900")],
+    [(60.0, "Services"), (300.0, "12"), (380.0, "9")],
+)
+
+
+def test_a_table_of_numbers_becomes_markdown_and_spans_stay_exact(tmp_path: Path) -> None:
+    writer = PdfWriter()
+    for data in (pdf(["The first page."]), placed([(60.0, "Words above.")], *TABLE, [(60.0, "Words below.")])):
+        writer.append(io.BytesIO(data))
+    out = io.BytesIO()
+    writer.write(out)
+    document = only(tmp_path / "x.pdf", out.getvalue())
+    assert isinstance(document, Document)
+    assert document.text[document.page_starts[1] :] == (
+        "Words above.\nSales (in millions)\n\n|  | 2023 | 2022 |\n| --- | --- | --- |\n| Revenue: |  |  |\n"
+        "| Goods | 5,234 | 4,900 |\n| Services | 12 | 9 |\n\nWords below."
+    )
+    [first, *_] = cells(document.text)
+    assert (first.row, first.column, first.caption) == ("Revenue, Goods", "2023", "Sales (in millions)")
+    assert document.text[first.start : first.end] == "| Goods | 5,234 | 4,900 |"
+
+
+def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> None:
+    prose = [[(60.0, f"left words {number} go on"), (330.0, f"right words {number} go on")] for number in range(8)]
+    plain = only(tmp_path / "a.pdf", placed(*prose, *TABLE))
+    assert isinstance(plain, Document)
+    assert "|" not in plain.text
+    assert plain.text.index("left words 0") < plain.text.index("right words 0")
+
+
+@pytest.mark.parametrize("layout", ["", "2023 2022", RuntimeError("broken")])
+def test_a_layout_that_loses_text_is_not_used(
+    layout: str | Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = PageObject.extract_text
+
+    def extract(page: PageObject, **options: Any) -> str:
+        if not options:
+            return plain(page)
+        if isinstance(layout, Exception):
+            raise layout
+        return layout
+
+    monkeypatch.setattr(PageObject, "extract_text", extract)
+    document = only(tmp_path / "x.pdf", placed(*TABLE))
+    assert isinstance(document, Document)
+    assert document.text.split() == [
+        "Sales",
+        "(in",
+        "millions)",
+        "2023",
+        "2022",
+        "Revenue:",
+        "Goods",
+        "5,234",
+        "4,900",
+        "Services",
+        "12",
+        "9",
+    ]

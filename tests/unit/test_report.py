@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import hlgraph
 from hlgraph.answer import ReportBounds, chat_report, extractive_report
-from hlgraph.answer.context import best_at_the_ends, cost
+from hlgraph.answer.context import best_at_the_ends
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.long_report import Point, batches, best_points, communities, points_in
+from hlgraph.answer.long_report import Point, best_points, points_in
+from hlgraph.answer.report_parts import packed, sections_of
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
@@ -41,23 +42,12 @@ _EVIDENCE = [
 ]
 
 
-# As much as the largest community: so no two of them fit in one batch.
-_ONE_EACH = max(sum(cost(_EVIDENCE[at], number=at + 1) for at in members) for members in ((0, 2), (1, 3), (4,)))
-
-
-def test_communities_are_in_the_order_of_their_best_piece_and_share_a_batch_where_they_fit() -> None:
-    assert communities(_EVIDENCE) == [[0, 2], [1, 3], [4]]
-    assert batches(_EVIDENCE, tokens=_ONE_EACH) == [[0, 2], [1, 3], [4]]
-    assert batches(_EVIDENCE, tokens=1_000) == [[0, 2, 1, 3, 4]]
-    assert batches([], tokens=10) == []
-
-
-@given(tokens=st.integers(1, 120))
-def test_batches_hold_every_piece_once_and_keep_the_limit(tokens: int) -> None:
-    found = batches(_EVIDENCE, tokens=tokens)
-    assert sorted(at for batch in found for at in batch) == list(range(5))
-    for batch in found:
-        assert len(batch) == 1 or sum(cost(_EVIDENCE[at], number=at + 1) for at in batch) <= tokens
+def test_a_community_has_calls_of_its_own_and_sources_share_them() -> None:
+    assert [section.places for section in sections_of(_EVIDENCE)] == [(0, 2), (1, 3), (4,)]
+    assert [part.places for part in packed(sections_of(_EVIDENCE), 1_000).parts] == [(0, 2), (1, 3), (4,)]
+    plain = [replace(item, why={}) for item in _EVIDENCE]
+    assert [part.places for part in packed(sections_of(plain), 1_000).parts] == [(0, 1, 2, 3, 4)]
+    assert packed([], 10).parts == []
 
 
 _POINTS = st.lists(
@@ -110,13 +100,13 @@ def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
         ]
     )
     usage = Usage()
-    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage, bounds=ReportBounds(batch_tokens=_ONE_EACH))
+    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage)
     assert len(chat.asked) == usage.calls == 4
     told = "Marl feeds the farms. [3][1]\nThey sell cheese. [5]\nRidges are dry. [2]\nMarl holds water. [1]"
     assert delimited("points", told) in chat.asked[3][1]
     for batch, (system, user, _) in zip([[0, 2], [1, 3], [4]], chat.asked, strict=False):
         for at in range(5):
-            assert (delimited("evidence", f"From: Title {at}\n{_EVIDENCE[at].text}") in user) == (at in batch)
+            assert (f"\n[{at + 1}] (Title {at}) {_EVIDENCE[at].text}\n" in user) == (at in batch)
             assert _EVIDENCE[at].text not in system
     # A piece that no point rests on cannot be cited.
     assert answer.text == "Marl feeds farms [1]. Ridges are dry [2]. Poets live there. They sell cheese."
@@ -124,23 +114,46 @@ def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
     assert (answer.dropped_citations, answer.uncited) == (1, ("Poets live there.", "They sell cheese."))
 
 
+def test_the_figures_say_what_was_read_and_what_was_wrong_with_the_replies() -> None:
+    chat = ScriptedChat(["60 | Marl. [1][2]\n0 | Nothing. [3]", "70 | Of another community. [1]", "NONE", "Marl [1]."])
+    usage = Usage()
+    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage)
+    figures = answer.report
+    assert figures is not None
+    assert (figures.communities, figures.statements, figures.passages, figures.divided) == (2, 5, 0, 0)
+    assert (figures.points, figures.used_points, figures.rejected_points, figures.foreign_citations) == (2, 1, 1, 2)
+    assert (figures.calls, figures.input_tokens, figures.output_tokens) == (
+        usage.calls,
+        usage.input_tokens,
+        usage.output_tokens,
+    )
+    assert usage.calls == 4
+
+
+def test_a_model_that_cites_only_what_it_was_not_shown_is_an_error() -> None:
+    """Not an answer that the corpus holds nothing: the model had something to say, and its numbers are those of others."""
+    chat = ScriptedChat(["70 | Of another community. [2]", "NONE", "70 | Of another community. [1]"])
+    with pytest.raises(ModelAnswerError, match="the replies have 2 points for the report, and none cites a piece"):
+        chat_report(_QUESTION, _EVIDENCE, model=chat)
+
+
 def test_nothing_in_the_corpus_is_said() -> None:
-    chat = ScriptedChat(["NONE"])
+    chat = ScriptedChat(["NONE"] * 3)
     assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
-    chat = ScriptedChat(["5 | Dry. [1]", "NOT IN THE CORPUS."])
+    chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "NOT IN THE CORPUS."])
     assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
     assert chat_report(_QUESTION, [], model=ScriptedChat([])).text == NOT_FOUND
 
 
 def test_an_empty_report_is_an_error() -> None:
-    chat = ScriptedChat(["5 | Dry. [1]", "<think>so</think>"])
+    chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "<think>so</think>"])
     with pytest.raises(ModelAnswerError, match="the reply is empty"):
         chat_report(_QUESTION, _EVIDENCE, model=chat)
 
 
 @given(reply=st.text("0123456789|[] .ab\n-*", max_size=80))
 def test_points_of_any_reply_rest_on_their_batch(reply: str) -> None:
-    for point in points_in(reply, [3, 5], number=1):
+    for point in points_in(reply, [3, 5], number=1).points:
         assert set(point.evidence) <= {3, 5}
         assert point.evidence
         assert 0 <= point.score <= 100
@@ -159,7 +172,7 @@ def test_points_of_any_reply_rest_on_their_batch(reply: str) -> None:
     ],
 )
 def test_lines_of_points(line: str, expected: tuple[float, str] | None) -> None:
-    found = [(point.score, point.text) for point in points_in(line, [0, 1], number=0)]
+    found = [(point.score, point.text) for point in points_in(line, [0, 1], number=0).points]
     assert found == ([] if expected is None else [expected])
 
 
@@ -194,7 +207,7 @@ def test_the_sdk_writes_reports_with_the_chat_model(tmp_path: Path) -> None:
         report = graph.answer("What lies on the river Orne?", mode="report", k=3)
     assert report.text == "The Orne runs by Tessing [1]. It is long."
     assert report.uncited == ("It is long.",)
-    assert report.made_by == "points/1+report/1+scripted"
+    assert report.made_by == "points/2+report/1+scripted"
 
 
 def test_bad_bounds_are_refused() -> None:

@@ -17,7 +17,6 @@ from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import entity_id
 from hlgraph.ingest import pipeline
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
@@ -173,11 +172,12 @@ def test_every_sub_query_has_a_search_and_one_pull_serves_all(stores: Stores) ->
     assert result.explain.round_trips > sums  # those for sub-queries are counted
 
 
-def test_the_chat_model_of_the_session_makes_the_sub_queries_with_one_call(stores: Stores) -> None:
+def test_the_chat_model_that_was_asked_for_makes_the_sub_queries_with_one_call(stores: Stores) -> None:
     chat = ScriptedChat(["Who is Quill?\nWhat is Vesper?"])
     request = SearchRequest("What have these two in common?", "c", 17, "statement", "vector")
     # Few chunks are found at first, so the search looks wider: it does not ask again.
-    result = search(request, _FEW, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
+    asking = replace(_FEW, by="chat", splitter="names")  # the rules
+    result = search(request, asking, stores=stores, embedder=_EMBEDDER, reranker=_RERANKER, chat=chat)
     assert _steps(result, "split") == [
         {"splitter": "subqueries/1+scripted", "subqueries": "Who is Quill? | What is Vesper?", "count": 2}
     ]
@@ -233,7 +233,7 @@ def test_the_tuned_preset_searches_for_each_name() -> None:
         ({"max_diameter": 1.5}, "max_diameter is 1.5; it must be a whole number"),
         ({"search": "both"}, "search is 'both'; choose one of: in_filter, post_filter"),
         ({"distance": "far"}, "distance is 'far'; choose one of: induced, graph"),
-        ({"splitter": "halves"}, "splitter is 'halves'; choose one of: whole, names, chat"),
+        ({"splitter": "halves"}, "splitter is 'halves'; choose one of: whole, names"),
         (
             {"search": "post_filter", "entries": 9},
             "entries is 9, but search is 'post_filter'.*set search to 'in_filter'",
@@ -285,11 +285,6 @@ def test_a_splitter_can_be_named(stores: Stores, splitter: str, asked: int) -> N
     assert not chat.asked
 
 
-def test_a_chat_model_that_is_asked_for_must_be_there(stores: Stores) -> None:
-    with pytest.raises(InputError, match="splitter is 'chat', and no chat model is configured; name one"):
-        _ask(stores, "Are Quill and Vesper one?", replace(_FEW, splitter="chat"))
-
-
 # Sub-queries
 
 
@@ -324,18 +319,19 @@ def test_names_are_at_most_a_few_and_the_question_is_the_first() -> None:
 def test_a_chat_model_takes_a_question_apart() -> None:
     reply = "<think>Two people.</think>\n1. When was Ann born?\n- When was Bo born?\n\n* when was ann born?\n---\n"
     chat = ScriptedChat([reply])
-    usage = Usage()
-    splitter = ChatSplitter(chat, usage)
+    splitter = ChatSplitter(chat)
     for _ in range(2):  # asked again, it does not call again
         assert splitter.split("Was Ann or Bo born first?") == ("When was Ann born?", "When was Bo born?")
     assert "Was Ann or Bo born first?" in chat.asked[0][1]
     assert splitter.fingerprint == "subqueries/1+scripted"
-    assert usage.calls == 1
+    assert len(chat.asked) == 1
 
 
 @pytest.mark.parametrize("reply", ["", "<think>never ends", "---\n***", "x" * 2000])
 def test_a_reply_without_a_usable_line_leaves_the_question_whole(reply: str) -> None:
-    assert ChatSplitter(ScriptedChat([reply])).split("Who?") == ("Who?",)
+    told: list[str] = []
+    assert ChatSplitter(ScriptedChat([reply]), told.append).split("Who?") == ("Who?",)
+    assert told == ["subqueries: the reply has no usable line, so the question stayed whole"]
 
 
 def test_many_lines_are_cut_and_errors_of_the_model_are_raised() -> None:

@@ -12,7 +12,8 @@ from hlgraph.read.content import Origin
 from hlgraph.read.formats.docx import read_docx
 from hlgraph.read.formats.html import read_html
 from hlgraph.read.options import ReadOptions
-from hlgraph.retrieve.evidence.tables import cells
+from hlgraph.retrieve.evidence.scales import is_meant, said
+from hlgraph.retrieve.evidence.tables import Cell, cells
 from hlgraph.retrieve.evidence.tabular import labels
 
 _MARKDOWN = """Balance of the Velm line (in thousands of crowns)
@@ -117,6 +118,154 @@ def test_prose_is_no_table(text: str) -> None:
     assert cells(text) == []
 
 
+_FILING = """          Statements of operations (in millions, except per share data)
+
+                          Three Months Ended June 30,    Six Months Ended June 30,
+                                2023         2022            2023         2022
+                            --------     --------        --------     --------
+Revenue:
+  Product sales             $  5,234     $  4,900        $ 10,012     $  9,870
+  Services                     1,187          990           2,300        1,900
+    Total revenue              6,421        5,890          12,312       11,770
+Net loss per share          $  (0.31)           -           (0.62)       (0.40)
+
+Product sales were $5.2 billion in the three months ended June 30, 2023."""
+
+
+def test_columns_aligned_with_spaces() -> None:
+    """Signs stand apart, a label spans two columns, a section has a total, a cell is empty."""
+    caption = "Statements of operations (in millions, except per share data)"
+    found = _found(_FILING)
+    assert {each[2] for each in found} == {caption}
+    assert [(row, column, value) for row, column, _, value in found if column.startswith("Three")] == [
+        ("Revenue, Product sales", "Three Months Ended June 30, 2023", "$ 5,234"),
+        ("Revenue, Product sales", "Three Months Ended June 30, 2022", "$ 4,900"),
+        ("Revenue, Services", "Three Months Ended June 30, 2023", "1,187"),
+        ("Revenue, Services", "Three Months Ended June 30, 2022", "990"),
+        ("Revenue, Total revenue", "Three Months Ended June 30, 2023", "6,421"),
+        ("Revenue, Total revenue", "Three Months Ended June 30, 2022", "5,890"),
+        ("Net loss per share", "Three Months Ended June 30, 2023", "$ (0.31)"),
+    ]
+    assert [(column, value) for row, column, _, value in found if row.startswith("Net loss")][1:] == [
+        ("Six Months Ended June 30, 2023", "(0.62)"),
+        ("Six Months Ended June 30, 2022", "(0.40)"),
+    ]
+
+
+def test_a_label_that_may_stand_over_one_column_or_two_is_none() -> None:
+    text = (
+        "                   Q1\n             2023      2022\nSales         101       102\nRent           11        12"
+    )
+    assert [column for _, column, _, _ in _found(text)] == ["2023", "2022", "2023", "2022"]
+    twice = text.replace("2022", "2023")  # the years alone do not tell the columns apart
+    assert {column for _, column, _, _ in _found(twice)} == {""}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He paid  12 for it.\nShe paid  13 for it.",
+        "Alone      12",
+        "Label one      12\nLabel two    13 more words\nWords",
+        "2023    2022\n2021    2020",
+    ],
+)
+def test_spaces_alone_make_no_table(text: str) -> None:
+    assert cells(text) == []
+
+
+def test_signs_in_cells_of_their_own_as_filings_have_them() -> None:
+    text = "Sales (in thousands)\n\n| | 2023 | | | 2022 | | |\n| Goods | $ | 12 | | $ | 13 | |\n| Rent | | 14 | | ( | 15 | ) |"
+    caption = "Sales (in thousands)"
+    assert _found(text) == [
+        ("Goods", "2023", caption, "12"),
+        ("Goods", "2022", caption, "13"),
+        ("Rent", "2023", caption, "14"),
+        ("Rent", "2022", caption, "15"),
+    ]
+
+
+def _columns(text: str) -> list[tuple[str, str]]:
+    return [(row, column) for row, column, _, _ in _found(text)]
+
+
+def test_rows_of_other_lengths_never_have_the_labels_of_another_cell() -> None:
+    # Markdown: the cells of a short row are the first ones, and what is beyond the head has no label.
+    text = "| | 2023 | 2022 |\n|---|---|---|\n| Sales | 12 |\n| Rent | 13 | 14 | 15 |"
+    assert _columns(text) == [("Sales", "2023"), ("Rent", "2023"), ("Rent", "2022"), ("Rent", "")]
+    # Delimited: a row of another length ends the table.
+    text = "item;2023;2022\nSales;12;13\nRent;14\nWages;15;16"
+    assert _columns(text) == [("Sales", "2023"), ("Sales", "2022")]
+    # Aligned: a cell is where it stands.
+    text = "          2023   2022\nSales       12     13\nRent               14\nWages       15     16"
+    assert _columns(text) == [
+        ("Sales", "2023"), ("Sales", "2022"), ("Rent", "2022"), ("Wages", "2023"), ("Wages", "2022")
+    ]  # fmt: skip
+
+
+# Scales
+
+
+@pytest.mark.parametrize(
+    ("statement", "label"),
+    [
+        ("Product sales were $5.234 billion.", "2023"),
+        ("Product sales were $5.2 billion.", "2023"),
+        ("Product sales were 5,234 million.", "2023"),
+        ("Product sales were $5,234,000,000.", "2023"),
+        ("Product sales were 5,234.", "2023"),
+        ("Product sales were $5.20 billion.", ""),  # 5.23 would be right
+        ("Product sales were $5 billion.", ""),  # one digit says too little
+        ("Product sales were $5.234 million.", ""),
+        ("Product sales were 5,234 thousand.", ""),
+        ("Product sales grew by 5,234 %.", ""),
+        ("Net loss per share was $0.31.", "2023"),
+        ("Net loss per share was $0.31 million.", ""),  # the row is an exception from the unit
+        ("Services came to $1.19 billion, Product sales on June 30, 2023 to nothing.", "2023"),
+    ],
+)
+def test_a_figure_in_another_scale_than_the_table(statement: str, label: str) -> None:
+    end = len(_FILING)
+    found = labels(statement, (end - 1, end), cells=cells(_FILING))
+    assert [each.partition(" (")[0].rpartition(" ")[2] for each in found] == ([label] if label else [])
+
+
+def test_a_rounded_figure_that_fits_two_cells_needs_their_labels() -> None:
+    text = "| (in millions) | 2023 | 2022 |\n|---|---|---|\n| Sales | 5,234 | 5,187 |"
+    assert _labels("Sales were $5.2 billion.", text) == ()
+    assert _labels("Sales of 2022 were $5.2 billion.", text) == ("Sales, 2022 (in millions): 5,187",)
+
+
+@pytest.mark.parametrize(
+    ("unit", "power"),
+    [
+        ("(in thousands)", 3), ("(dollars in millions)", 6), ("($ billions)", 9), ("(000s)", 3), ("in US$ '000", 3),
+        ("(EUR millions)", 6), ("", 0), ("(million-seller lists)", 6), ("(in thousands and in millions)", 0),
+    ],
+)  # fmt: skip
+def test_units_of_a_table(unit: str, power: int) -> None:
+    cell = Cell(0, 1, "Sales", "2023", unit, "12")
+    quantity = f"{12 * 10 ** (power + 0):,}"
+    assert is_meant(said(quantity)[0], cell)
+    assert is_meant(said("12 trillion")[0], cell) is (power == 0)  # without a unit, digits are compared
+
+
+def test_a_unit_of_a_column_or_of_a_row_comes_before_that_of_the_table() -> None:
+    cell = Cell(0, 1, "Sales", "2023 ($ billions)", "(in millions)", "5")
+    assert is_meant(said("5 billion")[0], cell)
+    assert not is_meant(said("5 million")[0], cell)
+    ratio = Cell(0, 1, "Margin (%)", "2023", "(in millions)", "5")
+    assert is_meant(said("5 %")[0], ratio)
+    assert not is_meant(said("5 million")[0], ratio)
+
+
+def test_a_year_is_no_amount() -> None:
+    text = "| | Sales |\n|---|---|\n| North | 2,023 |\n| South | 31 |"
+    assert _labels("North closed in 2023.", text) == ()
+    assert _labels("South closed on May 31.", text) == ()
+    assert _labels("North sold 2,023.", text) == ("North, Sales: 2,023",)
+
+
 def test_tables_as_the_readers_give_them() -> None:
     page = "<html><body><article><h1>Line</h1><p>The line was long and it was closed after the flood of that year.</p>"
     page += "<table><tr><th>Item</th><th>1952</th><th>1953</th></tr><tr><td>Tolls</td><td>900</td><td>1,200</td></tr>"
@@ -198,7 +347,9 @@ def test_any_text_gives_cells_that_stand_in_it(text: str, start: int, end: int) 
         assert label.endswith(tuple(cell.value for cell in found))
 
 
-@pytest.mark.parametrize("line", ["| a | 1 |", "a | b", "a: 1", "a: b", "a,1", "|", "1;2", "-|-", "a: " + "x" * 90])
+@pytest.mark.parametrize(
+    "line", ["| a | 1 |", "a | b", "a: 1", "a: b", "a,1", "|", "1;2", "-|-", "a: " + "x" * 90, "a   1   2"]
+)
 def test_a_long_text_takes_linear_time(line: str) -> None:
     """Each line is read a bounded number of times, however many there are."""
-    assert len(cells("\n".join([line] * 20_000))) <= 20_000
+    assert len(cells("\n".join([line] * 20_000))) <= 40_000

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.commands.search import Mode, PresetName, Question, StrategyName, UnitName
+from hlgraph.cli.commands.search import ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
 from hlgraph.cli.output import answer_tree, basis_lines, piece, place, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
-    from hlgraph.records import Answer
+    from hlgraph.records import Answer, ReportFigures
 
 PLACE = 30  # position in the list of commands
 
@@ -25,16 +25,24 @@ _K = Annotated[
         "--k",
         "-k",
         metavar="N",
-        help="Pieces of evidence to retrieve (default: 20; 200 for a report).",
+        help="Pieces of evidence to retrieve (default: 20; for a report 200, with the strategy global all statements of "
+        "the communities that it found).",
         show_default=False,
     ),
 ]
 _AnswerMode = Annotated[
     Literal["short", "report"],
-    typer.Option(help="A short answer, or a report from many pieces of evidence; best with --strategy global."),
+    typer.Option(
+        help="A short answer, or a report from many pieces of evidence; best with --strategy global, which reads whole "
+        "communities, one call each. To see the cost first: hlgraph plan --question."
+    ),
 ]
 _ContextTokens = Annotated[
-    int, typer.Option(metavar="N", help="Most tokens of evidence in one call of the chat model.")
+    int,
+    typer.Option(
+        metavar="N",
+        help="Most tokens of evidence in one call of the chat model; a larger community takes several calls.",
+    ),
 ]
 _Unsupported = Annotated[
     Literal["flag", "drop"],
@@ -75,6 +83,8 @@ def answer(
     corpus: Corpus = None,
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
+    by: ByName = "rules",
+    sets: Set = None,
     k: _K = None,
     unit: UnitName = None,
     where: Where = None,
@@ -103,19 +113,20 @@ def answer(
       hlgraph answer "What did the flood destroy?" --where 'category = "event"' --json
       hlgraph answer "How did the floods change the towns?" --strategy global --mode report --stream
       hlgraph answer "What do the notes on floods have in common?" --strategy hierarchy
+      hlgraph answer "How did the floods change the towns?" --strategy global --mode report --set global.anchors=600
       hlgraph answer "Who designed the bridge?" --choice "Jonas Querl" --choice "Mara Quill"
     """
     from hlgraph.records import Answer
-    from hlgraph.retrieve.search import retriever
 
     if stream and json:
         raise InputError("--stream prints text as it is written, --json one object at the end; use only one of them")
     state: State = context.obj
+    made = chosen(strategy, preset, by=by, sets=sets)
     with state.open(corpus) as graph:
         asked = partial(
             graph.answer_stream if stream else graph.answer,
             question,
-            strategy=strategy if preset == "paper" else retriever(strategy, preset),
+            strategy=made,
             k=k,
             unit=unit,
             where=where,
@@ -182,6 +193,30 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
         yield f"  no room in the context: {found.left_out} pieces of evidence"
     if found.cut:
         yield f"  shortened to fit the context: {found.cut} pieces of evidence"
+    if found.search.by == "chat" or found.search.fallbacks:
+        from hlgraph.retrieve.explain.page import use_lines
+
+        yield from (f"  {line}" for line in use_lines(found.search))
+    if found.report is not None:
+        yield from (f"  {line}" for line in report_figures(found.report))
+
+
+def report_figures(found: ReportFigures) -> Iterator[str]:
+    """What a report was written from, and what was wrong with the replies."""
+    summaries = f", {found.summaries:,} summaries" if found.summaries else ""
+    yield (
+        f"report: {found.shown_anchors:,} of {found.anchors:,} anchors, {found.communities:,} communities, "
+        f"{found.statements:,} statements, {found.passages:,} passages{summaries}; {found.used_points:,} of {found.points:,} points"
+    )
+    kept = f", {found.kept_calls} more answered from stored replies" if found.kept_calls else ""
+    yield f"chat model: {found.calls:,} calls, {found.input_tokens:,} tokens in, {found.output_tokens:,} out{kept}"
+    if found.divided:
+        yield f"divided: {found.divided} communities did not fit one call, and took several"
+    if found.foreign_citations:
+        yield (
+            f"rejected: {found.foreign_citations} citations of evidence that the call did not show, and "
+            f"{found.rejected_points} points without any other"
+        )
 
 
 def register(app: typer.Typer) -> None:

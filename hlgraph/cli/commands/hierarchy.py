@@ -90,7 +90,7 @@ def build(
     if json:
         print_json(_built_tree(built))
     else:
-        say(*_built_lines(built, is_limited=threshold != 0))
+        say(*_built_lines(built))
 
 
 def _built_tree(built: BuiltHierarchy) -> dict[str, object]:
@@ -104,14 +104,16 @@ def _built_tree(built: BuiltHierarchy) -> dict[str, object]:
     return {"run": _tree(built.run), **counts, **states}
 
 
-def _built_lines(built: BuiltHierarchy, *, is_limited: bool) -> Iterator[str]:
+def _built_lines(built: BuiltHierarchy) -> Iterator[str]:
+    parameters = dict(part.partition("=")[::2] for part in built.run.parameters.split())
     of_sources = f" and {built.sources} summaries of sources" if built.sources else ""
     yield f"layer 0: {built.chunks} chunks{of_sources}"
     for layer, count in enumerate(built.communities, 1):
         yield f"layer {layer}: {count} summaries"
     if built.alone:
         nodes = built.chunks + built.sources
-        joined = "; a lower --threshold joins more of them" if is_limited else ""
+        used = parameters["threshold"]
+        joined = f"; a lower --threshold than {used} joins more of them" if float(used) else ""
         yield f"alone: {built.alone} of {nodes} of layer 0 are in no community, and in no summary above{joined}"
     if built.is_unchanged:
         yield f"unchanged: already built from version {built.run.version} of the corpus with the same parameters"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +13,10 @@ from hlgraph.cli.explained import explain_lines, result_line
 from hlgraph.cli.output import basis_lines, note, place, print_json, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.retrieve import Retriever
+    from hlgraph.retrieve.retriever import By
 
 PLACE = 20  # position in the list of commands
 
@@ -26,11 +31,29 @@ StrategyName = Annotated[
     ),
 ]
 PresetName = Annotated[
-    Literal["paper", "tuned", "fast", "plain", "chat"],
+    Literal["paper", "tuned", "fast", "plain"],
     typer.Option(
         "--preset",
         help="Parameters: paper (as in the papers), tuned (for a small embedder), fast (strategy path in less time), "
-        "plain (no reranker), chat (the chat model in the steps of local and global).",
+        "plain (no reranker).",
+    ),
+]
+ByName = Annotated[
+    Literal["rules", "chat"],
+    typer.Option(
+        "--by",
+        help="Who decides in the steps of the strategy that a chat model can take, such as which statements to follow: "
+        "rules, or the chat model, at the cost of calls. With chat the strategy must have such a step: auto, diameter, "
+        "fused, global, local, statement_graph, topic_graph.",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="STRATEGY.PARAMETER=VALUE",
+        help="Another value of a parameter of the strategy, such as global.anchors=600 (may be repeated).",
+        show_default=False,
     ),
 ]
 UnitName = Annotated[
@@ -62,12 +85,27 @@ Picture = Annotated[
 ]
 
 
+def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) -> Retriever:
+    """The retriever that --strategy, --preset, --by and --set describe."""
+    from hlgraph.retrieve.retriever import with_by
+    from hlgraph.retrieve.search import retriever
+
+    made = with_by(retriever(strategy, preset), by)
+    if not sets:
+        return made
+    from hlgraph.evaluate.sweep import knob, with_values
+
+    return with_values(strategy, made, knobs=[knob(text) for text in sets])
+
+
 def search(
     context: typer.Context,
     question: Question,
     corpus: Corpus = None,
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
+    by: ByName = "rules",
+    sets: Set = None,
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = 10,
     unit: UnitName = None,
     where: Where = None,
@@ -90,15 +128,15 @@ def search(
       hlgraph search "flood" --unit chunk --json
       hlgraph search "revenue in 2023" --tabular
       hlgraph search "Who designed the bridge?" --explain --picture bridge.html
+      hlgraph search "Who designed the bridge?" --strategy local --by chat --set local.cycles=1
     """
-    from hlgraph.retrieve.search import retriever
-
     state: State = context.obj
     is_explained = explain or picture is not None
+    made = chosen(strategy, preset, by=by, sets=sets)
     with state.open(corpus) as graph:
         result = graph.search(
             question,
-            strategy=strategy if preset == "paper" else retriever(strategy, preset),
+            strategy=made,
             k=k,
             unit=unit,
             where=where,

@@ -1,14 +1,16 @@
-"""Reader of PDF files: the text layer, page by page, with pypdf."""
+"""Reader of PDF files: the text layer, page by page, with pypdf; tables of numbers as Markdown."""
 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.read.aligned_tables import may_have_table, with_markdown
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
@@ -16,13 +18,18 @@ from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
+    from pypdf import PageObject, PdfReader
 
 _PAGE_BREAK = "\n\n"
+_MOST_LOST = 0.005  # of the characters of a page
 
 
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
+
+    A page with a table of numbers is read line by line as it is laid out, and the table becomes Markdown, see
+    :func:`hlgraph.read.aligned_tables.with_markdown`. Pages with text in columns, and those whose layout lacks some of the text,
+    are read as pypdf orders their text.
 
     Parameters
     ----------
@@ -66,11 +73,27 @@ def _pages(origin: Origin, reader: PdfReader, *, count: int, limit: int) -> list
     size = 0
     for index in range(count):
         with _pypdf_errors(origin, f"page {index + 1} "):
-            pages.append(clean(reader.pages[index].extract_text()).strip())
+            pages.append(_page(reader.pages[index]))
         size += len(pages[-1])
         if size > limit:  # a small file can repeat one long page a thousand times
             raise ReadError(origin.uri, f"holds more than {limit:,} characters", "split it, or raise --max-bytes")
     return pages
+
+
+def _page(page: PageObject) -> str:
+    text = clean(page.extract_text()).strip()
+    if not may_have_table(text):
+        return text
+    from pypdf.errors import PyPdfError
+
+    broken: tuple[type[Exception], ...] = (PyPdfError, *PARSER_ERRORS)
+    try:
+        laid_out = clean(page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False))
+    except broken:  # the text is there without it
+        return text
+    # The layout leaves out some kinds of text, such as that of forms.
+    lost = Counter("".join(text.split())) - Counter(laid_out)
+    return (with_markdown(laid_out) if lost.total() <= len(text) * _MOST_LOST else "") or text
 
 
 def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:

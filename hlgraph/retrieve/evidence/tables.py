@@ -1,7 +1,7 @@
-"""Finds tables in the text of a chunk: Markdown, delimited rows, and lines of keys and values.
+"""Finds tables in the text of a chunk: Markdown, delimited rows, aligned columns, and lines of keys and values.
 
-The readers convert tables of HTML and DOCX to Markdown. In plain text and PDF, tables appear as delimited rows or as lines
-such as ``Total assets: 5,234``. Every function is linear in the length of its text.
+The readers convert tables of HTML, DOCX and PDF to Markdown. In plain text, tables appear as delimited rows, as columns aligned
+with spaces, or as lines such as ``Total assets: 5,234``. Every function is linear in the length of its text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import NamedTuple
+
+from hlgraph.read.aligned_tables import aligned_table, is_value, is_year
 
 
 class Cell(NamedTuple):
@@ -40,11 +43,6 @@ _LINE = re.compile(r"[^\n\r]+")
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BARRED = re.compile(r"\s*\|.*\|\s*")
 _BAR = re.compile(r"(?<!\\)\|")
-_HAS_DIGIT = re.compile(r"\d")
-# A value, not a name with a number in it: only digits, separators, signs, currency and short units.
-_VALUE = re.compile(
-    r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
-)
 _KEY_VALUE = re.compile(r"\s*(?:[-*+•]\s+)?(?P<key>[^\W\d_][^:=|\t]{0,58}?)\s*(?:[:=]|\.{3,})\s*(?P<value>\S.{0,80})")
 _DELIMITERS = "\t;|,"
 _UNIT = re.compile(r"\(.*\)$|in\s", re.IGNORECASE)
@@ -58,16 +56,20 @@ _LONGEST_CAPTION = 160
 def cells(text: str) -> list[Cell]:
     r"""The values of all tables in a text, in order.
 
-    Three kinds of tables are recognised:
+    Four kinds of tables are recognised:
 
     1. Markdown tables with a rule below the head; without a head their columns have no labels.
     2. Rows with a tab, semicolon, bar or comma, where consecutive lines have the same number of cells (three lines with commas,
        else two), the first holds labels or years, and each other line holds a value.
-    3. At least two consecutive lines of keys and values, one of them a number.
+    3. At least two rows of a label and values in columns that are aligned with spaces, see
+       :func:`hlgraph.read.aligned_tables.aligned_table`. Their columns have no labels where it is not certain which are theirs.
+    4. At least two consecutive lines of keys and values, one of them a number.
 
     The label of a row consists of its leading cells that are no values; where all are values, of its first cell with the head of
-    that column. It is preceded by the label of its section. A section is a row with one cell, and ends with its total. The caption
-    is the line above that names a unit or the table, plus the head of the label column where that is in brackets.
+    that column. It is preceded by the label of its section. A section is a row with one cell, and ends with its total. A column of
+    signs alone is no column: what stands above it is the label of the next one. The cells of a row that is shorter than its head
+    are those of the first columns (Markdown), or stand where they stand (aligned columns), or the row ends the table (delimited).
+    The caption is the line above that names a unit or the table, plus the head of the label column where that is in brackets.
 
     Examples
     --------
@@ -76,22 +78,14 @@ def cells(text: str) -> list[Cell]:
     [('Revenue', '2023', '(in millions)', '5,234')]
     """
     lines = [_Line(match.start(), match.end(), match[0]) for match in _LINE.finditer(text)]
+    kinds = (_markdown, _delimited, partial(_aligned, texts=[line.text for line in lines]), _keyed)
     found: list[Cell] = []
     at = 0
     while at < len(lines):
-        size, made = _table_at(lines, at)
+        size, made = next((each for each in (kind(lines, at) for kind in kinds) if each[0]), (0, []))
         found.extend(made)
         at += max(size, 1)
     return found
-
-
-def _table_at(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
-    """Number of lines of the table that begins at a line, and its cells; 0 where no table begins."""
-    for kind in (_markdown, _delimited, _keyed):
-        size, made = kind(lines, at)
-        if size:
-            return size, made
-    return 0, []
 
 
 def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
@@ -120,7 +114,7 @@ def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
         rows: list[tuple[_Line, list[str]]] = []
         while at + 1 + len(rows) < len(lines) and _is_next(lines, at + 1 + len(rows)):
             parts = _split(lines[at + 1 + len(rows)].text, delimiter)
-            if len(parts) != len(head) or not any(map(_is_value, parts)):
+            if len(parts) != len(head) or not any(map(is_value, parts)):
                 break
             rows.append((lines[at + 1 + len(rows)], parts))
         if 1 + len(rows) >= least:
@@ -133,9 +127,17 @@ def _is_head(names: list[str]) -> bool:
     labels = names[1:]
     if not labels or not all(0 < len(name) <= _LONGEST_LABEL for name in labels):
         return False
-    if not any(map(_is_value, labels)):
+    if not any(map(is_value, labels)):
         return True
-    return not _is_value(names[0]) and all(map(_is_year, labels)) and len(set(labels)) == len(labels)
+    return not is_value(names[0]) and all(map(is_year, labels)) and len(set(labels)) == len(labels)
+
+
+def _aligned(lines: Sequence[_Line], at: int, *, texts: Sequence[str]) -> tuple[int, list[Cell]]:
+    table = aligned_table(texts, at) if "  " in texts[at] else None
+    if table is None:
+        return 0, []
+    rows = [(lines[number], parts) for number, parts in table.rows]
+    return table.first + table.size - at, _made(table.head, rows, _caption(lines, table.first))
 
 
 def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
@@ -146,7 +148,7 @@ def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
         if match is None:
             break
         pairs.append((line, _bare(match["key"]), _bare(match["value"])))
-    values = [pair for pair in pairs if _is_value(pair[2])]
+    values = [pair for pair in pairs if is_value(pair[2])]
     if len(pairs) < 2:
         return 0, []
     caption = _caption(lines, at)
@@ -159,15 +161,20 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
     head = [*head, *[""] * (width - len(head))]
     first = 0
     while head and first < len(rows) - 1 and _goes_on_with_head(rows[first][1]):
-        head = _joined(head, rows[first][1])
         first += 1
+    rows, heads = rows[first:], [head, *(parts for _, parts in rows[:first])]
+    signs = _sign_columns(heads, [parts for _, parts in rows], width)
+    if signs:
+        heads = [_moved(parts, signs) for parts in heads]
+        rows = [(line, [part for at, part in enumerate(parts) if at not in signs]) for line, parts in rows]
+    head = reduce(_joined, heads)
     if head and _UNIT.match(head[0]) and head[0] not in caption:
         caption = f"{caption} {head[0]}".strip()
     section = ""
     found: list[Cell] = []
-    for line, parts in rows[first:]:
+    for line, parts in rows:
         filled = [part for part in parts if part]
-        if len(filled) == 1 and not _is_value(filled[0]) and len(parts) > 1:
+        if len(filled) == 1 and not is_value(filled[0]) and len(parts) > 1:
             section = filled[0].rstrip(":")
             continue
         label, begin = _row_label(parts, head)
@@ -175,10 +182,32 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
         found.extend(
             Cell(line.start, line.end, row, head[at] if at < len(head) else "", caption, part)
             for at, part in enumerate(parts)
-            if at >= begin and _is_value(part)
+            if at >= begin and is_value(part)
         )
         if _TOTAL.match(label):
             section = ""
+    return found
+
+
+def _sign_columns(heads: Sequence[list[str]], rows: Sequence[list[str]], width: int) -> set[int]:
+    """Columns that hold nothing but signs, such as a currency or a bracket, or nothing: filings give signs cells of their own."""
+
+    def held(lines: Sequence[list[str]], at: int) -> set[str]:
+        return {parts[at] for parts in lines if at < len(parts) and parts[at]}
+
+    return {at for at in range(width) if all(map(_is_sign, held(rows, at))) and (held(rows, at) or not held(heads, at))}
+
+
+def _moved(labels: list[str], signs: set[int]) -> list[str]:
+    """The labels without the columns of signs; a label above such a column goes to the next one, where that has none."""
+    found: list[str] = []
+    waiting = ""
+    for at, label in enumerate(labels):
+        if at in signs:
+            waiting = label or waiting
+        else:
+            found.append(label or waiting)
+            waiting = ""
     return found
 
 
@@ -188,7 +217,7 @@ def _goes_on_with_head(parts: list[str]) -> bool:
         len(parts) > 1
         and not parts[0]
         and any(parts)
-        and not any(_is_value(part) and not _is_year(part) for part in parts)
+        and not any(is_value(part) and not is_year(part) for part in parts)
     )
 
 
@@ -205,7 +234,7 @@ def _row_label(parts: list[str], head: list[str]) -> tuple[str, int]:
     """The label of a row, and the index of its first value."""
     names = []
     for part in parts:
-        if _is_value(part):
+        if is_value(part):
             break
         names.append(part)
     label = ", ".join(name for name in names if name and not _is_sign(name))
@@ -254,14 +283,6 @@ def _split(line: str, delimiter: str) -> list[str]:
 def _bare(text: str) -> str:
     """The text of a cell without emphasis marks."""
     return " ".join(text.replace("**", "").replace("__", "").split())
-
-
-def _is_value(part: str) -> bool:
-    return len(part) <= _LONGEST_LABEL and _HAS_DIGIT.search(part) is not None and _VALUE.fullmatch(part) is not None
-
-
-def _is_year(part: str) -> bool:
-    return re.fullmatch(r"(?:1[5-9]|20)\d\d", part) is not None
 
 
 def _is_sign(part: str) -> bool:

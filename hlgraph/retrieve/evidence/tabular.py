@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hlgraph.retrieve.evidence.numbers import numbers
+from hlgraph.retrieve.evidence.scales import is_meant, said
 from hlgraph.retrieve.evidence.tables import Cell
 from hlgraph.text import content_words
 
@@ -14,10 +14,11 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     r"""Row label, column label and caption for the numbers of a statement: ``Revenue, 2023 (in millions): 5,234``.
 
     A number belongs to a cell with the same number in a row that the span of the statement overlaps; where the span overlaps no
-    row, to a cell whose row label shares a word with the statement. Of several such cells, the one whose labels share most words
-    with the statement is used. Where that is ambiguous, the number gets no label, because a wrong label is worse than none. A
-    number that occurs as often in the statement as in its only row gets all labels. Labels that add no word to the statement are
-    left out.
+    row, to a cell whose row label shares a word with the statement. The scale of the table counts: 5,234 in millions is $5.234
+    billion, and rounded $5.2 billion, but not 5,234 thousand (:func:`hlgraph.retrieve.evidence.scales.is_meant`). Of several such
+    cells, the one whose labels share most words with the statement is used. Where that is ambiguous, the number gets no label,
+    because a wrong label is worse than none. A number that occurs as often in the statement as in its only row gets all labels.
+    Labels that add no word to the statement are left out.
 
     Parameters
     ----------
@@ -37,24 +38,16 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     >>> labels("Revenue was 5,234.", (52, 79), cells=cells(table))
     ('Revenue, 2023 (in millions): 5,234',)
     """
-    said = Counter(_values(text))
-    if not said or not cells:
+    asked = Counter(said(text))
+    if not asked or not cells:
         return ()
     held = set(content_words(text))
     start, end = span
     touched = [cell for cell in cells if cell.start < end and start < cell.end]
-    candidates: dict[str, list[Cell]] = {}
-    for cell in touched or cells:
-        for number in said.keys() & _values(cell.value):
-            if touched or held & set(content_words(cell.row)):
-                candidates.setdefault(number, []).append(cell)
-    found = {cell for number, those in candidates.items() for cell in _meant(those, held, said[number])}
+    near = touched or [cell for cell in cells if held & set(content_words(cell.row))]
+    candidates = {number: [cell for cell in near if is_meant(number, cell)] for number in asked}
+    found = {cell for number, those in candidates.items() if those for cell in _meant(those, held, asked[number])}
     return tuple(dict.fromkeys(_worded(cell) for cell in cells if cell in found and not _is_said(cell, held)))
-
-
-def _values(text: str) -> list[str]:
-    """Numbers without sign, currency and unit, which tables and sentences write differently."""
-    return [number.value for number in numbers(text)]
 
 
 def _meant(candidates: Sequence[Cell], held: set[str], times: int) -> Sequence[Cell]:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
+from hlgraph.records import ChatUse
 from hlgraph.retrieve.explain.parts import BasisTrace, EvidenceGraph, NodeTrace, PathTrace
 from hlgraph.retrieve.explain.svg import document, drawing, escaped
 from hlgraph.stores.trace import Call, pretty
@@ -97,6 +98,7 @@ def _body(explanation: Explanation) -> Iterator[str]:
         f"unit {escaped(explanation.unit)}, mode {escaped(explanation.mode)}: {explanation.milliseconds:.1f} ms, "
         f"{explanation.round_trips} round trips</p>"
     )
+    yield from (f'<p class="soft">{escaped(line.strip())}</p>' for line in use_lines(explanation.chat))
     graph = explanation.graph
     seeds = _seed_ids(graph)
     left = ", ".join(f"{count} x {name}" for name, count in graph.left_out.items())
@@ -110,6 +112,16 @@ def _body(explanation: Explanation) -> Iterator[str]:
     yield from _hops(explanation)
     yield from _cost(explanation)
     yield from _calls(explanation.calls)
+
+
+def use_lines(used: ChatUse) -> Iterator[str]:
+    """Who decided in the steps that a chat model can take, the cost, and replies that could not be used."""
+    if used.by:
+        kept = f", {used.kept_calls} more answered from stored replies" if used.kept_calls else ""
+        yield (
+            f"decided by {used.by}: {used.calls} calls, {used.input_tokens:,} tokens in, {used.output_tokens:,} out{kept}"
+        )
+    yield from (f"  instead: {what} ({count} x)" for what, count in used.fallbacks.items())
 
 
 def _results(explanation: Explanation) -> Iterator[str]:

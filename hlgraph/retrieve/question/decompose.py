@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from hlgraph.errors import InputError
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import ChatModel
 from hlgraph.retrieve.question import reply_parsing as replies
+from hlgraph.retrieve.question.reply_parsing import unheard
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.text import STOP_WORDS, content_words
 
@@ -55,10 +57,12 @@ class ChatDecomposer:
     ----------
     model : the chat model
     most : m, maximum number of parts (paper: 10)
+    tell : is told in words when a reply could not be used (default: it is not told)
     """
 
     model: ChatModel
     most: int = 10
+    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -72,7 +76,10 @@ class ChatDecomposer:
     def split(self, question: str) -> tuple[str, ...]:
         """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
         values = {"question": delimited("question", question), "most": str(self.most)}
-        return replies.lines_in(replies.ask(self.model, "decompose", values=values), self.most) or (question,)
+        found = replies.lines_in(replies.ask(self.model, "decompose", values=values), self.most)
+        if not found:
+            self.tell("decompose: the reply has no usable line, so the question stayed whole")
+        return found or (question,)
 
 
 def _runs(question: str) -> list[str]:

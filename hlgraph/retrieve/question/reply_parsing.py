@@ -20,6 +20,10 @@ _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _LONGEST = 500
 
 
+def unheard(what: str) -> None:
+    """Takes word that a reply could not be used, and drops it."""
+
+
 def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:
     """The reply of a chat model to a prompt of ``prompts/``, without its thoughts.
 

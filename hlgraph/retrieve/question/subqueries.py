@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import asking_about
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.seams import ChatModel
+from hlgraph.retrieve.question.reply_parsing import unheard
 from hlgraph.text import STOP_WORDS
 
 MOST_SUBQUERIES = 5
@@ -45,8 +45,8 @@ class Splitter(Protocol):
         """The sub-queries, at least one; the question itself where it has no parts."""
 
 
-SplitBy = Literal["whole", "names", "chat"]
-"""The splitters by name, see :func:`splitter_named`."""
+SplitBy = Literal["whole", "names"]
+"""The splitters without a model by name, see :func:`splitter_named`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ class ChatSplitter:
     Parameters
     ----------
     model : the chat model
-    usage : counts the cost of the calls
+    tell : is told in words when a reply could not be used (default: it is not told)
     """
 
     model: ChatModel
-    usage: Usage | None = field(default=None, compare=False)
+    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
     _last: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -128,40 +128,20 @@ class ChatSplitter:
         user = prompt.filled({"question": delimited("question", question)})
         asked = asking_about(self.model, Purpose(prompt=prompt.version))
         completion = asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
-        if self.usage is not None:
-            self.usage.add(completion)
         lines = [_BULLET.sub("", line).strip() for line in _THOUGHTS.sub("", completion.text).splitlines()]
         usable = [line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST]
-        found = _distinct(usable) or (question,)
+        found = _distinct(usable)
+        if not found:
+            self.tell("subqueries: the reply has no usable line, so the question stayed whole")
+        found = found or (question,)
         self._last.clear()
         self._last[question] = found
         return found
 
 
-def splitter_named(by: SplitBy, chat: ChatModel | None) -> Splitter:
-    """The splitter of a name.
-
-    Parameters
-    ----------
-    by : ``whole`` (the question alone), ``names`` (:class:`NameSplitter`) or ``chat`` (:class:`ChatSplitter`)
-    chat : the chat model, where there is one
-
-    Returns
-    -------
-    Splitter
-
-    Raises
-    ------
-    InputError
-        ``chat`` without a chat model.
-    """
-    if by == "chat":
-        if chat is None:
-            raise InputError(
-                "splitter is 'chat', and no chat model is configured; name one in models.chat, or choose 'names' or 'whole'"
-            )
-        return ChatSplitter(chat)
-    return NameSplitter() if by == "names" else WholeSplitter()
+def splitter_named(name: SplitBy) -> Splitter:
+    """The splitter of a name: ``whole`` (:class:`WholeSplitter`) or ``names`` (:class:`NameSplitter`)."""
+    return NameSplitter() if name == "names" else WholeSplitter()
 
 
 def names(question: str) -> list[str]:

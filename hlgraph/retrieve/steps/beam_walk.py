@@ -14,7 +14,7 @@ from hlgraph.ids import entity_id
 from hlgraph.records import Hit, Kind, Statement
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.question.keywords import Keyword, ask_keywords, longest, names_in
-from hlgraph.retrieve.retriever import Ranked, Why, rerank
+from hlgraph.retrieve.retriever import By, Ranked, Why, chat_of, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.region import Region
 from hlgraph.subgraph import Subgraph
@@ -39,16 +39,31 @@ class Around(NamedTuple):
     hops: int
 
 
-def question_keywords(session: Session) -> Mapping[Keyword, str]:
+def question_keywords(session: Session, by: By = "rules") -> Mapping[Keyword, str]:
     """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name; computed once a session.
 
-    The chat model finds them where the session has one. Without it, or where it finds none, they come from the words of the
-    question.
+    Parameters
+    ----------
+    session : of the search
+    by : who names them: ``rules`` look at the words of the question (default), ``chat`` asks the chat model; where its reply names
+        none, the rules do, and the session is told
+
+    Returns
+    -------
+    Mapping
+        Ids of entities by keyword.
+
+    Raises
+    ------
+    InputError : ``by`` is ``chat`` and there is no chat model
     """
     if session.keywords is None:
         with session.step("keywords") as step:
-            found = ask_keywords(session.request.question, session.chat) if session.chat is not None else []
-            step.details = {"by": session.chat.fingerprint if session.chat is not None and found else "words"}
+            model = chat_of(session) if by == "chat" else None
+            found = ask_keywords(session.request.question, model) if model is not None else []
+            step.details = {"by": model.fingerprint if model is not None and found else "words"}
+            if model is not None and not found:
+                session.fall_back("keywords: the reply names none, so rules named them")
             found = found or names_in(session.request.question)
             step.count = len(found)
         session.keywords = {keyword: entity_id(session.request.corpus, keyword.text) for keyword in found}

@@ -9,14 +9,19 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.records import Hit
 from hlgraph.retrieve.question.clauses import clauses
+from hlgraph.retrieve.question.subqueries import ChatSplitter
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever, Why
+from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, chat_of, check_by
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.sub_questions import sub_questions
 
 
 @dataclass(frozen=True, slots=True)
 class ByClause:
     """A retriever that searches every clause of a long question by itself; a short question is searched as it is (ours).
+
+    By rules a clause ends at a word that joins (:func:`hlgraph.retrieve.question.clauses.clauses`). A chat model writes
+    sub-queries in place of clauses, in one call, whatever the length of the question.
 
     One vector of a long question lies between its clauses, and close to none of them.
 
@@ -24,19 +29,25 @@ class ByClause:
     ----------
     part : ranks the nodes of each clause
     rank_constant : of the reciprocal rank fusion of the clauses; default 6: the first nodes of each clause come first
+    by : who takes the question apart: ``rules`` (default) or ``chat``, the chat model; ``part`` has a ``by`` of its own
     """
 
     unit: ClassVar[Unit] = "chunk"
     part: Retriever
     rank_constant: float = 6
+    by: By = "rules"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
         check.positive("rank_constant", self.rank_constant)
+        check_by(self.by)
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        asked = clauses(session.request.question)
+        if self.by == "chat":
+            asked = sub_questions(session, ChatSplitter(chat_of(session), session.fall_back))
+        else:
+            asked = clauses(session.request.question)
         if len(asked) == 1:
             return self.part.rank(session, k)
         found: list[Ranked] = []

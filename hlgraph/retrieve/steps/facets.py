@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -31,10 +32,14 @@ class Facet(NamedTuple):
     ----------
     statements : ids, ascending
     size : number of all its nodes
+    entities : ids, those that most of its statements mention first, ties by id; empty unless the request asks for communities
+    chunks : ids, ascending; likewise
     """
 
     statements: tuple[str, ...]
     size: int
+    entities: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
 
 
 def facets(
@@ -93,10 +98,56 @@ def facets(
             "size": cover.size,
             "budget": bounds.budget,
         }
-    is_statement = np.zeros(len(graph), dtype=bool)
-    is_statement[graph.nodes(Kind.STATEMENT)] = True
     chosen = [members[number] for number in cover.chosen]
-    return [Facet(tuple(graph.ids[nodes[is_statement[nodes]]].tolist()), len(nodes)) for nodes in chosen]
+    return _described(graph, chosen, is_whole=session.request.communities)
+
+
+def _described(graph: Subgraph, chosen: Sequence[NDArray[np.intp]], *, is_whole: bool) -> list[Facet]:
+    """The nodes of each community by their kinds."""
+    mentions, _ = incidence(graph)
+    statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
+    found: list[Facet] = []
+    for nodes in chosen:
+        said = np.isin(statements, nodes)
+        mine = tuple(graph.ids[statements[said]].tolist())
+        if not is_whole:
+            found.append(Facet(mine, len(nodes)))
+            continue
+        named = np.flatnonzero(np.isin(entities, nodes))
+        counts = np.asarray(mentions[np.flatnonzero(said)].sum(axis=0)).ravel()[named]
+        named = named[np.argsort(-counts, kind="stable")]
+        read = graph.ids[chunks[np.isin(chunks, nodes)]]
+        found.append(Facet(mine, len(nodes), tuple(graph.ids[entities[named]].tolist()), tuple(read.tolist())))
+    return found
+
+
+def rank_passages(statements: Mapping[str, int], tokens: Mapping[str, int]) -> list[str]:
+    """The passages of a community, those with the most statements for their length first.
+
+    The score of a passage is ``statements / log(tokens)``.
+
+    Parameters
+    ----------
+    statements : for each passage, the number of the community's statements that are in it; without one it is left out
+    tokens : for each passage, its length; a length below 2 counts as 2
+
+    Returns
+    -------
+    list
+        Best first, ties by id.
+
+    References
+    ----------
+    ToPG, section 2.3.3, steps 6 and 7, and Table 5 (passage_token_limit).
+
+    Examples
+    --------
+    >>> rank_passages({"a": 2, "b": 2, "c": 3, "d": 0}, {"a": 300, "b": 100, "c": 300, "d": 9})
+    ['c', 'b', 'a']
+    """
+    # Rounded, so that passages with equal scores are ordered by id and not by the last bit.
+    scores = {item: round(count / math.log(max(tokens[item], 2)), 12) for item, count in statements.items() if count}
+    return sorted(scores, key=lambda item: (-scores[item], item))
 
 
 def _members(graph: Subgraph, community_size: int) -> tuple[list[NDArray[np.intp]], str]:

@@ -5,21 +5,22 @@ Select decides which suggestions are kept, Eval whether they are enough, NextQ w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from hlgraph.algorithms import check
 from hlgraph.errors import InputError
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import ChatModel
 from hlgraph.retrieve.question import reply_parsing as replies
+from hlgraph.retrieve.question.reply_parsing import unheard
 from hlgraph.retrieve.question.subqueries import names
+from hlgraph.retrieve.retriever import By, chat_of
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.text import content_words
 
-By = Literal["rules", "chat"]
 MOST_QUESTIONS = 3
 """Maximum number of questions to ask next."""
 
@@ -210,16 +211,26 @@ def uncovered(question: str, texts: Sequence[str]) -> list[str]:
     return [word for word in dict.fromkeys(content_words(question)) if word not in held]
 
 
+_MOST_KEPT = 100
+
+
 @dataclass(frozen=True, slots=True)
 class ChatSelector:
     """Select by a chat model, in one call for each question and cycle.
 
-    Where a reply names no number and does not say NONE, the rules of :class:`ScoreSelector` decide. Errors of the model are
-    raised.
+    The model is shown the 100 statements that were kept last, so that it does not repeat them. Where a reply names no number and
+    does not say NONE, the rules of :class:`ScoreSelector` decide, and ``tell`` is told so.
+    Errors of the model are raised.
+
+    Attributes
+    ----------
+    model : the chat model
+    tell : is told in words when a reply could not be used (default: it is not told)
     """
 
     model: ChatModel
     is_trusted: bool = True
+    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
 
     @property
     def fingerprint(self) -> str:
@@ -231,7 +242,7 @@ class ChatSelector:
         if not suggestions:
             return []
         values = {
-            "kept": replies.numbered(collected, "kept") or "nothing",
+            "kept": replies.numbered(collected[-_MOST_KEPT:], "kept") or "nothing",
             "statements": replies.numbered([item.text for item in suggestions]),
             "question": delimited("question", question),
         }
@@ -241,15 +252,17 @@ class ChatSelector:
         )
         found = replies.numbers_in(reply, most)
         if found is None:
+            self.tell("select: the reply names no statement, so rules selected")
             return ScoreSelector().select(question, suggestions, collected=collected)
         return [suggestions[number - 1].id for number in found]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatJudge:
-    """Eval by a chat model; a reply without a yes or no counts as no. Errors of the model are raised."""
+    """Eval by a chat model; a reply without a yes or no counts as no, and ``tell`` is told. Errors of the model are raised."""
 
     model: ChatModel
+    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
 
     @property
     def fingerprint(self) -> str:
@@ -261,14 +274,21 @@ class ChatJudge:
         if not collected:
             return False
         values = {"statements": replies.numbered(collected), "question": delimited("question", question)}
-        return replies.says_yes(replies.ask(self.model, "enough", values=values, accept=replies.says_either))
+        reply = replies.ask(self.model, "enough", values=values, accept=replies.says_either)
+        if not replies.says_either(reply):
+            self.tell("enough: the reply says neither yes nor no, so the search went on")
+        return replies.says_yes(reply)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAsker:
-    """NextQ by a chat model; without a usable line in the reply, the question itself is asked again. Raises errors of the model."""
+    """NextQ by a chat model; without a usable line in the reply, the question itself is asked again, and ``tell`` is told.
+
+    Errors of the model are raised.
+    """
 
     model: ChatModel
+    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
 
     @property
     def fingerprint(self) -> str:
@@ -281,7 +301,10 @@ class ChatAsker:
             "statements": replies.numbered(collected) or "none yet",
             "question": delimited("question", question),
         }
-        return replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS) or (question,)
+        found = replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS)
+        if not found:
+            self.tell("next_questions: the reply has no question, so the question itself was asked again")
+        return found or (question,)
 
 
 class Feedback(NamedTuple):
@@ -290,15 +313,6 @@ class Feedback(NamedTuple):
     selector: Selector
     judge: Judge
     asker: Asker
-
-
-def chat_of(session: Session) -> ChatModel:
-    """The chat model of a session. Raises InputError where none is configured."""
-    if session.chat is None:
-        raise InputError(
-            "by is 'chat', and no chat model is configured; name one in models.chat, or leave by at 'rules'"
-        )
-    return session.chat
 
 
 def feedback(
@@ -327,12 +341,10 @@ def feedback(
     InputError : ``by`` is ``chat`` and no chat model is configured
     """
     if by == "chat":
-        model = chat_of(session)
-        return Feedback(selector or ChatSelector(model), judge or ChatJudge(model), asker or ChatAsker(model))
+        model, tell = chat_of(session), session.fall_back
+        return Feedback(
+            selector or ChatSelector(model, tell=tell),
+            judge or ChatJudge(model, tell),
+            asker or ChatAsker(model, tell),
+        )
     return Feedback(selector or ScoreSelector(), judge or CoverageJudge(), asker or UncoveredAsker())
-
-
-def check_by(by: str) -> None:
-    """Raise InputError for a value other than ``rules`` or ``chat``."""
-    if by not in ("rules", "chat"):
-        raise InputError(f"by is {by!r}; choose 'rules' or 'chat'")

@@ -15,7 +15,7 @@ from hlgraph.records import Kind, Scalar, Statement
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.retrieve.question.wording import broad, chain, comparison
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever
+from hlgraph.retrieve.retriever import FOLDED, By, Ranked, Retriever, by_of, check_by, with_by
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.lexical import Coverage
 from hlgraph.retrieve.strategies.fused import FusedRetriever
@@ -96,6 +96,8 @@ class AutoRetriever:
     one_source : minimum share of them that makes one source dominant (default .8), together with
     covered : the minimum share of what all of them cover of the question (default .95: others add nothing)
     is_report : the question is for a report, and is treated as one about the whole
+    by : who decides in the steps of the picked strategy that a chat model can take: ``rules`` (default) or ``chat``, the chat
+        model. The strategy itself is always picked by rules; ``statement`` and ``path`` have no step for a model
 
     References
     ----------
@@ -111,11 +113,13 @@ class AutoRetriever:
     one_source: float = 0.8
     covered: float = 0.95
     is_report: bool = False
+    by: By = "rules"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
         if self.joining not in get_args(Joining):
             raise InputError(f"joining is {self.joining!r}; choose one of: {', '.join(get_args(Joining))}")
+        check_by(self.by)
         for name in ("names", "looked_at"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
@@ -141,10 +145,14 @@ class AutoRetriever:
             step.count = 1
             step.details = self._details(choice, wording, shape)
         session.route = choice.strategy
+        if self.by == "chat" and by_of(_PARTS[session.route]) is None:
+            session.fall_back(f"the strategy {session.route} has no step that a chat model can take, so rules decided")
         return first if first is not None and choice.strategy == SINGLE else self._rank(session, k)
 
     def _rank(self, session: Session, k: int) -> Ranked:
         made = _PARTS[session.route]
+        if by_of(made) is not None:
+            made = with_by(made, self.by)
         with session.part(session.route):
             return made.rank(session, _wanted(session, made, k))
 

@@ -16,10 +16,22 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.notes import MOST_PATHS, Hop
-from hlgraph.retrieve.question.subqueries import SplitBy, Splitter, splitter_named
+from hlgraph.retrieve.question.subqueries import ChatSplitter, SplitBy, Splitter, splitter_named
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, check_choice, check_counts, check_unused, rerank
+from hlgraph.retrieve.retriever import (
+    By,
+    Presets,
+    Ranked,
+    chat_of,
+    check_by,
+    check_choice,
+    check_counts,
+    check_deciders,
+    check_unused,
+    rerank,
+)
 from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.steps.sub_questions import sub_questions
 from hlgraph.stores.protocols import PullShape
 
 if TYPE_CHECKING:
@@ -50,7 +62,7 @@ class DiameterRetriever:
     Order of the evidence: by ``rerank(question, c) + support_weight * support(c)``, ties by id, for chunks of entities and of the
     search alike. A chunk that only the search found has no support. The paper gives the set of chunks to a model, without an
     order; the order is ours. The paper is silent on k, k', R and k_c, too; the defaults are stated below. Its sub-queries are
-    written by a model: see ``splitter``.
+    written by a model: see ``by``.
 
     A parameter that ``search`` leaves without effect is refused.
 
@@ -71,8 +83,9 @@ class DiameterRetriever:
     has_co_occurrence : entities of a common chunk are joined (section 3.4; default True; False: those of a common fact alone)
     fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
     statements : maximum number of statements of one entity that are followed to chunks (default 40)
-    splitter : what makes the sub-queries: ``whole`` (none), ``names``, ``chat``, or an object (default: ``chat`` where the session
-        has a chat model, else ``whole``)
+    by : who makes the sub-queries: ``rules`` (default), as ``splitter`` says, or ``chat``, the chat model
+    splitter : the rules: ``whole`` (default), which leaves the question as it is, or ``names``, the question and each of its names.
+        Or an object, with which ``by`` cannot be ``chat``
     """
 
     name: ClassVar[str] = "diameter"
@@ -97,7 +110,8 @@ class DiameterRetriever:
     fan_out: int = 20
     node_cap: int = 5_000
     statements: int = 40
-    splitter: Splitter | SplitBy | None = None
+    by: By = "rules"
+    splitter: Splitter | SplitBy = "whole"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
@@ -106,6 +120,8 @@ class DiameterRetriever:
         check_choice("distance", self.distance, choices=tuple(Distance))
         if isinstance(self.splitter, str):
             check_choice("splitter", self.splitter, choices=get_args(SplitBy))
+        check_by(self.by)
+        check_deciders(self.by, None if isinstance(self.splitter, str) else self.splitter)
         check.not_negative("support_weight", self.support_weight)
         if self.search == "post_filter":
             why = "search is 'post_filter', which begins with candidates and prunes none"
@@ -141,18 +157,10 @@ class DiameterRetriever:
         return self._with_support(ranked, support)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
-        """The sub-queries, made once a session: a search that looks wider reuses them."""
-        splitter = self.splitter or ("whole" if session.chat is None else "chat")
-        if splitter == "whole":
-            return (session.request.question,)
-        if isinstance(splitter, str):
-            splitter = splitter_named(splitter, session.chat)
-        if not session.subqueries:
-            with session.step("split") as step:
-                session.subqueries = splitter.split(session.request.question)
-                step.count = len(session.subqueries)
-                step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(session.subqueries)}
-        return session.subqueries
+        if self.by == "chat":
+            return sub_questions(session, ChatSplitter(chat_of(session), session.fall_back))
+        splitter = splitter_named(self.splitter) if isinstance(self.splitter, str) else self.splitter
+        return (session.request.question,) if self.splitter == "whole" else sub_questions(session, splitter)
 
     def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
         """The graph of entities around the seeds, those that have a vector, and the vectors."""

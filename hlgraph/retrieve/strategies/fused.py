@@ -13,7 +13,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
 from hlgraph.retrieve.question import named_fields
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, Retriever, Why, rerank, reranked_hits
+from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, by_of, check_by, rerank, reranked_hits, with_by
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
@@ -55,7 +55,7 @@ class FusedRetriever:
     questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
     ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights were fitted to the gold passages of the seven evaluation sets
     (``tests/benchmarks/bench_fusion.py``, which also reports each set with weights fitted to the others). A strategy with less
-    than a hundredth of the weight is not asked. No strategy asks the chat model: the default search costs no call.
+    than a hundredth of the weight is not asked. By default no strategy asks the chat model: the default search costs no call.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class FusedRetriever:
     field_boost : of the best 100 nodes, those of a source whose metadata the question names gain this share of their score for
         a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.named_fields`. It is no
         filter: other sources stay. 0: metadata has no part
+    by : ``chat`` (default: ``rules``) has the chat model decide in all strategies that have a step for it: the default ones let it
+        name keywords and take the question apart, in two calls
 
     References
     ----------
@@ -82,6 +84,7 @@ class FusedRetriever:
     rank_constant: float = 6
     depth: int = 100
     field_boost: float = 1.0
+    by: By = "rules"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
@@ -100,6 +103,11 @@ class FusedRetriever:
                 raise InputError(f"{name} are all 0, so nothing is ranked; give at least one strategy a weight above 0")
         check.positive("rank_constant", self.rank_constant)
         check.not_negative("field_boost", self.field_boost)
+        check_by(self.by)
+        if self.by == "chat" and all(by_of(part) is None for part in self.parts):
+            raise InputError(
+                "by is 'chat', and no strategy of parts has a step that a chat model can take; leave it out"
+            )
         if self.depth < 1:
             raise InputError(f"depth is {self.depth}; it must be at least 1")
 
@@ -134,8 +142,9 @@ class FusedRetriever:
         weights = self._counting(session.request.question)
         found: list[Ranked] = []
         for name, (part, _) in weights.items():
-            with session.part(name), session.without_chat():
-                found.append(part.rank(session, depth))
+            chosen = with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part
+            with session.part(name):
+                found.append(chosen.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
         if kind is Kind.STATEMENT:
             rankings = [ids[:depth] for ids in _as_statements(session, found)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -14,15 +15,15 @@ from hlgraph.algorithms.partition import partition
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.algorithms.rocchio import RocchioWeights, refined_query
 from hlgraph.errors import InputError
-from hlgraph.records import Hit, Kind
+from hlgraph.records import Chunk, Hit, Kind, Statement
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
 from hlgraph.retrieve.question.subqueries import Splitter
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Needs, Presets, Ranked, Why, rerank
+from hlgraph.retrieve.retriever import By, Group, Needs, Ranked, Why, chat_of, check_by, check_deciders, rerank
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers
-from hlgraph.retrieve.steps.feedback import By, ChatSelector, ScoreSelector, Selector, chat_of, check_by
+from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers, rank_passages
+from hlgraph.retrieve.steps.feedback import ChatSelector, ScoreSelector, Selector
 from hlgraph.retrieve.steps.suggest import (
     Extraction,
     Horizon,
@@ -48,10 +49,11 @@ class GlobalRetriever:
     3. When there are ``anchors`` of them, or after ``cycles`` cycles, or when a cycle keeps nothing: communities of the graph
        around the anchors, and the greedy cover within the budget.
 
-    The paper writes a report from the communities: see :mod:`hlgraph.answer.long_report`. As a search this strategy returns their
-    statements: the best of each community, then the second of each, and so on. In a community the anchors come first, then the
-    others, each by the reranker. The communities stand in the order of their best statement, as the paper ranks its
-    intermediate answers, or in that of the cover, which says how many anchors a community has and little about the question.
+    The paper writes a report from the communities: see :mod:`hlgraph.answer.long_report`. A report reads them whole, and the
+    anchors outside all of them. As a search this strategy returns their statements: the best of each community, then the second
+    of each, and so on. In a community the anchors come first, then the others, each by the reranker. The communities stand in
+    the order of their best statement, as the paper ranks its intermediate answers, or in that of the cover, which says how many
+    anchors a community has and little about the question.
     Anchors outside all communities follow, then the rest of the first search. ``why`` gives the community of a statement,
     numbered from 1 in the order of the cover, and the cycle in which it became an anchor.
 
@@ -73,7 +75,7 @@ class GlobalRetriever:
     ranked : statements of a community that are reranked, those closest to the question (default 50)
     order : of the communities: ``relevance`` (default) or ``cover``
     by : who decomposes and selects: ``rules`` (default) or ``chat``, the chat model
-    splitter, selector : replacements of your own
+    splitter, selector : replacements of your own; with ``chat`` only one of them
 
     References
     ----------
@@ -83,7 +85,6 @@ class GlobalRetriever:
     name: ClassVar[str] = "global"
     unit: ClassVar[Unit] = "statement"
     needs: ClassVar[Needs] = ("communities",)
-    presets: ClassVar[Presets] = {"chat": {"by": "chat"}}
     breadth: int = 10
     suggestions: int = 20
     anchors: int = 200
@@ -110,6 +111,7 @@ class GlobalRetriever:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         check_synonyms(self.synonyms)
         check_by(self.by)
+        check_deciders(self.by, self.splitter, self.selector)
         if self.order not in ("relevance", "cover"):
             raise InputError(f"order is {self.order!r}; choose 'relevance' or 'cover'")
 
@@ -128,8 +130,9 @@ class GlobalRetriever:
 
     def _fillings(self, session: Session) -> tuple[Splitter, Selector]:
         if self.by == "chat":
-            model = chat_of(session)
-            return self.splitter or ChatDecomposer(model, self.breadth), self.selector or ChatSelector(model)
+            model, tell = chat_of(session), session.fall_back
+            splitter = self.splitter or ChatDecomposer(model, self.breadth, tell)
+            return splitter, self.selector or ChatSelector(model, tell=tell)
         # Wider than for one question: here what is kept need not be near the very best, but new.
         wide = ScoreSelector(keep=max(1, self.suggestions // 2), margin=0.1)
         return self.splitter or FacetSplitter(self.breadth), self.selector or wide
@@ -235,33 +238,64 @@ class GlobalRetriever:
         """The statements of the communities in turns, then anchors outside all communities, then the rest of the first search."""
         number = numbers(chosen)
         cosines = session.similarities(Kind.STATEMENT, sorted(number))
-        held: list[list[str]] = []
+        whole: dict[int, list[str]] = {}
         for at, facet in enumerate(chosen, 1):
             mine = [item for item in facet.statements if number[item] == at]
             mine.sort(key=lambda item: (item not in found.anchors, -cosines.get(item, -1.0), item))
-            held.append(mine[: self.ranked])
+            whole[at] = mine
+        held = [item for mine in whole.values() for item in mine[: self.ranked]]
         outside = [item for item in found.anchors if item not in number]
         rest = [item for item in found.naive if item not in number and item not in found.anchors]
-        reranked = rerank(session, Kind.STATEMENT, ids=[*(item for mine in held for item in mine), *outside, *rest])
+        reranked = rerank(session, Kind.STATEMENT, ids=[*held, *outside, *rest])
         place = {hit.id: at for at, hit in enumerate(reranked.hits)}
 
         def ordered(items: Sequence[str]) -> list[str]:
             there = [item for item in items if item in place]
             return sorted(there, key=lambda item: (item not in found.anchors, place[item]))
 
-        groups = [mine for mine in map(ordered, held) if mine]
+        groups = {at: best for at, mine in whole.items() if (best := ordered(mine[: self.ranked]))}
         if self.order == "relevance":
-            groups.sort(key=lambda mine: min(place[item] for item in mine))
-        order = [*in_turns(groups), *ordered(outside), *ordered(rest)]
+            groups = dict(sorted(groups.items(), key=lambda pair: min(place[item] for item in pair[1])))
+        order = [*in_turns([*groups.values()]), *ordered(outside), *ordered(rest)]
+        is_whole = session.request.communities
+        every = dict.fromkeys([*order, *(item for at in groups for item in (whole[at] if is_whole else ()))])
         why: dict[str, dict[str, float | str]] = {}
-        for item in order:
-            why[item] = dict(reranked.why[item])
+        for item in every:
+            why[item] = dict(reranked.why.get(item, {"cosine": cosines.get(item, 0.0)}))
             if item in number:
                 why[item]["community"] = float(number[item])
             if item in found.anchors:
                 why[item]["cycle"] = float(found.anchors[item])
         ranked: Why = why
-        return Ranked(Kind.STATEMENT, [Hit(item, 1 / at) for at, item in enumerate(order, 1)], ranked)
+        shown = {at: [*dict.fromkeys([*best, *whole[at]])] for at, best in groups.items()}
+        if outside:
+            shown[0] = ordered(outside)
+        made = _groups(session, shown, chosen=chosen, anchors=found.anchors) if is_whole else ()
+        hits = [Hit(item, 1 / at) for at, item in enumerate(order, 1)]
+        return Ranked(Kind.STATEMENT, hits, ranked, groups=made)
+
+
+def _groups(
+    session: Session, shown: Mapping[int, Sequence[str]], *, chosen: Sequence[Facet], anchors: Mapping[str, int]
+) -> tuple[Group, ...]:
+    """The communities with their statements, entities and passages; a passage of two communities is in the first of them."""
+    said = session.records(Kind.STATEMENT, [item for mine in shown.values() for item in mine], made=Statement)
+    chunks = session.records(Kind.CHUNK, sorted({item for facet in chosen for item in facet.chunks}), made=Chunk)
+    tokens = {item: chunk.tokens for item, chunk in chunks.items()}
+    found: list[Group] = []
+    seen: set[str] = set()
+    for at, mine in shown.items():
+        collected = frozenset(item for item in mine if item in anchors)
+        if not at:
+            found.append(Group(0, tuple(mine), anchors=collected, size=len(mine)))
+            continue
+        facet = chosen[at - 1]
+        inside = set(facet.chunks) & tokens.keys() - seen
+        counts = Counter(said[item].chunk_id for item in mine if item in said)
+        passages = rank_passages({item: counts[item] for item in sorted(inside)}, tokens)
+        seen.update(passages)
+        found.append(Group(at, tuple(mine), facet.entities, tuple(passages), collected, facet.size))
+    return tuple(found)
 
 
 class _Sighting:

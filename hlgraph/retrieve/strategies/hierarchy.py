@@ -123,12 +123,12 @@ class HierarchyRetriever:
         why: Why = {name: {"cosine": score} for name, score in scores.items()}
         for number, item in enumerate(used, 1):
             summary = item.node.item.summary
-            why[summary.id] |= {"layer": float(_layer(item.node.item)), "community": float(number)}
+            why[summary.id] |= {"layer": float(_layer(item.node.item)), "group": float(number)}
         # A chunk belongs to the lowest community that it is in: its summary and its chunks are read together.
         for number, item in sorted(enumerate(used, 1), key=lambda pair: (_layer(pair[1].node.item) or 9, pair[0])):
             for name in item.node.chunk_ids:
                 if name in own:
-                    why[name].setdefault("community", float(number))
+                    why[name].setdefault("group", float(number))
         hits = [Hit(name, scores[name]) for name in order]
         kinds = [Kind.CHUNK if hit.id in own else Kind.SUMMARY for hit in hits]
         session.note_hop(Hop(2, len(own) + len(used), len(hits), {}, hits, Kind.CHUNK, "all layers", kinds))

@@ -14,9 +14,9 @@ from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, rerank
+from hlgraph.retrieve.retriever import By, Ranked, check_by, check_deciders, rerank
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.feedback import Asker, By, Feedback, Judge, Selector, check_by, feedback
+from hlgraph.retrieve.steps.feedback import Asker, Feedback, Judge, Selector, feedback
 from hlgraph.retrieve.steps.suggest import (
     Extraction,
     Horizon,
@@ -61,7 +61,7 @@ class LocalRetriever:
     ranked : statements of each walk that are reranked (default 200; k of the request where that is more)
     graph_weight : weight of the share of the walks beside the reranker (default 0.5)
     by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
-    selector, judge, asker : replacements of your own
+    selector, judge, asker : replacements of your own; with ``chat`` at most two of them
 
     References
     ----------
@@ -70,7 +70,6 @@ class LocalRetriever:
 
     name: ClassVar[str] = "local"
     unit: ClassVar[Unit] = "statement"
-    presets: ClassVar[Presets] = {"chat": {"by": "chat"}}
     suggestions: int = 20
     cycles: int = 3
     extraction: Extraction = field(default_factory=Extraction)
@@ -92,6 +91,7 @@ class LocalRetriever:
         check.not_negative("graph_weight", self.graph_weight)
         check_synonyms(self.synonyms)
         check_by(self.by)
+        check_deciders(self.by, self.selector, self.judge, self.asker)
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""

@@ -13,7 +13,7 @@ from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.errors import InputError
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, check_counts
+from hlgraph.retrieve.retriever import By, Presets, Ranked, check_by, check_counts
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
@@ -50,6 +50,7 @@ class StatementGraphRetriever:
     pulls : how often the store is asked for neighbours; steps after the last pull stay among the statements that are known then.
         Two keep a search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
     path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
+    by : who names the keywords of the question: ``rules`` (default) or ``chat``, the chat model (Eq. 1)
 
     References
     ----------
@@ -74,17 +75,19 @@ class StatementGraphRetriever:
     fan_out: int = 25
     pulls: int = 2
     path_weight: float = 0.0
+    by: By = "rules"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
         check_counts(self)
         check.probability("path_weight", self.path_weight)
+        check_by(self.by)
         if self.beams not in get_args(Beams):
             raise InputError(f"beams is {self.beams!r}; choose {' or '.join(get_args(Beams))}")
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        keywords = question_keywords(session)
+        keywords = question_keywords(session, self.by)
         region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
         entities = sorted(set(keywords.values()))
         k = max(self.vector_seeds, k)

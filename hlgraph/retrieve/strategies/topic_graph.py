@@ -12,7 +12,7 @@ from hlgraph.algorithms.beam import BeamOptions
 from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.records import Kind, Statement
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, check_counts, with_preset
+from hlgraph.retrieve.retriever import By, Presets, Ranked, check_by, check_counts, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
@@ -45,6 +45,7 @@ class TopicGraphRetriever:
     candidates : number of statements that the beam may enter beside the seeds
     neighbours, fan_out : see :class:`Region`
     path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
+    by : who names the keywords of the question: ``rules`` (default) or ``chat``, the chat model (Eq. 1)
 
     References
     ----------
@@ -65,15 +66,17 @@ class TopicGraphRetriever:
     neighbours: int = 20
     fan_out: int = 25
     path_weight: float = 0.0
+    by: By = "rules"
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
         check_counts(self)
         check.probability("path_weight", self.path_weight)
+        check_by(self.by)
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        keywords = question_keywords(session)
+        keywords = question_keywords(session, self.by)
         region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
         entities = sorted(set(keywords.values()))
         around = Around(Kind.TOPIC, self.topics, hops=1)

@@ -1,0 +1,84 @@
+"""Answers, for callers: what one would cost, before any call is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import InputError
+from hlgraph.sdk.batches import planning_executor
+
+if TYPE_CHECKING:
+    from hlgraph.answer.rehearsal import AnswerPlan
+    from hlgraph.answer.request import AnswerRequest
+    from hlgraph.models.choose import ChosenModels
+    from hlgraph.retrieve import SearchResult
+    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.settings import Settings
+    from hlgraph.stores.protocols import Stores
+    from hlgraph.where import Where
+
+_NO_CHAT = "a plan needs the name of a chat model, and none is named; set HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini)"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Plans of answers. Where only the name of the chat model is given, no key is needed.
+
+    Parameters
+    ----------
+    settings, stores : where the corpus is
+    models : the embedder and the reranker of the search, and the name of the chat model
+    """
+
+    settings: Settings
+    stores: Stores
+    models: ChosenModels
+
+    def plan(
+        self,
+        request: AnswerRequest,
+        *,
+        strategy: str | Retriever = "auto",
+        where: Where | str | None = None,
+    ) -> AnswerPlan:
+        """What an answer by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
+
+        The search runs as for the answer; where its ``by`` is ``chat``, made-up replies stand for those of the model.
+
+        Parameters
+        ----------
+        request : the question, and how it would be answered
+        strategy, where : as for :meth:`hlgraph.HLGraph.answer`
+
+        Returns
+        -------
+        AnswerPlan
+
+        Raises
+        ------
+        InputError : no chat model is named, or what :meth:`hlgraph.HLGraph.answer` raises
+        """
+        from hlgraph.answer.events import answering, last
+        from hlgraph.answer.finding import finding
+        from hlgraph.answer.rehearsal import Rehearsal
+        from hlgraph.retrieve import SearchRequest, search
+        from hlgraph.where import parse
+
+        filtered = parse(where) if isinstance(where, str) else where
+        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=filtered)
+        if not self.models.chat_asked_for:
+            raise InputError(_NO_CHAT)
+        with planning_executor(self.models.chat_asked_for, self.settings) as executor:
+            rehearsal = Rehearsal(executor)
+            names: list[str] = []
+
+            def run(wanted: SearchRequest, chosen: str | Retriever) -> SearchResult:
+                embedder, reranker = self.models.embedder, self.models.reranker
+                found = search(wanted, chosen, stores=self.stores, embedder=embedder, reranker=reranker, chat=rehearsal)
+                names.append(found.explain.strategy)
+                return found
+
+            find = finding(request, asked, strategy=strategy, run=run, stores=self.stores, chat=rehearsal)
+            answer = last(answering(request, find=find, chat=rehearsal, max_tokens=self.settings.models.max_tokens))
+            return rehearsal.plan(request, answer, strategy=names[0])
