@@ -134,20 +134,20 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
 
 def test_a_sweep_compares_every_variant_with_the_strategy_itself(place: Path) -> None:
     code, out, _ = call(
-        "eval", place / "small", "--set", "statement.candidates=1,100", "--set", "statement.has_rerank=false", "--json"
+        "eval", place / "small", "--set", "statement.candidates=1,100", "--set", "statement.text_candidates=5", "--json"
     )
     tree = json.loads(out)
     assert code == 0
     assert list(tree["strategies"]) == [
         "statement",
-        "statement[candidates=1,has_rerank=False]",
-        "statement[has_rerank=False]",
+        "statement[candidates=1,text_candidates=5]",
+        "statement[text_candidates=5]",
     ]
     assert tree["against"] == "statement"
-    assert tree["setting"]["parameters"]["statement[has_rerank=False]"] == {
+    assert tree["setting"]["parameters"]["statement[text_candidates=5]"] == {
         "candidates": 100,
-        "has_rerank": False,
-        "text_candidates": 0,
+        "has_rerank": True,
+        "text_candidates": 5,
     }
     code, out, _ = call("eval", place / "small", "--strategies", "chunk,path", "--set", "path.jump_points=0,1")
     assert code == 0
@@ -156,6 +156,9 @@ def test_a_sweep_compares_every_variant_with_the_strategy_itself(place: Path) ->
     code, out, err = call("eval", place / "small", "--set", "path.jump_point=0")
     assert (code, out) == (2, "")
     assert "has no parameter 'jump_point'; did you mean 'jump_points'?" in err
+    code, out, err = call("eval", place / "small", "--set", "path.beam_width=0", "--set", "path.max_length=2")
+    assert (code, out) == (2, "")
+    assert "max_length is 2, but beam_width is 0, so there is no beam search; leave max_length out, or set" in err
 
 
 def test_subsets(place: Path) -> None:
