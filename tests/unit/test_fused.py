@@ -84,7 +84,7 @@ def test_a_long_question_weighs_words_and_a_short_one_the_graph() -> None:
     short, half, long = (FusedRetriever().weights_for("word " * number) for number in (4, 28, 60))
     assert short == pytest.approx(FusedRetriever().weights, rel=0.02)
     assert long == pytest.approx((1.0, 0.5, 1.2, 2.5, 1.3), rel=0.02)
-    ends = zip((6, 2.5, 0.05, 0.25, 0.05), (1, 0.5, 1.2, 2.5, 1.3), strict=True)
+    ends = zip((6, 2.5, 0.08, 0.08, 0.08), (1, 0.5, 1.2, 2.5, 1.3), strict=True)
     assert half == pytest.approx([math.sqrt(a * b) for a, b in ends])
 
 
@@ -100,7 +100,7 @@ def test_weights_of_ones_own_are_the_same_for_every_length_unless_long_ones_are_
 def test_the_explanation_has_the_weights_and_names_the_parts(stores: Stores) -> None:
     found = _ask(stores, FusedRetriever(), "chunk")
     (step,) = (step for step in found.explain.steps if step.name == "fuse")
-    assert list(step.details) == ["parts", "weight 1 Path", "weight 2 TopicGraph", "weight 4 Statement by clause"]
+    assert list(step.details) == ["parts", "weight 1 Path", "weight 2 TopicGraph"]
     request = SearchRequest(f"{QUESTION} {'And why? ' * 20}", CORPUS, 4, "chunk")
     found = search(request, FusedRetriever(), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
     (step,) = (step for step in found.explain.steps if step.name == "fuse")

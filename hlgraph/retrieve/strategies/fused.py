@@ -79,7 +79,7 @@ class FusedRetriever:
     name: ClassVar[str] = "fused"
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = _PARTS
-    weights: tuple[float, ...] = (6.0, 2.5, 0.05, 0.25, 0.05)
+    weights: tuple[float, ...] = (6.0, 2.5, 0.08, 0.08, 0.08)
     long_weights: tuple[float, ...] | None = None
     rank_constant: float = 6
     depth: int = 100
@@ -116,7 +116,7 @@ class FusedRetriever:
 
         Examples
         --------
-        >>> FusedRetriever().weights_for("Who built the mill?")[2] < 0.06 < 1.1 < FusedRetriever().weights_for("x " * 60)[2]
+        >>> FusedRetriever().weights_for("Who built the mill?")[2] < 0.1 < 1.1 < FusedRetriever().weights_for("x " * 60)[2]
         True
         """
         longest = self.long_weights
