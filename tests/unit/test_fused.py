@@ -84,7 +84,7 @@ def test_a_long_question_weighs_words_and_a_short_one_the_graph() -> None:
     short, half, long = (FusedRetriever().weights_for("word " * number) for number in (4, 28, 60))
     assert short == pytest.approx(FusedRetriever().weights, rel=0.02)
     assert long == pytest.approx((1.0, 0.5, 1.2, 2.5, 1.3), rel=0.02)
-    ends = zip((6, 2.5, 0.08, 0.08, 0.08), (1, 0.5, 1.2, 2.5, 1.3), strict=True)
+    ends = zip((6, 2.5, 0.05, 0.05, 0.05), (1, 0.5, 1.2, 2.5, 1.3), strict=True)
     assert half == pytest.approx([math.sqrt(a * b) for a, b in ends])
 
 

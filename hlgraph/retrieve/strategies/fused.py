@@ -79,7 +79,7 @@ class FusedRetriever:
     name: ClassVar[str] = "fused"
     unit: ClassVar[Unit] = "chunk"
     parts: tuple[Retriever, ...] = _PARTS
-    weights: tuple[float, ...] = (6.0, 2.5, 0.08, 0.08, 0.08)
+    weights: tuple[float, ...] = (6.0, 2.5, 0.05, 0.05, 0.05)
     long_weights: tuple[float, ...] | None = None
     rank_constant: float = 6
     depth: int = 100
