@@ -93,8 +93,8 @@ def test_the_router_says_what_it_chose_and_why() -> None:
     (step,) = [item for item in told["steps"] if item["name"] == "choose"]
     said = step["details"]
     assert (said["chain"], said["comparison"], said["broad"], said["names"]) == ("no", "no", "no", 1)
-    assert (said["one_source_at_least"], said["covered_at_least"]) == (0.8, 0.95)
-    is_one = said["one_source"] >= 0.4 and said["covered"] >= 0.95
+    assert (said["one_source_at_least"], said["covered_at_least"]) == (1.0, 0.95)
+    is_one = said["one_source"] == 1 and said["covered"] >= 0.95
     assert said["strategy"] == ("statement" if is_one else "fused")
     assert {item["part"] for item in told["seeds"]} >= {"first search"}
 

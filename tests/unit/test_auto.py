@@ -295,7 +295,7 @@ def test_the_choice_is_explained_with_every_feature_and_threshold(stores: Stores
         "names": 0,
         "names_at_least": 2,
         "one_source": 1.0,
-        "one_source_at_least": 0.8,
+        "one_source_at_least": 1.0,
         "covered": 1.0,
         "covered_at_least": 0.95,
     }

@@ -93,7 +93,7 @@ class AutoRetriever:
     joining : for questions over several sources: ``fused`` (default; finds most) or ``path`` (half the time)
     names : minimum number of names that count as several (default 2); a bare number is no name
     looked_at : number of best statements of the first search that are looked at (default 5)
-    one_source : minimum share of them that makes one source dominant (default .8), together with
+    one_source : minimum share of them that makes one source dominant (default 1: all of them), together with
     covered : the minimum share of what all of them cover of the question (default .95: others add nothing)
     is_report : the question is for a report, and is treated as one about the whole
     by : who decides in the steps of the picked strategy that a chat model can take: ``rules`` (default) or ``chat``, the chat
@@ -110,7 +110,7 @@ class AutoRetriever:
     joining: Joining = "fused"
     names: int = 2
     looked_at: int = 5
-    one_source: float = 0.8
+    one_source: float = 1.0
     covered: float = 0.95
     is_report: bool = False
     by: By = "rules"
