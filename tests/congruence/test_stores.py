@@ -62,8 +62,8 @@ _PULLS = 34  # in each corpus
 _OTHERS: dict[str, tuple[Retriever, ...]] = {  # these in turn, in place of the strategy with its defaults
     "global": (GlobalRetriever(anchors=60),),  # 200 anchors are most of what a filter leaves of these corpora
     "statement_graph": (StatementGraphRetriever(), StatementGraphRetriever(beams="shared")),
-    "diameter of facts alone": (DiameterRetriever(chunks=0, has_co_occurrence=False, starts=3),),
-    "path, second stage alone": (PathRetriever(stages="second", rescored=0),),
+    "diameter": (DiameterRetriever(), DiameterRetriever(chunks=0, has_co_occurrence=False, starts=3)),
+    "path": (PathRetriever(), PathRetriever(stages="second", rescored=0)),
 }
 
 

@@ -33,6 +33,8 @@ from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 
 _QUESTION = "Who designed the Aldane Bridge, and where was Mara Quill born?"
+# Of a short question these ask the graph alone, which takes no part of it by itself.
+_LONG = dict.fromkeys(("auto", "fused"), f"{_QUESTION} {'Tell it to the people who live beside the river. ' * 4}")
 # The strategies that have a step for a chat model, and the prompts that one of their searches uses.
 _PROMPTS = {
     "auto": {"keywords", "subqueries"},
@@ -91,7 +93,7 @@ def test_every_strategy_with_a_step_for_a_model_has_by() -> None:
 def test_by_chat_asks_it_and_says_how_often(graph: HLGraph, chat: ScriptedChat, name: str, preset: str) -> None:
     chat.asked.clear()
     made = with_by(with_preset(STRATEGIES[name], preset), "chat")
-    explain = graph.search(_QUESTION, strategy=made, k=3, explain=True).explain
+    explain = graph.search(_LONG.get(name, _QUESTION), strategy=made, k=3, explain=True).explain
     used = explain.chat
     assert used.by == explain.parameters["by"] == "chat"
     # The preset `tuned` of the same strategy asks the same: its replies are kept.
@@ -177,7 +179,8 @@ def test_replies_that_cannot_be_used_are_counted_with_what_was_done_instead(tmp_
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=mute) as graph:
         graph.ingest(DOCUMENTS)
         found = {
-            name: graph.search(_QUESTION, strategy=with_by(STRATEGIES[name](), "chat")) for name in sorted(_PROMPTS)
+            name: graph.search(_LONG.get(name, _QUESTION), strategy=with_by(STRATEGIES[name](), "chat"))
+            for name in sorted(_PROMPTS)
         }
     assert {name: sorted(result.explain.chat.fallbacks) for name, result in found.items()} == {
         "auto": [_NO_KEYWORDS, _NO_PARTS],
