@@ -21,7 +21,8 @@
     │   ├── StoreLockedError      another process is writing (retryable)
     │   ├── StoreConflictError    the source changed after the change was planned (retryable)
     │   ├── StoreUnavailableError read-only, disk full, server unreachable (retryable)
-    │   └── StoreCorruptError     the stored data are inconsistent
+    │   ├── StoreCorruptError     the stored data are inconsistent
+    │   └── StoreClosedError      the graph was closed before this call
     ├── ClusterError              worker processes of a distributed ingest cannot start or have died (retryable)
     └── MigrationError            a migration is pending, changed, or newer than this hlgraph
 
@@ -176,6 +177,10 @@ class StoreUnavailableError(StoreError):
 
 class StoreCorruptError(StoreError):
     """The stored data are inconsistent; ``hlgraph doctor`` reports where."""
+
+
+class StoreClosedError(StoreError):
+    """The graph was closed before this call; open it again with :func:`hlgraph.connect`."""
 
 
 class ClusterError(HLGraphError):

@@ -97,7 +97,7 @@ class Ingestion:
 
     def bring(
         self,
-        sources: str | Path | Iterable[str | Path | Document],
+        sources: str | Path | Document | Iterable[str | Path | Document],
         options: IngestOptions,
         *,
         run: Run = run_here,
@@ -183,7 +183,7 @@ class Ingestion:
 
 
 def read_all(
-    sources: str | Path | Iterable[str | Path | Document], options: IngestOptions
+    sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions
 ) -> Iterator[Document | ReadFailure]:
     """Read paths and documents.
 
@@ -200,11 +200,11 @@ def read_all(
     return read_sources(paths, documents, options=options)
 
 
-def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
+def split_sources(sources: str | Path | Document | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
     """Paths and documents, apart."""
     from hlgraph.records import Document
 
-    items = [sources] if isinstance(sources, str | Path) else list(sources)
+    items = [sources] if isinstance(sources, str | Path | Document) else list(sources)
     paths = [str(item) for item in items if not isinstance(item, Document)]
     return paths, [item for item in items if isinstance(item, Document)]
 

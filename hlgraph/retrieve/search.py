@@ -115,6 +115,11 @@ def search(
     """
     start = time.perf_counter()
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
+    if isinstance(retriever, type) or not callable(getattr(retriever, "rank", None)):
+        raise InputError(
+            f"strategy is {strategy!a:.60}; give the name of one ({', '.join(sorted(STRATEGIES))}) or a retriever, such as "
+            "hlgraph.retrieve.STRATEGIES['path']"
+        )
     corpus = _checked(request, stores)
     unit = _unit(request, retriever, name=strategy if isinstance(strategy, str) else "")
     if unit != retriever.unit:

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
+from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.sdk.given import checked, checking, parsed
 from hlgraph.settings import Settings, at_store, load
-from hlgraph.where import parse
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding, Opened
     from hlgraph.stores.protocols import CorpusStats, Stores
-    from hlgraph.where import Where
+    from hlgraph.where import AnyWhere
 
 __all__ = ["HLGraph", "connect"]
 
@@ -50,10 +51,12 @@ class _Resources:
     ----------
     opened : the stores
     models : the models, made when they are first used
+    is_closed : set once they were closed
     """
 
     opened: Opened
     models: ChosenModels
+    is_closed: threading.Event = field(default_factory=threading.Event)
     _making: threading.Lock = field(default_factory=threading.Lock)
     _executors: dict[str, Executor] = field(default_factory=dict)
 
@@ -87,6 +90,7 @@ def _open_resources(
     return _Resources(opened, models)
 
 
+@checked
 class HLGraph:
     """One corpus of one store, open for use; a context manager.
 
@@ -130,8 +134,9 @@ class HLGraph:
         self.close()
 
     def close(self) -> None:
-        """Close the store and the models."""
-        self._opened.closing.close()
+        """Close the store and the models; a second call does nothing, and any other then raises StoreClosedError."""
+        self._resources.is_closed.set()
+        self._resources.opened.closing.close()
 
     def in_corpus(self, name: str) -> HLGraph:
         """Another corpus of the same store, with the same models. Closing either object closes both."""
@@ -145,7 +150,7 @@ class HLGraph:
 
     def ingest(
         self,
-        sources: str | Path | Iterable[str | Path | Document],
+        sources: str | Path | Document | Iterable[str | Path | Document],
         *,
         format: str | None = None,  # noqa: A002
         mapping: Mapping[str, str] | None = None,
@@ -216,7 +221,7 @@ class HLGraph:
         return Ingestion(self.settings, self.corpus, self._opened, self._models, self._executor)
 
     def plan(
-        self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = None
+        self, sources: str | Path | Document | Iterable[str | Path | Document], *, options: IngestOptions | None = None
     ) -> Plan:
         """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
 
@@ -243,14 +248,14 @@ class HLGraph:
         return Batches(self.settings, self._opened.stores, self._models.chat_asked_for)
 
     def delete(
-        self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, everything: bool = False
+        self, uris: str | Sequence[str] = (), *, where: AnyWhere | None = None, everything: bool = False
     ) -> Report:
         """Remove sources, and everything that only they assert.
 
         Parameters
         ----------
         uris : uris or paths of sources, or folders of them
-        where : a filter over the metadata of sources
+        where : a filter over the metadata of sources, as for :meth:`search`
         everything : remove all sources of the corpus, and a domain that a model inferred; one that a person wrote stays
 
         Returns
@@ -266,7 +271,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened).run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened).run(uris, where=parsed(where), everything=everything)
 
     # Reading
 
@@ -277,7 +282,7 @@ class HLGraph:
         strategy: str | Retriever = "auto",
         k: int = 10,
         unit: Unit | None = None,
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
         mode: Mode = "vector",
         diversity: float | None = None,
         tabular: bool = False,
@@ -292,7 +297,8 @@ class HLGraph:
         k : how many pieces of evidence (1 to 10,000)
         unit : ``statement`` or ``chunk``; with the strategy ``hierarchy`` also ``summary``, or ``mixed``: chunks and summaries
             in one ranking, its default. None leaves it to the strategy
-        where : filter over the metadata of sources; it holds on every hop
+        where : filter over the metadata of sources, which holds on every hop: a text such as ``year >= 2023``, a mapping
+            such as ``{"year": 2023, "category": ["tech", "science"]}``, or one made by :func:`hlgraph.field`
         mode : how seeds are searched: ``vector``, ``text`` or ``hybrid`` (rank fusion of both)
         diversity : drop evidence whose words repeat better evidence: TF-IDF cosine above 1 - diversity (0 keeps all);
             None takes the default of the strategy
@@ -311,7 +317,7 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest
 
         request = SearchRequest(
-            question, self.corpus, k, unit, mode, _parsed(where), diversity=diversity, tabular=tabular, explain=explain
+            question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
         )
         return self._search(request, strategy, self._executor())
 
@@ -322,7 +328,7 @@ class HLGraph:
         strategy: str | Retriever = "auto",
         k: int | None = None,
         unit: Unit | None = None,
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
         mode: AnswerMode = "short",
         search_mode: Mode = "vector",
         diversity: float | None = None,
@@ -373,18 +379,9 @@ class HLGraph:
         from hlgraph.answer.events import last
         from hlgraph.retrieve import SearchRequest
 
-        request = AnswerRequest(
-            question=question,
-            mode=mode,
-            k=k,
-            context_tokens=context_tokens,
-            unsupported=unsupported,
-            verify=verify,
-            least_support=least_support,
-            choices=choices,
-            style=style,
-        )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
+        request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
+        request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
@@ -395,7 +392,7 @@ class HLGraph:
         strategy: str | Retriever = "auto",
         k: int | None = None,
         unit: Unit | None = None,
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
         mode: AnswerMode = "short",
         search_mode: Mode = "vector",
         diversity: float | None = None,
@@ -430,18 +427,9 @@ class HLGraph:
         from hlgraph.answer import AnswerRequest
         from hlgraph.retrieve import SearchRequest
 
-        request = AnswerRequest(
-            question=question,
-            mode=mode,
-            k=k,
-            context_tokens=context_tokens,
-            unsupported=unsupported,
-            verify=verify,
-            least_support=least_support,
-            choices=choices,
-            style=style,
-        )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
+        request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
+        request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
@@ -574,6 +562,8 @@ class HLGraph:
 
     @property
     def _opened(self) -> Opened:
+        if self._resources.is_closed.is_set():
+            raise StoreClosedError(f"{self.settings.store} was closed; open it again with hlgraph.connect")
         return self._resources.opened
 
     @property
@@ -608,6 +598,7 @@ class HLGraph:
         return self._resources.executor(self.settings, budget)
 
 
+@checking
 def connect(
     target: str | Path | Settings | None = None,
     *,
@@ -637,6 +628,8 @@ def connect(
     SettingsError : a file or variable that cannot be used
     UnknownNameError : a url with an unknown scheme
     """
+    if target == "":
+        raise SettingsError("target is an empty text; give the url of a store or a settings file, or leave it out")
     if isinstance(target, Settings):
         settings = target
     elif isinstance(target, str) and "://" in target:
@@ -647,8 +640,3 @@ def connect(
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)
     return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
-
-
-def _parsed(where: Where | str | None) -> Where | None:
-    """A filter, parsed where it is a text: here, so that a call without one enters no file of the filter language."""
-    return parse(where) if isinstance(where, str) else where

@@ -9,6 +9,7 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import BuiltCommunities, build_communities, derived_store
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
+from hlgraph.sdk.given import checked
 from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
 from hlgraph.stores.protocols import Stores
 
@@ -34,6 +35,7 @@ class FoundCommunities:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+@checked
 class Communities:
     """The communities of one corpus.
 

@@ -32,6 +32,7 @@ from hlgraph.persist import (
     resume,
 )
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
+from hlgraph.sdk.given import checked
 from hlgraph.sdk.hierarchy import HasEmbedder
 from hlgraph.settings import Settings
 from hlgraph.stores.domains import domain_of
@@ -72,6 +73,7 @@ class _Found:
     made_by: str
 
 
+@checked
 class Failures:
     """The failed chunks of one corpus.
 

@@ -13,6 +13,7 @@ from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summar
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.seams import ChatModel, Embedder
 from hlgraph.records import Community, Kind, Source, Summary
+from hlgraph.sdk.given import checked
 from hlgraph.stores.derived import Run, Summarised, run_named
 from hlgraph.stores.protocols import Stores
 
@@ -50,6 +51,7 @@ class HasEmbedder(Protocol):
         """The embedder of the corpus."""
 
 
+@checked
 class Hierarchy:
     """The hierarchy of one corpus.
 

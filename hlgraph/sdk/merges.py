@@ -30,6 +30,7 @@ from hlgraph.resolve.decide import (
     now,
     settled_merges,
 )
+from hlgraph.sdk.given import checked
 from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict, grouped
 from hlgraph.stores.protocols import Stores
 
@@ -69,6 +70,7 @@ class FoundMerges:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked
 class Merges:
     """The merges of one corpus.
 

@@ -18,6 +18,7 @@ from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Executor
 from hlgraph.quality.coverage import SourceCoverage, cover
 from hlgraph.records import Chunk, Kind, Source, Statement
+from hlgraph.sdk.given import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Scope, Stores
 
@@ -106,6 +107,7 @@ class _Sampled(NamedTuple):
     source: Source
 
 
+@checked
 class Quality:
     """Coverage and faithfulness of the statements of one corpus.
 

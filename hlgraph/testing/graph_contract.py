@@ -236,7 +236,9 @@ class GraphStoreContract:
         assert stats.relationships[Relationship.RELATES] == 4
         assert stats.relationships[Relationship.CO_OCCURS] == 4
         assert stats.relationships[Relationship.SUPPORTS] == 5
-        assert {"category", "year", "tags", "is_open", "height", "uri", "title", "source_id"} == set(stats.fields)
+        texts = dict.fromkeys(("category", "tags", "uri", "title", "source_id"), frozenset({"text"}))
+        numbers = dict.fromkeys(("year", "height"), frozenset({"number"}))
+        assert {**texts, **numbers, "is_open": frozenset({"truth"})} == stats.fields
         assert (stats.embedding, stats.dimensions) == (_EMBEDDER.fingerprint, 32)
 
     def test_stats_count_no_more_than_is_asked_for(self, stores: Stores) -> None:

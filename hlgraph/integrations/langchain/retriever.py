@@ -13,7 +13,7 @@ from hlgraph.errors import InputError
 from hlgraph.integrations.langchain.documents import to_langchain
 from hlgraph.retrieve.request import MAX_K, Mode, Unit
 from hlgraph.sdk.client import HLGraph
-from hlgraph.where import Where
+from hlgraph.where import AnyWhere
 
 _PER_CALL = frozenset({"k", "strategy", "unit", "where", "mode"})
 
@@ -43,7 +43,7 @@ class HLGraphRetriever(BaseRetriever):
     strategy: str = "auto"
     k: int = Field(default=10, ge=1, le=MAX_K)
     unit: Unit | None = None
-    where: Where | str | None = None
+    where: AnyWhere | None = None
     mode: Mode = "vector"
 
     @model_validator(mode="after")

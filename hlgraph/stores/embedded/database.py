@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hlgraph.errors import MigrationError, StoreError, StoreLockedError
+from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import mapped
@@ -39,14 +39,20 @@ class Database:
         self._owner: int | None = None
         self._depth = 0
         self._is_checked = False
+        self._is_closed = False
         self._watch: sqlite3.Connection | None = None
         self._watches = 0
         self._watching = threading.Lock()  # not the guard, which is held while a writer truncates its log
         self._file_lock = FileLock(str(path / "writer.lock"), timeout=0, thread_local=False)
 
     def exists(self) -> bool:
-        """Whether the directory holds a database."""
+        """Whether the directory holds a database. Raises StoreClosedError after :meth:`close`."""
+        self._check_open()
         return self.file.exists()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosedError(f"{self.path}: the store was closed; open it again")
 
     def reader(self) -> sqlite3.Connection:
         """The reading connection of this thread. Raises StoreError if the store does not exist yet."""
@@ -135,6 +141,7 @@ class Database:
                     self._let_go()
 
     def _take(self, me: int) -> None:
+        self._check_open()
         note = self.path / "writer.json"
         if self._owner is not None:
             raise StoreLockedError(
@@ -196,7 +203,8 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections; whatever is asked of the store afterwards raises StoreClosedError."""
+        self._is_closed = True
         with self._guard:
             for connection in self._open:
                 connection.close()

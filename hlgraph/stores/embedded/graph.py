@@ -309,10 +309,11 @@ class EmbeddedGraphStore:
         connection = self._database.reader()
         held = self._stats.get(name)
         if held is None or held.version != version:
-            fields = connection.execute(_FIELDS, {"c": c})
-            held = CorpusStats(
-                name, version, embedding, dimensions, fields=(*BUILT_IN_FIELDS, *(key for (key,) in fields))
-            )
+            fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
+            for key, kinds in connection.execute(_FIELDS, {"c": c}):
+                found = [_TYPES.get(kind) for kind in json.loads(kinds)]
+                fields[key] = frozenset() if None in found else frozenset(kind for kind in found if kind)
+            held = CorpusStats(name, version, embedding, dimensions, fields=fields)
         if wanted[0] and not held.records:
             counts = dict(connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,)))
             held = replace(
@@ -331,6 +332,12 @@ class EmbeddedGraphStore:
 
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
 _FIELDS = """
-    SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
-    WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""
+    SELECT key, json_group_array(DISTINCT type) FROM (
+      SELECT e.key, CASE e.type
+        WHEN 'array' THEN (SELECT group_concat(DISTINCT replace(i.type, 'true', 'false')) FROM json_each(e.value) AS i)
+        ELSE e.type END AS type
+      FROM source JOIN node USING (n), json_each(source.metadata) AS e WHERE node.c = :c AND source.metadata <> '{}')
+    GROUP BY key ORDER BY key"""
+# Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
+_TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}
 _SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -272,14 +273,10 @@ class Neo4jGraphStore:
         name, version = str(row["name"]), whole(row, "version")
         held = self._stats.get(name)
         if held is None or held.version != version:
-            fields = self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name))
-            held = CorpusStats(
-                name,
-                version,
-                str(row["embedding"]),
-                whole(row, "dimensions"),
-                fields=(*BUILT_IN_FIELDS, *(str(item["field"]) for item in fields)),
-            )
+            fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
+            for item in self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name)):
+                fields[str(item["field"])] = _types(item["types"])
+            held = CorpusStats(name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields)
         if has_counts and not held.records:
             counts = self._counts("admin/count_records", name, column="kind")
             held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})
@@ -297,6 +294,15 @@ class Neo4jGraphStore:
 def _calibration(row: Row) -> Calibration | None:
     found = row["calibration"]
     return None if found is None else msgspec.json.decode(str(found), type=Calibration)
+
+
+_TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "truth"}
+
+
+def _types(found: object) -> frozenset[str]:
+    """The types of a field as a filter names them; none where a value is not a property of its source, and so unknown."""
+    kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in _texts(found)]
+    return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
 
 
 def _texts(value: object) -> tuple[str, ...]:
