@@ -65,7 +65,10 @@ class ReadError(InputError):
     uri : the source
     reason : why it cannot be read
     mend : what to do about it; may be empty
+    extra : name of the extra that is not installed, where this is the reason; else empty
     """
+
+    extra: str = ""
 
     def __init__(self, uri: str, reason: str, mend: str = "") -> None:
         super().__init__(f"{uri}: {reason}" + (f"; {mend}" if mend else ""))

@@ -187,7 +187,7 @@ def batches(
         if item is None:
             break
         if isinstance(item, ReadFailure):
-            report.failed.append(Failure(item.uri, str(item.error)))
+            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
             continue
         refused = inadmissible(item)
         if refused is not None:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
-from hlgraph.read.failure import ReadFailure, failure
+from hlgraph.read.failure import ReadFailure, failure, not_installed
 from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
@@ -194,7 +194,7 @@ def _in_s3(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
         yield ReadFailure(error.uri, error)
         return
     except MissingExtraError as error:
-        yield failure(place.uri, str(error))
+        yield not_installed(place.uri, error)
         return
     _warn_left_out(place.uri, left_out)
     if is_empty:
@@ -333,7 +333,7 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
-        yield failure(origin.uri, str(error))
+        yield not_installed(origin.uri, error)
     except OSError as error:
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.commands.ingest import Chunked, Encoding, Format, Map, pairs
+from hlgraph.cli.commands.ingest import Chunked, Encoding, Format, Map, existing, pairs
 from hlgraph.cli.output import domain_tree, print_json, say, usage_tree
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 from hlgraph.errors import InputError
@@ -59,7 +59,10 @@ def infer(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PATH", help="Sources, as for ingest (default: the sources in the corpus).", show_default=False
+            metavar="PATH",
+            help="Sources, as for ingest (default: the sources in the corpus).",
+            show_default=False,
+            callback=existing,
         ),
     ] = None,
     corpus: Corpus = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, Format, Map, pairs
+from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, Format, Map, existing, pairs
 from hlgraph.cli.commands.ledger import money
 from hlgraph.cli.commands.search import chosen
 from hlgraph.cli.output import print_json, say
@@ -44,6 +44,7 @@ _Paths = Annotated[
         help="Sources of an ingest: files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard "
         "input.",
         show_default=False,
+        callback=existing,
     ),
 ]
 _QuestionText = Annotated[

@@ -48,7 +48,7 @@ def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: froze
     """Paths with their sizes."""
     for item in items:
         if isinstance(item, ReadFailure):
-            report.failed.append(Failure(item.uri, str(item.error)))
+            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
         elif item.origin.uri in taken:
             error = ReadError(item.origin.uri, "it was read before in this run", "give each source one uri")
             report.failed.append(Failure(item.origin.uri, str(error)))
