@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlgraph import files
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import read_all, read_sources, samples_of, split_sources
@@ -90,6 +91,7 @@ class Batches:
             batches = self._batches(executor, options)
             chunker = chunker_of(options, self.settings)
             try:
+                files.reserve(path)
                 with path.open("w", encoding="utf-8") as out:
                     return batches.export(read_all(sources, options), out, stores=self.stores, chunker=chunker)
             except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hlgraph import files
 from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
@@ -43,7 +44,7 @@ class Database:
         self._watch: sqlite3.Connection | None = None
         self._watches = 0
         self._watching = threading.Lock()  # not the guard, which is held while a writer truncates its log
-        self._file_lock = FileLock(str(path / "writer.lock"), timeout=0, thread_local=False)
+        self._file_lock = FileLock(str(path / "writer.lock"), mode=files.FILE, timeout=0, thread_local=False)
 
     def exists(self) -> bool:
         """Whether the directory holds a database. Raises StoreClosedError after :meth:`close`."""
@@ -119,7 +120,7 @@ class Database:
         with mapped(self.path):
             target = SqliteTarget(self.file)
             if not self.exists() or not migrate.plan(target).applied:  # a kill may leave a file without a schema
-                (self.path / "vectors").mkdir(parents=True, exist_ok=True)
+                files.make_folder(self.path / "vectors")
                 migrate.apply(target)
             self._check_schema()
 
@@ -148,7 +149,7 @@ class Database:
                 f"{self.path}: another thread of this process is writing to this store; wait until it has finished"
             )
         with mapped(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.path)
             try:
                 self._file_lock.acquire()
             except Timeout:
@@ -156,6 +157,7 @@ class Database:
                     f"{self.path}: {_holder(note)} is writing to this store; wait until it has finished, or stop it"
                 ) from None
             try:
+                files.reserve(note)
                 note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
                 self.create()
             except BaseException:
