@@ -33,7 +33,7 @@ class IngestOptions:
 
     Attributes
     ----------
-    format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
+    format, mapping, encoding, max_bytes, follow_links : see :class:`hlgraph.read.ReadOptions`
     extract : ``local`` (rules), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of ``extractions``) or
         ``chat`` (the chat model)
     spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
@@ -55,6 +55,7 @@ class IngestOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     max_bytes: int | None = None
+    follow_links: bool = False
     extract: ExtractorName = "local"
     spacy_model: str | None = None
     extractions: tuple[str, ...] = ()

@@ -225,7 +225,7 @@ def read_sources(
     """
     from hlgraph.read import ReadOptions, read
 
-    reading = ReadOptions(options.format, options.mapping, options.encoding)
+    reading = ReadOptions(options.format, options.mapping, options.encoding, follow_links=options.follow_links)
     if options.max_bytes is not None:
         reading = replace(reading, max_bytes=options.max_bytes)
     yield from documents

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import io
+import itertools
 import logging
 import os
 import stat
@@ -54,27 +55,31 @@ class Found:
     item: S3Object | None = None
 
 
-def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[Found | ReadFailure]:
+def discover(
+    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False
+) -> Iterator[Found | ReadFailure]:
     """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
 
-    A folder is walked recursively, following links to folders outside it. Hidden files and folders are skipped, and so
-    are files in folders whose suffix has no reader, unless ``format_name`` is given; a log warning counts the latter. A
-    glob matches files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several
+    A folder is walked recursively. A link in it that leads out of it is refused: whoever may write into the folder could
+    otherwise have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
+    named it. Hidden files and folders are skipped, and so are files in folders whose suffix has no reader, unless
+    ``format_name`` is given; a log warning counts the latter. A glob matches files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several
     paths reach is yielded once.
 
     Parameters
     ----------
     paths : files, folders, globs, S3 paths, or ``-`` for standard input
     format_name : one of ``FORMATS`` for every source; default None, by suffix
+    follow_links : read what links lead to outside the folder, or the folder before the first wildcard; default False
 
     Returns
     -------
     Iterator[Found | ReadFailure]
-        A failure for each path that does not exist, cannot be listed, or yields nothing to read.
+        A failure for each path that does not exist, cannot be listed, or yields nothing to read, and for each refused link.
     """
     seen: set[str] = set()
     for path in paths:
-        for found in _expand(path, format_name):
+        for found in _expand(path, format_name, follow_links=follow_links):
             uri = found.uri if isinstance(found, ReadFailure) else found.origin.uri
             if uri not in seen:
                 seen.add(uri)
@@ -131,7 +136,7 @@ def source_uri(path: str) -> str:
     return _absolute(path).as_uri()
 
 
-def _expand(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
+def _expand(path: str, format_name: str | None, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
     if path == STDIN:
         yield Found(None, Origin(STDIN_URI), format_name or "text")
         return
@@ -150,10 +155,15 @@ def _expand(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]
     except OSError:  # for example a name that is too long; opening it reports that
         is_folder = False
     if is_folder:
-        yield from _walk(absolute, format_name)
+        yield from _walk(absolute, format_name, follow_links=follow_links)
     elif glob.has_magic(path) and not os.path.lexists(absolute):
         matches = [Path(match) for match in sorted(glob.glob(str(absolute), recursive=True))]  # noqa: PTH207 - pathlib's shows hidden files
-        files = [_found(match, format_name) for match in matches if not match.is_dir()]
+        root = _plain_part(absolute)
+        files = [
+            _found(match, format_name) if follow_links or not _leads_out(match, root) else _refused(match, root)
+            for match in matches
+            if not match.is_dir()
+        ]
         yield from files or [
             failure(absolute.as_uri(), "no file matches", mend="quote the pattern, or check it with ls")
         ]
@@ -207,26 +217,56 @@ def _warn_left_out(uri: str, left_out: Counter[str]) -> None:
         _logger.warning("%s: skipped %d files whose suffix has no reader: %s", uri, left_out.total(), kinds)
 
 
-def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
+def _walk(root: Path, format_name: str | None, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
     is_empty = True
     left_out: Counter[str] = Counter()
     errors: list[OSError] = []
     entered = {root.resolve()}
     for folder, folders, files in os.walk(root, onerror=errors.append, followlinks=True):
         here = Path(folder)
-        folders[:] = sorted(name for name in folders if _is_shown(name) and _enters(here / name, root, entered))
+        shown = sorted(filter(_is_shown, folders))
+        refused = [] if follow_links else [here / name for name in shown if _is_link_out(here / name, root)]
+        for link in refused:
+            is_empty = False
+            yield _refused(link, root)
+        folders[:] = [name for name in shown if here / name not in refused and _enters(here / name, root, entered)]
         for name in sorted(filter(_is_shown, files)):
             if format_name is None and format_of(name) is None:
                 left_out[Path(name).suffix.lower() or name] += 1
             else:
                 is_empty = False
-                yield _found(here / name, format_name)
+                is_refused = not follow_links and _is_link_out(here / name, root)
+                yield _refused(here / name, root) if is_refused else _found(here / name, format_name)
     for error in errors:
         is_empty = False
         yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
     _warn_left_out(root.as_uri(), left_out)
     if is_empty:
         yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Whether a path in a folder leads out of it by a link."""
+    try:
+        return not path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # links that go round: opening it reports that
+        return False
+
+
+def _is_link_out(path: Path, root: Path) -> bool:
+    return path.is_symlink() and _leads_out(path, root)
+
+
+def _refused(link: Path, root: Path) -> ReadFailure:
+    uri = _folder_uri(link) if link.is_dir() else link.as_uri()
+    mend = "name what it leads to as a path, or add --follow-links"
+    return failure(uri, f"leads out of {root} by a link", mend=mend)
+
+
+def _plain_part(pattern: Path) -> Path:
+    """The folder before the first wildcard of a pattern."""
+    parts = list(itertools.takewhile(lambda part: not glob.has_magic(part), pattern.parts))
+    return Path(*parts)
 
 
 def _enters(folder: Path, root: Path, entered: set[Path]) -> bool:
@@ -309,7 +349,7 @@ def read(
 
 
 def _read(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) -> Iterator[Document | ReadFailure]:
-    for found in discover(paths, options.format):
+    for found in discover(paths, options.format, follow_links=options.follow_links):
         if isinstance(found, ReadFailure):
             yield found
         else:

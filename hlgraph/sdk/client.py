@@ -156,6 +156,7 @@ class HLGraph:
         mapping: Mapping[str, str] | None = None,
         encoding: str | None = None,
         max_bytes: int | None = None,
+        follow_links: bool = False,
         extract: Literal["local", "spacy", "precomputed", "chat"] = "local",
         spacy_model: str | None = None,
         extractions: Sequence[str] = (),
@@ -174,7 +175,7 @@ class HLGraph:
         Parameters
         ----------
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
-        format, mapping, encoding, max_bytes : how files are read; see :class:`hlgraph.read.ReadOptions`
+        format, mapping, encoding, max_bytes, follow_links : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
             ``extractions``) or ``chat`` (the chat model)
         spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
@@ -202,6 +203,7 @@ class HLGraph:
             mapping=dict(mapping or {}),
             encoding=encoding,
             max_bytes=max_bytes,
+            follow_links=follow_links,
             extract=extract,
             spacy_model=spacy_model,
             extractions=tuple(extractions),

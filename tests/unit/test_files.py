@@ -102,6 +102,8 @@ def test_no_other_file_of_the_package_makes_files() -> None:
     makers = {
         name
         for name, text in texts.items()
-        if MAKES.search(text) and "from hlgraph import files" not in text and not name.startswith(("testing/", "files.py"))
+        if MAKES.search(text)
+        and "from hlgraph import files" not in text
+        and not name.startswith(("testing/", "files.py"))
     }
     assert makers == ELSEWHERE

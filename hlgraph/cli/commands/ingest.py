@@ -82,6 +82,9 @@ Map = Annotated[
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Encoding of the text, if not UTF-8.", show_default=False)
 ]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Also read what links in a folder lead to outside it.")
+]
 Chunked = Annotated[bool, typer.Option("--chunked", help="Keep each document as one chunk.")]
 OnRay = Annotated[
     bool, typer.Option("--ray", help="Run the steps in many processes on a Ray cluster (needs the extra ray).")
@@ -170,6 +173,7 @@ def ingest(
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
     ] = None,
+    follow_links: FollowLinks = False,
     chunked: Chunked = False,
     delete_missing: Annotated[
         bool, typer.Option("--delete-missing", help="Remove sources under the paths that no longer exist.")
@@ -208,6 +212,7 @@ def ingest(
         mapping=pairs(map_ or []),
         encoding=encoding,
         max_bytes=max_bytes,
+        follow_links=follow_links,
         extract=_extractor(extract),
         spacy_model=spacy_model,
         extractions=tuple(extractions or ()),
