@@ -63,8 +63,8 @@ def discover(
     A folder is walked recursively. A link in it that leads out of it is refused: whoever may write into the folder could
     otherwise have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
     named it. Hidden files and folders are skipped, and so are files in folders whose suffix has no reader, unless
-    ``format_name`` is given; a log warning counts the latter. A glob matches files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several
-    paths reach is yielded once.
+    ``format_name`` is given; a log warning counts the latter. A glob matches files only.
+    ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several paths reach is yielded once.
 
     Parameters
     ----------

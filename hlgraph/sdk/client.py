@@ -479,9 +479,18 @@ class HLGraph:
 
         return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 
-    def stats(self) -> tuple[CorpusStats, ...]:
-        """Counts of the records and relationships of every corpus of the store."""
-        return self._opened.stores.graph.stats()
+    def stats(self, *, everything: bool = False) -> tuple[CorpusStats, ...]:
+        """Counts of the records and relationships of this corpus; empty before its first ingest.
+
+        Parameters
+        ----------
+        everything : every corpus of the store
+
+        Returns
+        -------
+        tuple of CorpusStats
+        """
+        return self._opened.stores.graph.stats(None if everything else self.corpus)
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent: constraints, links, counts, and both stores with each other."""

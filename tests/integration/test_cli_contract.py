@@ -609,7 +609,7 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("search", "x", "--k", "0"), "InputError", "k is 0"),
         (("search", "x", "--diversity", "2"), "InputError", "diversity is 2.0"),
         (("search", "x", "--strategy", "chunks"), "UnknownNameError", "did you mean 'chunk'"),
-        (("search", "x", "--corpus", "nowhere"), "UnknownNameError", "there are: default"),
+        (("search", "x", "--corpus", "nowhere"), "UnknownNameError", "or name another"),
         (("search", "x", "--where", "yaer > 3"), "WhereError", "yaer"),
         (
             ("ingest", "x", "--extract", "chat"),
