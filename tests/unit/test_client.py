@@ -140,7 +140,7 @@ def test_corpora_of_one_store_are_apart(graph: HLGraph) -> None:
     assert [item.corpus for item in graph.stats(everything=True)] == ["default", "other"]
     other.delete(everything=True)
     assert _uris(graph) == {"doc:bridge", "doc:engineer"}
-    with pytest.raises(UnknownNameError, match="no corpus 'third'; .*or name another$"):
+    with pytest.raises(UnknownNameError, match=r"no corpus 'third'; .*or name another$"):
         graph.in_corpus("third").search("x")
     with pytest.raises(UnknownNameError, match="doc:town"):
         graph.delete(["doc:town"])

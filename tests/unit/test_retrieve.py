@@ -394,7 +394,7 @@ def test_a_filter_holds_everywhere_and_starves_nothing(stores: Stores, strategy:
 def test_what_cannot_be_searched_is_refused(stores: Stores) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'statement'"):
         _ask(stores, "x", "statements")
-    with pytest.raises(UnknownNameError, match="no corpus 'none'; ingest something into it first, or name another$"):
+    with pytest.raises(UnknownNameError, match=r"no corpus 'none'; ingest something into it first, or name another$"):
         _ask(stores, "x", "chunk", corpus="none")
     with pytest.raises(WhereError, match="did you mean 'category'"):
         _ask(stores, "x", "chunk", where='categori = "x"')
