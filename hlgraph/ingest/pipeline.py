@@ -313,7 +313,7 @@ def compared(
     """
     with report.timed("resolve"):
         names = [source_id(corpus, document.uri) for document in batch]
-        found = stores.graph.records(Kind.SOURCE, names)
+        found = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
         stored = {record.id: record for record in found if isinstance(record, Source)}
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [

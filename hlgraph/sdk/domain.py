@@ -163,7 +163,7 @@ class CorpusDomain:
                 shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
                 sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
         chosen = sampler.chosen()
-        found = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}))
+        found = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}), scope=Scope(self._settings.corpus))
         sources = {item.id: item for item in found if isinstance(item, Source)}
         return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
 

@@ -239,15 +239,16 @@ class Quality:
 
         statements = [item for _, _, item in heapq.nsmallest(size, keyed())]
         chunks: dict[str, Chunk] = {}
+        scope = Scope(self._corpus)
         names = sorted({item.chunk_id for item in statements})
         for start in range(0, len(names), _CHUNKS_AT_ONCE):
-            for record in self._stores.graph.records(Kind.CHUNK, names[start : start + _CHUNKS_AT_ONCE]):
+            part = names[start : start + _CHUNKS_AT_ONCE]
+            for record in self._stores.graph.records(Kind.CHUNK, part, scope=scope):
                 if isinstance(record, Chunk):
                     chunks[record.id] = record
         owners = sorted({item.source_id for item in statements})
-        sources = {
-            item.id: item for item in self._stores.graph.records(Kind.SOURCE, owners) if isinstance(item, Source)
-        }
+        held = self._stores.graph.records(Kind.SOURCE, owners, scope=scope)
+        sources = {item.id: item for item in held if isinstance(item, Source)}
         # A change that another process publishes in between may take a statement away; then it is not in the sample.
         found = [
             _Sampled(item, chunks[item.chunk_id], sources[item.source_id])

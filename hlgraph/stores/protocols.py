@@ -130,13 +130,14 @@ class GraphStore(Protocol):
             What the change added, what vanished with it, and the statements of the topics that it touched.
         """
 
-    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """The visible records with these ids, in the order of ``ids``.
+    def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
+        """The visible records with these ids in a scope, in the order of ``ids``.
 
         Parameters
         ----------
         kind : kind of the records
-        ids : unknown ids are left out of the result
+        ids : ids that are unknown or outside the scope are left out of the result
+        scope : for facts and entities a whole corpus, without filter or sources
         """
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:

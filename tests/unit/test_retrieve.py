@@ -170,7 +170,7 @@ def test_spans_are_those_of_the_text_to_the_character(stores: Stores, strategy: 
         document = texts[item.source.uri]
         assert document.text[item.start : item.end] == item.text
         assert item.headings[0] == document.title
-        chunk = stores.graph.records(Kind.CHUNK, [item.chunk_id])[0]
+        chunk = stores.graph.records(Kind.CHUNK, [item.chunk_id], scope=Scope(item.source.corpus))[0]
         assert isinstance(chunk, Chunk)
         assert (chunk.source_id, chunk.headings) == (item.source.id, item.headings)
         assert chunk.start <= item.start < item.end <= chunk.end
