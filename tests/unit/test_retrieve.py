@@ -411,7 +411,7 @@ def test_what_cannot_be_searched_is_refused(stores: Stores) -> None:
 
 def test_an_empty_store_says_so(tmp_path: Path) -> None:
     opened = open_stores(f"hlgraph://{tmp_path}/s")
-    with opened.closing, pytest.raises(UnknownNameError, match="the store is empty; ingest something first"):
+    with opened.closing, pytest.raises(UnknownNameError, match="ingest something into it first"):
         _ask(opened.stores, "x", "chunk")
     assert not (tmp_path / "s").exists()
 
