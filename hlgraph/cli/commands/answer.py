@@ -180,6 +180,8 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
     for citation in found.citations:
         yield f"  [{citation.number}] {place(citation.evidence)}"
         yield from (f"      {line}" for line in basis_lines(citation.evidence))
+    if found.citations and found.uncovered and not found.is_supported:
+        yield f"  not shown to answer the question: no sentence above says {', '.join(found.uncovered)}"
     if found.uncited:
         yield f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}"
     for item in found.sentences:
