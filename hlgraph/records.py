@@ -472,6 +472,8 @@ class Answer:
     choice : the chosen answer of a question with choices; None if the evidence supports none of them
     search : who decided in the search for the evidence, and its calls of the chat model
     report : what a report was written from; None for other answers, and for reports without a chat model
+    is_truncated : a reply of the chat model stopped at its length limit, even when it was asked again with twice the room; the
+        answer is incomplete
     uncovered : words of the question that no cited piece has, for an answer without a chat model
     """
 
@@ -490,4 +492,5 @@ class Answer:
     choice: Choice | None = None
     search: ChatUse = field(default_factory=ChatUse, compare=False)  # what it cost makes no other answer
     report: ReportFigures | None = field(default=None, compare=False)
+    is_truncated: bool = False
     uncovered: tuple[str, ...] = ()

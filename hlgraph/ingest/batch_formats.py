@@ -18,7 +18,8 @@ class BatchFormat(NamedTuple):
     Attributes
     ----------
     line : makes the line of a request from the name of the model, the key of the request and the request
-    result : reads the key and the reply of a line that came back; the reply is None where the provider returned an error. Raises
+    result : reads the key and the reply of a line that came back; the reply is None where the provider returned an error, or its
+        content filter stopped the reply. Raises
         KeyError, TypeError, IndexError, AttributeError or ValueError for a line that is no result
     """
 
@@ -38,6 +39,8 @@ def _openai_result(tree: Tree) -> tuple[str, Completion | None]:
         return key, None
     body = response["body"]
     choice, usage = body["choices"][0], body.get("usage") or {}
+    if choice.get("finish_reason") == "content_filter":
+        return key, None
     return key, Completion(
         text=str(choice["message"].get("content") or ""),
         input_tokens=int(usage.get("prompt_tokens", 0)),
@@ -60,7 +63,7 @@ def _converse_result(tree: Tree) -> tuple[str, Completion | None]:
     if tree.get("error"):
         return key, None
     output = tree["modelOutput"]
-    if not isinstance(output, dict):
+    if not isinstance(output, dict) or output.get("stopReason") in ("content_filtered", "guardrail_intervened"):
         return key, None
     usage = output.get("usage") or {}
     # A model that thinks aloud has parts without text.

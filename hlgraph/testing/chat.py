@@ -61,7 +61,9 @@ class ScriptedChat:
 
 
 class StreamedChat:
-    """A chat model that streams each reply of its script in pieces; an error among the pieces is raised at its place.
+    """A chat model that streams each reply of its script in pieces.
+
+    An error among the pieces is raised at its place; a completion among them ends the reply.
 
     Parameters
     ----------
@@ -76,10 +78,10 @@ class StreamedChat:
     Examples
     --------
     >>> [*StreamedChat([["Y", "es."]]).stream("s", "u", max_tokens=5)]
-    ['Y', 'es.', Completion(text='Yes.', input_tokens=2, output_tokens=1, is_cut=False, is_kept=False, is_estimated=False)]
+    ['Y', 'es.', Completion(text='Yes.', input_tokens=2, output_tokens=1, is_cut=False, is_kept=False, is_estimated=False, calls=1)]
     """
 
-    def __init__(self, script: Sequence[Sequence[str | Exception]], *, name: str = "streamed") -> None:
+    def __init__(self, script: Sequence[Sequence[str | Completion | Exception]], *, name: str = "streamed") -> None:
         self._script = script
         self._name = name
         self._lock = threading.Lock()
@@ -107,6 +109,9 @@ class StreamedChat:
             for piece in pieces:
                 if isinstance(piece, Exception):
                     raise piece
+                if isinstance(piece, Completion):
+                    yield piece
+                    return
                 text += piece
                 yield piece
             yield Completion(text, len(f"{system} {user}".split()), len(text.split()))
