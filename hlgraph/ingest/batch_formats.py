@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from hlgraph.models.executor import Request
+from hlgraph.models.prompts import salted
 from hlgraph.models.seams import Completion
 
 _URL = "/v1/chat/completions"
@@ -28,7 +29,8 @@ class BatchFormat(NamedTuple):
 
 
 def _openai_line(model: str, key: str, request: Request) -> dict[str, object]:
-    messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
+    system, user = salted(request.system, request.user)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     body = {"model": model, "messages": messages, "max_completion_tokens": request.max_tokens}
     return {"custom_id": key, "method": "POST", "url": _URL, "body": body}
 
@@ -50,9 +52,10 @@ def _openai_result(tree: Tree) -> tuple[str, Completion | None]:
 
 
 def _converse_line(model: str, key: str, request: Request) -> dict[str, object]:  # noqa: ARG001 - the job has the model
+    system, user = salted(request.system, request.user)
     body = {
-        "system": [{"text": request.system}],
-        "messages": [{"role": "user", "content": [{"text": request.user}]}],
+        "system": [{"text": system}],
+        "messages": [{"role": "user", "content": [{"text": user}]}],
         "inferenceConfig": {"maxTokens": request.max_tokens},
     }
     return {"recordId": key, "modelInput": body}

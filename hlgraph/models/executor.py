@@ -20,6 +20,7 @@ from hlgraph.models.accounts.replies import Origin, Replies
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.gate import Gate
+from hlgraph.models.prompts import salted, unsalted
 from hlgraph.models.seams import ChatModel, Completion
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.settings import Price
@@ -101,8 +102,9 @@ class Request:
     form: Form | None = None
 
     def key(self, model: str) -> str:
-        """Hash of the model, the prompt version, both messages and the length limit of the reply."""
-        return checksum(model, self.purpose.prompt, self.system, self.user, str(self.max_tokens))
+        """Hash of the model, the prompt version, both messages without their salt, and the length limit of the reply."""
+        messages = unsalted(self.system), unsalted(self.user)
+        return checksum(model, self.purpose.prompt, *messages, str(self.max_tokens))
 
 
 class Executor:
@@ -362,10 +364,8 @@ class Executor:
             def paid() -> Completion:
                 """Records the cost even if the caller has timed out."""
                 try:
-                    reply = mapped(
-                        self.fingerprint,
-                        lambda: complete(request.system, request.user, max_tokens=request.max_tokens),
-                    )
+                    messages = salted(request.system, request.user)
+                    reply = mapped(self.fingerprint, lambda: complete(*messages, max_tokens=request.max_tokens))
                 except BaseException as error:
                     self.purse.settle(admission, is_paid=False)
                     # Without an answer, or after an interrupt, it is unknown whether the call was charged.
@@ -552,7 +552,7 @@ class CountedChat:
 
 
 def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> ChatModel:
-    """The model with a purpose for its calls if it is an Executor, Asking or CountedChat, else ``model`` itself.
+    """The model with a purpose for its calls; a model without an executor gets one of its own, without accounts.
 
     Parameters
     ----------
@@ -565,7 +565,8 @@ def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], 
     ChatModel
         The chat model to call.
     """
-    return model.about(purpose, accept=accept) if isinstance(model, Executor | Asking | CountedChat) else model
+    known = model if isinstance(model, Executor | Asking | CountedChat) else Executor(model)
+    return known.about(purpose, accept=accept)
 
 
 def counted(reply: Completion, tokens: int) -> Completion:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hlgraph.errors import HLGraphError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import call, mapped
 from hlgraph.models.executor import Executor, Request, SingleCalls, counted, is_silent
+from hlgraph.models.prompts import salted
 from hlgraph.models.seams import Completion, StreamingChat
 from hlgraph.models.tokens import request_tokens
 
@@ -141,9 +142,8 @@ def _start_call(executor: Executor, model: StreamingChat, request: Request, *, k
         closing.enter_context(executor.gate.slot(executor.purse.check))
         account = _Account(executor, request, key=key)
         try:
-            pieces = mapped(
-                executor.fingerprint, lambda: model.stream(request.system, request.user, max_tokens=request.max_tokens)
-            )
+            messages = salted(request.system, request.user)
+            pieces = mapped(executor.fingerprint, lambda: model.stream(*messages, max_tokens=request.max_tokens))
             closing.callback(_close, pieces)
             first = mapped(executor.fingerprint, lambda: next(pieces, Completion("")))
         except BaseException as error:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+from hlgraph.models.prompts import SALT
 from hlgraph.models.seams import Completion
+
+_SALTED = re.compile(r"(</?\w+ [0-9a-f]{8})[0-9a-f]{16}>")
+
+
+def without_salt(message: str) -> str:
+    """A message as it was before it was salted, so that it can be compared (:func:`hlgraph.models.prompts.delimited`)."""
+    return _SALTED.sub(lambda match: f"{match[1]}{SALT}>", message)
 
 
 class ScriptedChat:
@@ -45,6 +54,7 @@ class ScriptedChat:
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.seams.ChatModel`; the next reply, its words counted as tokens if it is a text."""
+        system, user = without_salt(system), without_salt(user)
         with self._lock:
             at = len(self.asked)
             self.asked.append((system, user, max_tokens))
@@ -103,7 +113,7 @@ class StreamedChat:
         """See :class:`hlgraph.models.seams.StreamingChat`; the next reply, its words counted as tokens."""
         with self._lock:
             pieces = self._script[len(self.asked)]
-            self.asked.append((system, user, max_tokens))
+            self.asked.append((without_salt(system), without_salt(user), max_tokens))
         text = ""
         try:
             for piece in pieces:
