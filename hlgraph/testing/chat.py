@@ -54,10 +54,9 @@ class ScriptedChat:
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.seams.ChatModel`; the next reply, its words counted as tokens if it is a text."""
-        system, user = without_salt(system), without_salt(user)
         with self._lock:
             at = len(self.asked)
-            self.asked.append((system, user, max_tokens))
+            self.asked.append((without_salt(system), without_salt(user), max_tokens))
             if not callable(self._script):
                 assert at < len(self._script), (
                     f"the script has {len(self._script)} replies, but this is call {at + 1}: {user}"

@@ -29,6 +29,7 @@ from hlgraph.models.seams import Completion
 from hlgraph.records import Answer, Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.chat import without_salt
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -280,7 +281,7 @@ def test_orders_in_documents_never_leave_the_data(tmp_path: Path, server: ChatSe
         chosen = graph.answer(QUESTION, choices=[order, "Mara Quill"])
     assert chosen.choice is not None
     assert chosen.choice.text == "Mara Quill"
-    assert delimited("choice", order) in shown[-1].user
+    assert delimited("choice", order) in without_salt(shown[-1].user)
     for asked in shown:
         assert "SYSTEM" not in asked.system
         assert "SYSTEM" in asked.user
