@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.answer.expected import Expected, asks_for_several, expected, has_expected
+from hlgraph.answer.answer_kind import Expected, asks_for_several, expected, has_expected
 from hlgraph.answer.support import Wording, telling_words
 from hlgraph.records import Evidence
 from hlgraph.text import content_words, fold
@@ -55,7 +55,7 @@ def chosen(
 
     With the words ``w`` of the question and the pieces ``p``, ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the
     ``n`` pieces weighs the words: what all pieces have tells none of them apart. A piece scores its relevance, plus 0.2 where it
-    has the expected kind of answer (:func:`hlgraph.answer.expected.expected`), plus 0.1 where it says what its subject is ("X is
+    has the expected kind of answer (:func:`hlgraph.answer.answer_kind.expected`), plus 0.1 where it says what its subject is ("X is
     a ..."), plus ``0.1 / (1 + rank)``.
 
     1. The piece with the highest score is chosen.
