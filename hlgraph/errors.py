@@ -16,6 +16,7 @@
     │   ├── ModelUnavailableError the provider is unreachable, slow, or asks to wait (retryable)
     │   ├── ModelAccessError      the provider denies access: key, permission, name of the model
     │   ├── ModelAnswerError      the provider rejected this request, or its answer cannot be parsed
+    │   │   └── ModelFilterError  the provider's content filter stopped the request or the reply
     │   └── BudgetError           the budget does not cover another call of the chat model
     ├── StoreError                a store rejected an operation
     │   ├── StoreLockedError      another process is writing (retryable)
@@ -136,6 +137,10 @@ class ModelAccessError(ModelError):
 
 class ModelAnswerError(ModelError):
     """The provider of a model rejected this request, or its answer cannot be parsed."""
+
+
+class ModelFilterError(ModelAnswerError):
+    """The content filter of the provider stopped the request or the reply, or the model refused to reply."""
 
 
 class BudgetError(ModelError):

@@ -459,7 +459,8 @@ class Answer:
     question : the question
     text : the text of the answer
     citations : the cited evidence, by number
-    is_supported : whether the cited evidence supports at least one sentence
+    is_supported : whether the cited evidence supports at least one sentence; without a model also whether the sentences speak of
+        the question
     uncited : sentences of a chat model's answer without a citation
     dropped_citations : number of citations of evidence that does not exist; they were removed from the text
     made_by : version of the prompt, and the model that wrote the answer; empty without a model
@@ -471,6 +472,9 @@ class Answer:
     choice : the chosen answer of a question with choices; None if the evidence supports none of them
     search : who decided in the search for the evidence, and its calls of the chat model
     report : what a report was written from; None for other answers, and for reports without a chat model
+    is_truncated : a reply of the chat model stopped at its length limit, even when it was asked again with twice the room; the
+        answer is incomplete
+    uncovered : words of the question that no cited piece has, for an answer without a chat model
     """
 
     question: str
@@ -488,3 +492,5 @@ class Answer:
     choice: Choice | None = None
     search: ChatUse = field(default_factory=ChatUse, compare=False)  # what it cost makes no other answer
     report: ReportFigures | None = field(default=None, compare=False)
+    is_truncated: bool = False
+    uncovered: tuple[str, ...] = ()

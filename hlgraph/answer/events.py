@@ -151,7 +151,7 @@ def _telling(
     else:
         fit = fitted(evidence, request.context_tokens)
         fitting = [evidence[at] for at in fit.places]
-        answer = extractive_answer(request.question, fitting, calibration=calibration)
+        answer = extractive_answer(request.question, fitting, calibration=calibration, refuse=least != 0)
         answer = replace(answer, left_out=fit.left_out)
     return answer
 

@@ -1,25 +1,35 @@
-"""Answers without a chat model: the best evidence itself, each sentence with its citation."""
+"""Answers without a chat model: the pieces of evidence that cover the question, each with its citation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hlgraph.algorithms.calibration import usual_cosine
+from hlgraph.answer.covering import MOST, chosen
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.text import content_words
 
 NOT_FOUND = "Nothing in the corpus answers this."
 _LEAST_COSINE = 0.25
-_SAME = 0.8
+_CLOSE, _FAR = 0.55, 0.45
 
 
 def extractive_answer(
-    question: str, evidence: Sequence[Evidence], *, sentences: int = 5, calibration: Calibration | None = None
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    sentences: int = MOST,
+    calibration: Calibration | None = None,
+    refuse: bool = True,
 ) -> Answer:
-    """The best pieces of evidence as sentences with ``[n]``, without near-duplicates.
+    """The fewest pieces of evidence that cover the question, as sentences with ``[n]``, the answering one first.
 
-    A piece is used when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted to
-    the scale of the corpus. Without such a piece the answer says that the corpus holds none.
+    A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted
+    to the scale of the corpus; :func:`hlgraph.answer.covering.chosen` chooses among them. The answer is supported where its pieces
+    cover the question (all its names, and at least 60 % of its words; a time or a number where one is asked for), or where the
+    cosine of one is at least 0.55. It is refused where they do not cover the question and no piece has a cosine of at least 0.45;
+    without cosines nothing is refused for this.
 
     Parameters
     ----------
@@ -27,26 +37,32 @@ def extractive_answer(
     evidence : best first
     sentences : maximum number of pieces (default 5)
     calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
+    refuse : whether a question that is neither covered nor close to any piece is refused (default True)
 
     Returns
     -------
     Answer
-        ``NOT_FOUND`` where no piece is about the question.
+        ``NOT_FOUND`` where no piece is about the question. ``uncovered`` names the words of the question that no piece has.
     """
     asked = set(content_words(question))
-    chosen: list[Evidence] = []
-    seen: list[set[str]] = []
-    for item in evidence:
-        held = set(content_words(item.text))
-        if not held or not is_about(asked, item, calibration=calibration):
-            continue
-        if any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen):
-            continue
-        chosen.append(item)
-        seen.append(held)
-        if len(chosen) == sentences:
-            break
-    return joined(question, [chosen] if chosen else [])
+    about = [item for item in evidence if content_words(item.text) and is_about(asked, item, calibration=calibration)]
+    cosines = [cosine_of(item, calibration) for item in about]
+    relevance = [_relevance(item, cosine) for item, cosine in zip(about, cosines, strict=True)]
+    found = chosen(question, about, relevance=relevance, most=sentences)
+    known = [cosine for cosine in cosines if cosine is not None]
+    is_far = bool(known) and max(known) < _FAR
+    if not about or (refuse and is_far and not found.is_covered):
+        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=found.uncovered if about else ())
+    is_close = found.has_kind and max(cosines[at] or 0.0 for at in found.places) >= _CLOSE
+    answer = joined(question, [[about[at] for at in found.places]])
+    return replace(answer, is_supported=found.is_covered or is_close, uncovered=found.uncovered)
+
+
+def _relevance(item: Evidence, cosine: float | None) -> float | None:
+    """How relevant the search found a piece, from 0 to 1: by the reranker, else by its cosine; None where neither is known."""
+    reranked = item.why.get("rerank")
+    found = reranked if isinstance(reranked, float) else cosine
+    return None if found is None else min(1.0, max(0.0, found))
 
 
 def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:

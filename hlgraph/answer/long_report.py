@@ -219,9 +219,10 @@ def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: R
     usage = Usage()
     asked = replace(writer, usage=usage)
     values = [{"evidence": part.text, "question": delimited("question", question)} for part in found.parts]
+    replies = asked.ask_each("points", values)
     noted = [
         points_in(said(reply.text), part.places, number=number)
-        for number, (part, reply) in enumerate(zip(found.parts, asked.ask_each("points", values), strict=True))
+        for number, (part, reply) in enumerate(zip(found.parts, replies, strict=True))
     ]
     points = [point for each in noted for point in each.points]
     _check_points(noted, writer.fingerprint)
@@ -254,7 +255,8 @@ def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: R
         rejected_points=sum(each.rejected for each in noted),
         foreign_citations=sum(each.foreign for each in noted),
     )
-    return replace(answer, report=figures)
+    is_truncated = answer.is_truncated or any(reply.is_cut for reply in replies)
+    return replace(answer, report=figures, is_truncated=is_truncated)
 
 
 class Noted(NamedTuple):

@@ -115,11 +115,12 @@ def verified(answer: Answer, *, check: Check = by_words, unsupported: Unsupporte
         for span, item in zip(spans, asked, strict=True)
         for reason in [next(rest) if item.evidence else UNCITED]
     )
-    is_supported = any(item.is_supported for item in found)
+    has_support = any(item.is_supported for item in found)
+    is_supported = has_support and answer.is_supported
     if unsupported == "flag" or all(item.is_supported for item in found):
         return replace(answer, is_supported=is_supported, sentences=found, checked_by=by)
     dropped = tuple(item for item in found if not item.is_supported)
-    if not is_supported:
+    if not has_support:
         empty = replace(answer, text=NOT_FOUND, citations=(), is_supported=False, sentences=())
         return replace(empty, uncited=(), dropped=dropped, checked_by=by)
     return replace(_without(answer, spans, found), dropped=dropped, checked_by=by)
@@ -245,7 +246,6 @@ def _without(answer: Answer, spans: Sequence[CitedSentence], found: Sequence[Ans
         answer,
         text=renumbered(text),
         citations=tuple(Citation(new, evidence[old]) for old, new in numbers.items()),
-        is_supported=True,
         uncited=(),
         sentences=tuple(
             AnswerSentence(

@@ -111,9 +111,9 @@ class Writer:
             return accept(said(reply))
 
         completion = self.ask(name, values, accept=is_taken)
-        if not is_taken(completion.text):
+        if completion.is_cut or not is_taken(completion.text):
             completion = self.ask(f"{name}_again", values, accept=is_taken)
-            if not is_taken(completion.text):
+            if completion.is_cut or not is_taken(completion.text):
                 return None
             asked, prompt = self._asked(name, is_taken)
             if isinstance(asked, Asking):  # so that the same question is not paid for twice
@@ -307,6 +307,7 @@ def telling_reply(
     answer = checked(asked.question, text, evidence=evidence, known=known)
     if not answer.citations and is_refusal(text):
         answer = Answer(asked.question, NOT_FOUND, (), is_supported=False)
+    answer = replace(answer, is_truncated=completion.is_cut)
     if writer.is_streamed and (rest := arriving.rest(answer.text)):
         yield rest
     return answer

@@ -2,9 +2,9 @@
 
 Exit codes
 ----------
-0 success; 1 completed, but with a problem (a source failed, the doctor found a fault, a migration is pending); 2 invalid
-input; 3 a store or model is unavailable, and a retry may help; 4 a dependency or model must be installed first; 5 any other
-error; 6 the budget is spent, and what was done is kept; 130 interrupted.
+0 success; 1 completed, but with a problem (a source failed, an answer was cut off, the doctor found a fault, a migration is
+pending); 2 invalid input; 3 a store or model is unavailable, and a retry may help; 4 a dependency or model must be installed
+first; 5 any other error; 6 the budget is spent, and what was done is kept; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _INTERRUPTED = 130
 _EPILOG = """\b
 Exit codes:
   0    success
-  1    completed, but with a problem: a source failed, the doctor found
-       a fault, a migration is pending
+  1    completed, but with a problem: a source failed, an answer was
+       cut off, the doctor found a fault, a migration is pending
   2    invalid input
   3    a store or model is unavailable; try again
   4    something must be installed first; the message names it

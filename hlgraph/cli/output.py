@@ -103,6 +103,8 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "question": answer.question,
         "answer": answer.text,
         "is_supported": answer.is_supported,
+        "is_truncated": answer.is_truncated,
+        "uncovered": list(answer.uncovered),
         "made_by": answer.made_by or None,
         "uncited": list(answer.uncited),
         "dropped_citations": answer.dropped_citations,

@@ -243,6 +243,14 @@ class ChatSummariser:
         shown = "\n\n".join(delimited("passage", _cut(text, share)) for text in passages)
         reply = asked.complete(prompt.system, prompt.filled({"passages": shown}), max_tokens=self.max_tokens)
         text = " ".join(reply.text.split())
+        if reply.is_cut:  # even with twice the room: what is whole of it are the sentences before its last
+            ends = [end for _, end in sentences(text)]
+            text = text[: ends[-2]] if len(ends) > 1 else ""
+            if not text:
+                raise ModelAnswerError(
+                    f"{self.model.fingerprint} did not end the first sentence of a summary within {self.max_tokens} tokens, nor "
+                    "within twice as many; choose another model"
+                )
         if not text:
             raise ModelAnswerError(
                 f"{self.model.fingerprint} returned an empty summary; run the same command again, or choose another model"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from hlgraph.models.executor import Request
+from hlgraph.models.prompts import salted
 from hlgraph.models.seams import Completion
 
 _URL = "/v1/chat/completions"
@@ -18,7 +19,8 @@ class BatchFormat(NamedTuple):
     Attributes
     ----------
     line : makes the line of a request from the name of the model, the key of the request and the request
-    result : reads the key and the reply of a line that came back; the reply is None where the provider returned an error. Raises
+    result : reads the key and the reply of a line that came back; the reply is None where the provider returned an error, or its
+        content filter stopped the reply. Raises
         KeyError, TypeError, IndexError, AttributeError or ValueError for a line that is no result
     """
 
@@ -27,7 +29,8 @@ class BatchFormat(NamedTuple):
 
 
 def _openai_line(model: str, key: str, request: Request) -> dict[str, object]:
-    messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
+    system, user = salted(request.system, request.user)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     body = {"model": model, "messages": messages, "max_completion_tokens": request.max_tokens}
     return {"custom_id": key, "method": "POST", "url": _URL, "body": body}
 
@@ -38,6 +41,8 @@ def _openai_result(tree: Tree) -> tuple[str, Completion | None]:
         return key, None
     body = response["body"]
     choice, usage = body["choices"][0], body.get("usage") or {}
+    if choice.get("finish_reason") == "content_filter":
+        return key, None
     return key, Completion(
         text=str(choice["message"].get("content") or ""),
         input_tokens=int(usage.get("prompt_tokens", 0)),
@@ -47,9 +52,10 @@ def _openai_result(tree: Tree) -> tuple[str, Completion | None]:
 
 
 def _converse_line(model: str, key: str, request: Request) -> dict[str, object]:  # noqa: ARG001 - the job has the model
+    system, user = salted(request.system, request.user)
     body = {
-        "system": [{"text": request.system}],
-        "messages": [{"role": "user", "content": [{"text": request.user}]}],
+        "system": [{"text": system}],
+        "messages": [{"role": "user", "content": [{"text": user}]}],
         "inferenceConfig": {"maxTokens": request.max_tokens},
     }
     return {"recordId": key, "modelInput": body}
@@ -60,7 +66,7 @@ def _converse_result(tree: Tree) -> tuple[str, Completion | None]:
     if tree.get("error"):
         return key, None
     output = tree["modelOutput"]
-    if not isinstance(output, dict):
+    if not isinstance(output, dict) or output.get("stopReason") in ("content_filtered", "guardrail_intervened"):
         return key, None
     usage = output.get("usage") or {}
     # A model that thinks aloud has parts without text.

@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from hlgraph.errors import HLGraphError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
+from hlgraph.errors import (
+    HLGraphError,
+    ModelAccessError,
+    ModelAnswerError,
+    ModelError,
+    ModelFilterError,
+    ModelUnavailableError,
+)
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -44,6 +51,9 @@ _NO_ACCESS = frozenset(
         *("UnsupportedProtocol", "CredentialRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError"),
     }
 )
+# OpenAI's client, for structured output; Azure answers 400 to a request that its filter stopped.
+_FILTERS = frozenset({"ContentFilterFinishReasonError"})
+_FILTER_WORDS = ("content management policy", "content_filter", "responsibleaipolicyviolation")
 _LONG_WAIT = 5.0  # seconds; a wait this long is logged as a warning
 _DEEPEST = 8
 _EXCERPT = 300
@@ -205,8 +215,10 @@ def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
         what = f"the provider answered {status}" if status else "the provider cannot be called"
         mend = "check the key or credentials, the region, the url and the model name"
         return ModelAccessError(f"{model}: {what} ({text}); {mend}"), is_clean
-    if status is not None and status >= 400:
-        return ModelAnswerError(f"{model}: the provider refused the request with {status} ({text})"), is_clean
+    if _FILTERS & names or (status is not None and status >= 400):
+        is_filtered = _FILTERS & names or any(word in raw.lower() for word in _FILTER_WORDS)
+        refused = ModelAnswerError(f"{model}: the provider refused the request with {status} ({text})")
+        return filtered(model, text) if is_filtered else refused, is_clean
     if names & _BROKEN_CONNECTION:
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         mend = "check the url and the network, or try again later"
@@ -214,6 +226,20 @@ def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
         return ModelUnavailableError(message, is_silent=True), is_clean
     reason = f"{type(error).__name__}: {text}"
     return ModelAnswerError(f"{model}: the answer of the provider cannot be read ({reason}); check the url"), is_clean
+
+
+def filtered(model: str, reason: str) -> ModelFilterError:
+    """The error for a request or a reply that a content filter stopped.
+
+    Parameters
+    ----------
+    model : name of the model
+    reason : what the provider says of it
+    """
+    return ModelFilterError(
+        f"{model}: the content filter of the provider stopped the reply ({reason}), so there is no answer; rephrase the "
+        "question, leave the text out, or use another model"
+    )
 
 
 def without_secrets(text: str, *, known: str = "") -> str:

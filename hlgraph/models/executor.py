@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelUnavailableError
+from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.ids import checksum, source_id
 from hlgraph.models.accounts.budget import Budget, Purse
 from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose
@@ -19,6 +20,7 @@ from hlgraph.models.accounts.replies import Origin, Replies
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.gate import Gate
+from hlgraph.models.prompts import salted, unsalted
 from hlgraph.models.seams import ChatModel, Completion
 from hlgraph.models.tokens import estimated_tokens, request_tokens
 from hlgraph.settings import Price
@@ -27,6 +29,9 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 Form: TypeAlias = Mapping[str, object]
 """A JSON schema."""
+_log = logging.getLogger(__name__)
+MORE_ROOM = 2
+"""How much larger the limit is with which a reply that was cut off is requested again."""
 _FATAL = (ModelAccessError, ModelUnavailableError, BudgetError)
 
 
@@ -97,8 +102,9 @@ class Request:
     form: Form | None = None
 
     def key(self, model: str) -> str:
-        """Hash of the model, the prompt version, both messages and the length limit of the reply."""
-        return checksum(model, self.purpose.prompt, self.system, self.user, str(self.max_tokens))
+        """Hash of the model, the prompt version, both messages without their salt, and the length limit of the reply."""
+        messages = unsalted(self.system), unsalted(self.user)
+        return checksum(model, self.purpose.prompt, *messages, str(self.max_tokens))
 
 
 class Executor:
@@ -107,8 +113,9 @@ class Executor:
     A stored reply is returned at once and costs nothing. Any other call waits for the gate (see
     :class:`hlgraph.models.gate.Gate`) and for the purse. It enters the ledger before it is made, is retried while the
     provider is only unavailable, and times out after ``deadline`` seconds. Its cost is recorded when it ends, even after
-    its caller timed out. If two threads make the same request at the same time, there is one call. A reply that was cut
-    off, or that ``accept`` rejects, is not stored.
+    its caller timed out. If two threads make the same request at the same time, there is one call. A reply that stopped at
+    its length limit is requested once more with twice the limit, see :meth:`with_more_room`. A reply that is still cut off, or
+    that ``accept`` rejects, is not stored.
 
     Parameters
     ----------
@@ -215,14 +222,52 @@ class Executor:
         replies = self.accounts.replies
         key = request.key(self.fingerprint)
         if replies is None:
-            return self._call_with_retries(request, key)
+            return self.with_more_room(request, self._call_with_retries(request, key))
         with self._one_at_a_time(key):
             held = replies.held(key, origin=self.origin(request.purpose))
             if held is not None and request.accept(held.text):
                 if self.accounts.ledger is not None:
                     self.accounts.ledger.keep(self.entry(request, key), held, price=self.accounts.price)
                 return held
-            return self._call_with_retries(request, key)
+            return self.with_more_room(request, self._call_with_retries(request, key))
+
+    def with_more_room(self, request: Request, reply: Completion) -> Completion:
+        """A whole reply in place of one that was cut off: the same request with twice the limit, at most once.
+
+        The second call is one more call for the ledger and the budget. Its reply is stored as the reply to ``request``, so that a
+        repetition is not paid for. Where the budget does not cover it, or the provider rejects the larger limit, or the second
+        reply is cut off too, the result is still cut off: its reader must not take it for whole.
+
+        Parameters
+        ----------
+        request : the request that was answered
+        reply : the reply to it
+
+        Returns
+        -------
+        Completion
+            ``reply`` itself unless it was cut off; else the longer reply, with the tokens of both calls.
+        """
+        if not reply.is_cut:
+            return reply
+        larger = replace(request, max_tokens=MORE_ROOM * request.max_tokens)
+        try:
+            found = self._call_with_retries(larger, larger.key(self.fingerprint))
+        except (BudgetError, ModelAnswerError) as error:
+            _log.warning(
+                "%s: a reply was cut off at %d tokens, and not repeated: %s",
+                self.fingerprint,
+                request.max_tokens,
+                error,
+            )
+            return reply
+        self.keep(request, request.key(self.fingerprint), completion=found)
+        return replace(
+            found,
+            input_tokens=reply.input_tokens + found.input_tokens,
+            output_tokens=reply.output_tokens + found.output_tokens,
+            calls=reply.calls + found.calls,
+        )
 
     def held(self, request: Request) -> Completion | None:
         """The stored reply to a request; None if the call would have to be paid for. Writes nothing."""
@@ -319,10 +364,8 @@ class Executor:
             def paid() -> Completion:
                 """Records the cost even if the caller has timed out."""
                 try:
-                    reply = mapped(
-                        self.fingerprint,
-                        lambda: complete(request.system, request.user, max_tokens=request.max_tokens),
-                    )
+                    messages = salted(request.system, request.user)
+                    reply = mapped(self.fingerprint, lambda: complete(*messages, max_tokens=request.max_tokens))
                 except BaseException as error:
                     self.purse.settle(admission, is_paid=False)
                     # Without an answer, or after an interrupt, it is unknown whether the call was charged.
@@ -509,7 +552,7 @@ class CountedChat:
 
 
 def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> ChatModel:
-    """The model with a purpose for its calls if it is an Executor, Asking or CountedChat, else ``model`` itself.
+    """The model with a purpose for its calls; a model without an executor gets one of its own, without accounts.
 
     Parameters
     ----------
@@ -522,7 +565,8 @@ def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], 
     ChatModel
         The chat model to call.
     """
-    return model.about(purpose, accept=accept) if isinstance(model, Executor | Asking | CountedChat) else model
+    known = model if isinstance(model, Executor | Asking | CountedChat) else Executor(model)
+    return known.about(purpose, accept=accept)
 
 
 def counted(reply: Completion, tokens: int) -> Completion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,9 @@ _PARTS = re.compile(
     r"version: (?P<version>[\w./-]+)\n=== system ===\n(?P<system>.*?)\n=== user ===\n(?P<user>.*)", re.DOTALL
 )
 _MARK = 8
+_SALT_BYTES = 8
+SALT = "\ufdd0"
+"""The place of the salt in a marker: a code point that is never a character, and is taken out of every text between markers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,11 @@ def _read(path: Path) -> Prompt:
 
 
 def delimited(name: str, text: str) -> str:
-    """Untrusted text between markers that it cannot forge, since they contain a hash of the whole text.
+    """Untrusted text between markers that it cannot forge.
+
+    A marker is the name, a hash of the text, and a place for a salt: 16 random digits that :func:`salted` puts there when the
+    message is sent. Whoever wrote the text could search for one that contains its own hash, but does not know the salt. The
+    message with the empty place is what stored replies are looked up by (:func:`unsalted`), so the salt costs no reply.
 
     Parameters
     ----------
@@ -83,10 +91,28 @@ def delimited(name: str, text: str) -> str:
 
     Examples
     --------
-    >>> print(delimited("text", "A bridge."))
+    >>> print(unsalted(delimited("text", "A bridge.")))
     <text 22f9d6f2>
     A bridge.
     </text 22f9d6f2>
     """
-    mark = checksum(name, text)[:_MARK]
-    return f"<{name} {mark}>\n{text}\n</{name} {mark}>"
+    mark = f"{name} {checksum(name, text)[:_MARK]}{SALT}"
+    return f"<{mark}>\n{text.replace(SALT, ' ')}\n</{mark}>"
+
+
+def salted(*messages: str) -> tuple[str, ...]:
+    """The messages of one call, with the same new random salt in all their markers.
+
+    Examples
+    --------
+    >>> one, other = salted(delimited("text", "A bridge.")), salted(delimited("text", "A bridge."))
+    >>> one == other, unsalted(one[0]) == one[0]
+    (False, True)
+    """
+    salt = secrets.token_hex(_SALT_BYTES)
+    return tuple(each.replace(SALT, salt) for each in messages)
+
+
+def unsalted(message: str) -> str:
+    """A message before it is salted, without the places for the salt: the same for every call with the same content."""
+    return message.replace(SALT, "")

@@ -91,6 +91,7 @@ class Completion:
     is_cut : the reply stopped at its length limit and is incomplete
     is_kept : the reply was kept from an earlier call and cost nothing now
     is_estimated : the provider did not report its tokens; they are estimated
+    calls : number of calls whose tokens these are: 2 where a reply that was cut off was requested again
     """
 
     text: str
@@ -99,6 +100,7 @@ class Completion:
     is_cut: bool = False
     is_kept: bool = False
     is_estimated: bool = False
+    calls: int = 1
 
 
 class ChatModel(Protocol):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hlgraph.errors import HLGraphError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import call, mapped
 from hlgraph.models.executor import Executor, Request, SingleCalls, counted, is_silent
+from hlgraph.models.prompts import salted
 from hlgraph.models.seams import Completion, StreamingChat
 from hlgraph.models.tokens import request_tokens
 
@@ -22,7 +23,8 @@ def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]
     is only unavailable, until the first piece has arrived. Afterwards an error is raised, since text was given out already.
     A stream that breaks off, or that its reader abandons, enters the ledger and the purse with the estimated tokens so far,
     and is not stored. A complete reply is. A stream keeps its slot in the gate until it ends. Two threads that stream the
-    same request at the same time make two calls.
+    same request at the same time make two calls. A reply that was cut off is requested again, whole and with more room (see
+    :meth:`hlgraph.models.executor.Executor.with_more_room`); its text is in the Completion alone.
 
     Parameters
     ----------
@@ -61,7 +63,12 @@ def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]
         patience = replace(model.patience, sleep=executor.nap(model.patience))
         return call(executor.fingerprint, begin, patience=patience)
 
-    yield from _all_pieces(executor.ending(begin_with_retries), executor.fingerprint)
+    for piece in _all_pieces(executor.ending(begin_with_retries), executor.fingerprint):
+        if not isinstance(piece, Completion):
+            yield piece
+        else:
+            last = piece
+    yield executor.with_more_room(request, last)  # now that the slot of the stream is free
 
 
 def _whole(completion: Completion) -> Iterator[str | Completion]:
@@ -135,9 +142,8 @@ def _start_call(executor: Executor, model: StreamingChat, request: Request, *, k
         closing.enter_context(executor.gate.slot(executor.purse.check))
         account = _Account(executor, request, key=key)
         try:
-            pieces = mapped(
-                executor.fingerprint, lambda: model.stream(request.system, request.user, max_tokens=request.max_tokens)
-            )
+            messages = salted(request.system, request.user)
+            pieces = mapped(executor.fingerprint, lambda: model.stream(*messages, max_tokens=request.max_tokens))
             closing.callback(_close, pieces)
             first = mapped(executor.fingerprint, lambda: next(pieces, Completion("")))
         except BaseException as error:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+from hlgraph.models.prompts import SALT
 from hlgraph.models.seams import Completion
+
+_SALTED = re.compile(r"(</?\w+ [0-9a-f]{8})[0-9a-f]{16}>")
+
+
+def without_salt(message: str) -> str:
+    """A message as it was before it was salted, so that it can be compared (:func:`hlgraph.models.prompts.delimited`)."""
+    return _SALTED.sub(lambda match: f"{match[1]}{SALT}>", message)
 
 
 class ScriptedChat:
@@ -47,7 +56,7 @@ class ScriptedChat:
         """See :class:`hlgraph.models.seams.ChatModel`; the next reply, its words counted as tokens if it is a text."""
         with self._lock:
             at = len(self.asked)
-            self.asked.append((system, user, max_tokens))
+            self.asked.append((without_salt(system), without_salt(user), max_tokens))
             if not callable(self._script):
                 assert at < len(self._script), (
                     f"the script has {len(self._script)} replies, but this is call {at + 1}: {user}"
@@ -61,7 +70,9 @@ class ScriptedChat:
 
 
 class StreamedChat:
-    """A chat model that streams each reply of its script in pieces; an error among the pieces is raised at its place.
+    """A chat model that streams each reply of its script in pieces.
+
+    An error among the pieces is raised at its place; a completion among them ends the reply.
 
     Parameters
     ----------
@@ -76,10 +87,10 @@ class StreamedChat:
     Examples
     --------
     >>> [*StreamedChat([["Y", "es."]]).stream("s", "u", max_tokens=5)]
-    ['Y', 'es.', Completion(text='Yes.', input_tokens=2, output_tokens=1, is_cut=False, is_kept=False, is_estimated=False)]
+    ['Y', 'es.', Completion(text='Yes.', input_tokens=2, output_tokens=1, is_cut=False, is_kept=False, is_estimated=False, calls=1)]
     """
 
-    def __init__(self, script: Sequence[Sequence[str | Exception]], *, name: str = "streamed") -> None:
+    def __init__(self, script: Sequence[Sequence[str | Completion | Exception]], *, name: str = "streamed") -> None:
         self._script = script
         self._name = name
         self._lock = threading.Lock()
@@ -101,12 +112,15 @@ class StreamedChat:
         """See :class:`hlgraph.models.seams.StreamingChat`; the next reply, its words counted as tokens."""
         with self._lock:
             pieces = self._script[len(self.asked)]
-            self.asked.append((system, user, max_tokens))
+            self.asked.append((without_salt(system), without_salt(user), max_tokens))
         text = ""
         try:
             for piece in pieces:
                 if isinstance(piece, Exception):
                     raise piece
+                if isinstance(piece, Completion):
+                    yield piece
+                    return
                 text += piece
                 yield piece
             yield Completion(text, len(f"{system} {user}".split()), len(text.split()))

@@ -23,10 +23,13 @@ from hlgraph.cli import main
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Spent, total
+from hlgraph.models.langchain import LangChainChat
 from hlgraph.models.prompts import delimited
+from hlgraph.models.seams import Completion
 from hlgraph.records import Answer, Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.chat import without_salt
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -278,11 +281,11 @@ def test_orders_in_documents_never_leave_the_data(tmp_path: Path, server: ChatSe
         chosen = graph.answer(QUESTION, choices=[order, "Mara Quill"])
     assert chosen.choice is not None
     assert chosen.choice.text == "Mara Quill"
-    assert delimited("choice", order) in shown[-1].user
+    assert delimited("choice", order) in without_salt(shown[-1].user)
     for asked in shown:
         assert "SYSTEM" not in asked.system
         assert "SYSTEM" in asked.user
-        assert "SYSTEM" not in re.sub(r"<(\w+) (\w{8})>\n.*?\n</\1 \2>", "", asked.user, flags=re.DOTALL)
+        assert "SYSTEM" not in re.sub(r"<(\w+) (\w{24})>\n.*?\n</\1 \2>", "", asked.user, flags=re.DOTALL)
 
 
 def test_the_command_line_prints_while_it_comes(
@@ -305,5 +308,9 @@ def test_the_command_line_prints_while_it_comes(
     assert "  not cited, so not shown to be in the corpus: It is old." in out
     code, out, _ = call("--stream", "--unsupported", "drop")
     assert out.splitlines()[:3] == [TEXT, "after the check:", "Mara Quill designed the Aldane Bridge [1]."]
+    monkeypatch.setattr(LangChainChat, "stream", lambda *_, **__: iter([Completion(TEXT, 9, 9, is_cut=True)]))
+    monkeypatch.setattr(LangChainChat, "attempt", lambda *_, **__: Completion(TEXT, 9, 9, is_cut=True))
+    style = ("--style", "reason")  # which no reply is stored for
+    assert [call(*style, *arguments)[0] for arguments in ((), ("--stream",), ("--json",))] == [1, 1, 1]
     code, _, err = call("--stream", "--json")
     assert (code, "use only one of them" in err) == (2, True)

@@ -17,7 +17,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
-from hlgraph.errors import ModelAccessError, ModelMismatchError
+from hlgraph.errors import ModelAccessError, ModelFilterError, ModelMismatchError
 from hlgraph.models.providers import chat_named
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.corpus import DOCUMENTS
@@ -142,22 +142,23 @@ def test_a_wrong_key_stops_an_ingest_before_anything_is_stored(
 
 
 @pytest.mark.parametrize("wire", [wire for wire in WIRES if wire.reply in CHATS], ids=lambda wire: wire.name)
-def test_every_provider_says_that_a_reply_was_cut_off(
+def test_every_provider_says_that_a_reply_was_cut_off_or_filtered(
     wire: Wire, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
+    reasons = {
+        "finish_reason": ("stop", "length", "content_filter"),
+        "stop_reason": ("end_turn", "max_tokens", "refusal"),
+        "stopReason": ("end_turn", "max_tokens", "guardrail_intervened"),
+        "done_reason": ("stop", "length", "content_filter"),
+    }
+    kind = 1
 
     def serve(request: Request) -> Response:
         text = json.dumps(wire.reply(json.loads(request.get_data())))
-        for reason in (
-            '"finish_reason": "stop"',
-            '"stop_reason": "end_turn"',
-            '"stopReason": "end_turn"',
-            '"done_reason": "stop"',
-        ):
-            cut = "max_tokens" if "end_turn" in reason else "length"
-            text = text.replace(reason, f'{reason.partition(":")[0]}: "{cut}"')
+        for name, said in reasons.items():
+            text = text.replace(f'"{name}": "{said[0]}"', f'"{name}": "{said[kind]}"')
         return Response(text, content_type="application/json")
 
     httpserver.expect_request(wire.path).respond_with_handler(serve)
@@ -165,6 +166,9 @@ def test_every_provider_says_that_a_reply_was_cut_off(
     reply = chat.complete("Be short.", QUESTION, max_tokens=77)
     httpserver.check_handler_errors()
     assert (reply.text, reply.is_cut) == ("Mara Quill.", True)
+    kind = 2
+    with pytest.raises(ModelFilterError, match=f"{wire.name}: the content filter of the provider stopped the reply"):
+        chat.complete("Be short.", QUESTION, max_tokens=77)
 
 
 def _call(folder: Path, provider: _Provider, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from provider_wires import KEYS, Waits
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from hlgraph.errors import ModelAccessError, ModelAnswerError
+from hlgraph.errors import ModelAccessError, ModelAnswerError, ModelFilterError
 from hlgraph.extract.chat.reply_schema import FoundEntities, parse, schema
 from hlgraph.models.calls import Patience
 from hlgraph.models.langchain import LangChainChat
@@ -114,6 +114,20 @@ def test_each_provider_is_asked_in_its_own_way(
     httpserver.check_assertions()
     assert parse(reply.text, FoundEntities) == parse(_TEXT, FoundEntities)
     assert (reply.input_tokens, reply.output_tokens, reply.is_cut, chat.has_forms) == (21, 4, False, True)
+
+
+def test_a_reply_in_a_form_that_a_filter_stopped_is_not_asked_for_again_without_the_form(
+    httpserver: HTTPServer,
+) -> None:
+    def stopped(tree: Tree) -> Response:
+        answer = json.loads(cut_off("").get_data())
+        answer["choices"][0]["finish_reason"] = "content_filter"
+        return Response(json.dumps(answer), content_type="application/json")
+
+    chat = _chat(httpserver, "openai:m", "/v1/chat/completions", stopped)
+    with pytest.raises(ModelFilterError, match="content filter"):
+        chat.attempt("s", "u", max_tokens=10, form=_FORM)
+    assert (len(httpserver.log), chat.has_forms) == (1, True)
 
 
 def test_a_reply_in_a_form_that_is_cut_off_says_so_and_what_it_cost(httpserver: HTTPServer) -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
-from hlgraph.answer import chat_answer
+from hlgraph.answer import chat_answer, chat_report
 from hlgraph.answer.extractive import NOT_FOUND
+from hlgraph.cli.commands.answer import answer_lines
 from hlgraph.errors import ModelAnswerError, ModelUnavailableError
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.prompts import delimited
@@ -108,6 +109,18 @@ def test_a_part_of_an_answer_is_an_answer() -> None:
 def test_a_reply_that_says_nothing_is_no_answer(reply: Completion, mend: str) -> None:
     with pytest.raises(ModelAnswerError, match=mend):
         chat_answer(_QUESTION, _EVIDENCE, model=ScriptedChat([reply]))
+
+
+def test_an_answer_that_was_cut_off_says_so() -> None:
+    cut = Completion("Mara Quill designed it [1]. It opened", is_cut=True)
+    answer = chat_answer(_QUESTION, _EVIDENCE, model=ScriptedChat([cut, cut]))
+    assert answer.is_truncated
+    assert any("raise models.max_tokens" in line for line in answer_lines(answer, is_printed=False))
+    points = Completion("70 | It opened. [2]\n60 | It is", is_cut=True)
+    assert chat_report(_QUESTION, _EVIDENCE, model=ScriptedChat([points, points, "It opened [2]."])).is_truncated
+    assert not chat_report(
+        _QUESTION, _EVIDENCE, model=ScriptedChat(["70 | It opened. [2]", "It opened [2]."])
+    ).is_truncated
 
 
 def test_without_evidence_the_model_is_not_asked() -> None:

@@ -30,7 +30,7 @@ from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.prompts import delimited
+from hlgraph.models.prompts import delimited, unsalted
 from hlgraph.models.seams import Completion
 from hlgraph.read import ReadFailure
 from hlgraph.records import Document, Domain
@@ -199,7 +199,7 @@ def test_without_a_domain_prompts_and_fingerprints_are_those_of_before(tmp_path:
     assert extractor.fingerprint == "chat/1/entities/1+propositions/1+repair/1/scripted"
     assert (version("entities"), version("propositions")) == ("entities/1", "propositions/1")
     asked = [ask_entities(CHUNKS[0]), ask_propositions(CHUNKS[0], [])]
-    assert [checksum(*messages)[:16] for messages in asked] == ["f9ae45ea87213012", "e63706fce9f80423"]
+    assert [checksum(*map(unsalted, messages))[:16] for messages in asked] == ["f9ae45ea87213012", "e63706fce9f80423"]
     assert ask_entities(CHUNKS[0], None) == asked[0]
 
 

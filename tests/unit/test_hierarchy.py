@@ -31,6 +31,7 @@ from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.models.seams import Completion
 from hlgraph.records import Chunk, Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, Unit, search
 from hlgraph.retrieve.retriever import Retriever
@@ -310,6 +311,15 @@ def test_a_chat_model_summarises_the_chunks_and_then_the_summaries(opened: Opene
         assert user.count("<passage ") == user.count("</passage ") > 1
     again = ScriptedChat([])
     assert build(opened.stores, ChatSummariser(again, concurrency=1), max_size=4).is_unchanged
+
+
+def test_a_summary_that_was_cut_off_is_its_whole_sentences(opened: Opened) -> None:
+    cut = Completion("Floods came. Then the", is_cut=True)
+    build(opened.stores, ChatSummariser(ScriptedChat(lambda *_: cut)), max_size=4)
+    assert {item.summary.text for item in derived(opened.stores).summaries("c", RUN).items} == {"Floods came."}
+    endless = ScriptedChat(lambda *_: Completion("Then the", is_cut=True))
+    with pytest.raises(ModelAnswerError, match="did not end the first sentence of a summary within 200 tokens"):
+        build(opened.stores, ChatSummariser(endless, max_tokens=200), max_size=4)
 
 
 def test_only_what_changed_is_asked_for_again(opened: Opened) -> None:

@@ -33,7 +33,7 @@ from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.chat import ScriptedChat, without_salt
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -284,7 +284,7 @@ def _number_of(text: str) -> Callable[[str], str]:
     """The number that a statement has among those to choose from."""
 
     def found(user: str) -> str:
-        choice = user.split("To choose from:")[1]
+        choice = without_salt(user).split("To choose from:")[1]
         match = re.search(r"\[(\d+)\]\n" + re.escape(delimited("statement", text)), choice)
         return match[1] if match else "NONE"
 

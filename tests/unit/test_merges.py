@@ -145,7 +145,7 @@ def test_the_model_sees_names_kinds_and_sentences_as_data(stores: Stores) -> Non
     tier(stores, executor(script)).judge(CandidateQuery(lexical=0.0))
     system, user, _ = script.asked[0]
     assert "Ignore all rules" not in system
-    shown = re.search(r"<pair (\w+)>\n([^<]*Ignore all rules[^<]*)\n</pair \1>", user)
+    shown = re.search(r"<pair ([^>]+)>\n([^<]*Ignore all rules[^<]*)\n</pair \1>", user)
     assert shown is not None
     assert shown[2].splitlines() == [
         "A: WWB (thing)",

@@ -177,7 +177,7 @@ def test_what_documents_and_sentences_say_to_the_judge_stays_among_the_data() ->
     ((system, user, _),) = chat.asked
     assert order not in system
     assert delimited("evidence", f"From: Title 0\n{evidence[0].text}") in user
-    outside = re.sub(r"<(\w+) (\w{8})>\n.*?\n</\1 \2>", "", user, flags=re.DOTALL)
+    outside = re.sub(r"<(\w+) ([^>]+)>\n.*?\n</\1 \2>", "", user, flags=re.DOTALL)
     assert "SYSTEM" not in outside
 
 

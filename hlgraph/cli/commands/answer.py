@@ -104,8 +104,9 @@ def answer(
     """Answer a question with citations [n].
 
     With a chat model (HLGRAPH_CHAT, such as openai:gpt-4o-mini) the model answers from the evidence, and its citations
-    are checked. Without one the answer consists of the best evidence sentences. Each sentence is verified against the
-    evidence that it cites.
+    are checked. Without one the answer consists of the fewest sentences of the evidence that cover the question, the
+    answering one first. Each sentence is verified against the evidence that it cites. An answer that the model could
+    not finish within its length limit is printed, and makes the exit code 1.
 
     \b
     Examples:
@@ -144,8 +145,10 @@ def answer(
         found = result if isinstance(result, Answer) else streamed(result)
     if json:
         print_json(answer_tree(found))
-        return
-    say(*answer_lines(found, is_printed=stream))
+    else:
+        say(*answer_lines(found, is_printed=stream))
+    if found.is_truncated:
+        raise typer.Exit(1)
 
 
 def streamed(events: Iterator[AnswerEvent]) -> Answer:
@@ -166,7 +169,7 @@ def streamed(events: Iterator[AnswerEvent]) -> Answer:
     found = last(shown())
     piece("\n")
     if text != found.text:
-        say("after the check:", found.text)
+        say("after the check:" if found.dropped else "asked again with more room:", found.text)
     return found
 
 
@@ -180,6 +183,19 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
     for citation in found.citations:
         yield f"  [{citation.number}] {place(citation.evidence)}"
         yield from (f"      {line}" for line in basis_lines(citation.evidence))
+    yield from _doubts(found)
+    if found.search.by == "chat" or found.search.fallbacks:
+        from hlgraph.retrieve.explain.page import use_lines
+
+        yield from (f"  {line}" for line in use_lines(found.search))
+    if found.report is not None:
+        yield from (f"  {line}" for line in report_figures(found.report))
+
+
+def _doubts(found: Answer) -> Iterator[str]:
+    """What is wrong with an answer: what it does not cover, cite, or support, and what was cut or left out."""
+    if found.citations and found.uncovered and not found.is_supported:
+        yield f"  not shown to answer the question: no sentence above says {', '.join(found.uncovered)}"
     if found.uncited:
         yield f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}"
     for item in found.sentences:
@@ -189,16 +205,12 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
         yield f"  dropped ({item.reason}): {' '.join(item.text.split())}"
     if found.dropped_citations:
         yield f"  dropped: {found.dropped_citations} citations of evidence that does not exist"
+    if found.is_truncated:
+        yield "  incomplete: the chat model reached the length limit of its reply, twice; raise models.max_tokens"
     if found.left_out:
         yield f"  no room in the context: {found.left_out} pieces of evidence"
     if found.cut:
         yield f"  shortened to fit the context: {found.cut} pieces of evidence"
-    if found.search.by == "chat" or found.search.fallbacks:
-        from hlgraph.retrieve.explain.page import use_lines
-
-        yield from (f"  {line}" for line in use_lines(found.search))
-    if found.report is not None:
-        yield from (f"  {line}" for line in report_figures(found.report))
 
 
 def report_figures(found: ReportFigures) -> Iterator[str]:

@@ -19,7 +19,6 @@ from hlgraph.records import Domain
 
 _MOST_KINDS, _LONGEST_KIND = 15, 40
 _MOST_TOPICS, _LONGEST_TOPIC = 20, 80
-_MORE_ROOM = 2
 DOMAIN_TOKENS = 250
 """Approximate length of a reply about a domain, in tokens."""
 GUESSED = Domain(("kind of things",) * 10, ("topic of some documents",) * 12)
@@ -131,18 +130,15 @@ def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: 
     ----------
     HLG, section 6.2, step 2.
     """
-    messages, room = ask_domain(samples), max_tokens
-    first = _complete(_asking(model, "domain"), messages, room, usage)
+    messages = ask_domain(samples)
+    first = _complete(_asking(model, "domain"), messages, max_tokens, usage)
     try:
-        return read_domain(first.text, model=model.fingerprint)
+        return read_domain(_whole(first), model=model.fingerprint)
     except ReplyError as error:
-        if first.is_cut:
-            name, again, room = "domain", messages, room * _MORE_ROOM
-        else:
-            name, again = "repair", ask_again(messages, first.text, reason=str(error))
-    second = _complete(_asking(model, name), again, room, usage)
+        again = ask_again(messages, first.text, reason=str(error))
+    second = _complete(_asking(model, "repair"), again, max_tokens, usage)
     try:
-        found = read_domain(second.text, model=model.fingerprint)
+        found = read_domain(_whole(second), model=model.fingerprint)
     except ReplyError as error:
         raise ModelAnswerError(
             f"{model.fingerprint} was asked twice for the domain of the corpus, and its reply cannot be used: {error}; "
@@ -160,7 +156,14 @@ def _asking(model: Executor, name: str) -> Asking:
     return model.about(purpose, accept=lambda text: is_readable(text, FoundDomain), form=schema(FoundDomain))
 
 
-def _complete(model: Asking, messages: Messages, room: int, usage: Usage) -> Completion:
-    completion = model.complete(messages.system, messages.user, max_tokens=room)
+def _whole(reply: Completion) -> str:
+    """The text of a reply. Raises ReplyError where it is cut off, whatever the part of it parses to."""
+    if reply.is_cut:
+        raise ReplyError("it is cut off even with twice the room; raise models.max_tokens")
+    return reply.text
+
+
+def _complete(model: Asking, messages: Messages, max_tokens: int, usage: Usage) -> Completion:
+    completion = model.complete(messages.system, messages.user, max_tokens=max_tokens)
     usage.add(completion)
     return completion

@@ -24,13 +24,12 @@ from hlgraph.extract.seam import ChunkInput, shown_fingerprint
 from hlgraph.ids import checksum
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.accounts.usage import Usage
-from hlgraph.models.executor import Asking, Executor
+from hlgraph.models.executor import MORE_ROOM, Asking, Executor
 from hlgraph.models.seams import ChatModel, Completion
 from hlgraph.records import Domain, Extraction
 
 _log = logging.getLogger(__name__)
 _VERSION = "chat/1"
-_MORE_ROOM = 2
 MOST_TRIES = 3
 """Number of failures after which ingests no longer call the model for a chunk."""
 
@@ -46,7 +45,7 @@ class _Asked(NamedTuple):
 class ChatExtractor:
     """An extractor that calls a chat model: for the entities, then for propositions with topics and facts about them.
 
-    An unreadable reply is requested once more, with the reason (or with twice the token limit if it was cut off). If that
+    An unreadable reply is requested once more, with the reason (with twice the token limit if it was cut off). If that
     fails, the extraction of the chunk is empty, its replies go to the quarantine, and ``Extraction.problem`` and
     ``is_failed`` are set. Later ingests retry the chunk until it has failed ``most_tries`` times.
 
@@ -167,26 +166,16 @@ class ChatExtractor:
 
     def _ask(self, name: str, messages: Messages, asked: _Asked, *, form: type[Reply]) -> Reply:
         """The parsed reply, from a second call if the first reply cannot be read."""
-        room = self._max_tokens
         asked.calls.append(version(name, self.domain))
         model = self._asking(name, asked.chunk, form)
-        first = self._complete(model, messages, room, asked)
+        first = self._complete(model, messages, asked)
         try:
             return parse(first.text, form)
         except ReplyError as error:
             _log.debug("a reply of %s is requested again: %s", self._model.fingerprint, error)
-            if first.is_cut:
-                again, room = messages, room * _MORE_ROOM
-            else:
-                again = ask_again(messages, first.text, reason=str(error))
-                model = self._asking("repair", asked.chunk, form)
-        second = self._complete(model, again, room, asked)
-        try:
-            found = parse(second.text, form)
-        except ReplyError as error:
-            if second.is_cut:
-                raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens") from error
-            raise
+            again = ask_again(messages, first.text, reason=str(error))
+        second = self._complete(self._asking("repair", asked.chunk, form), again, asked)
+        found = parse(second.text, form)
         # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
         self._asking(name, asked.chunk, form).settle(*messages, max_tokens=self._max_tokens, completion=second)
         return found
@@ -196,10 +185,15 @@ class ChatExtractor:
         purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt)
         return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
-    def _complete(self, model: Asking, messages: Messages, room: int, asked: _Asked) -> Completion:
-        completion = model.complete(messages.system, messages.user, max_tokens=room)
+    def _complete(self, model: Asking, messages: Messages, asked: _Asked) -> Completion:
+        """A whole reply; one that is cut off even with more room is never read, whatever it parses to."""
+        completion = model.complete(messages.system, messages.user, max_tokens=self._max_tokens)
         self.usage.add(completion)
         asked.replies.append(completion.text)
+        if completion.is_cut:
+            self._model.purse.check()  # where the budget was too small for more room, the chunk only waits
+            room = self._max_tokens * (MORE_ROOM if completion.calls > 1 else 1)
+            raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens")
         return completion
 
     def _is_given_up(self, held: Quarantined) -> bool:

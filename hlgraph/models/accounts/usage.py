@@ -39,7 +39,7 @@ class Usage:
             if completion.is_kept:
                 self.kept += 1
                 return
-            self.calls += 1
+            self.calls += completion.calls
             self.input_tokens += completion.input_tokens
             self.output_tokens += completion.output_tokens
 

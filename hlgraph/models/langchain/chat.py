@@ -13,15 +13,21 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
-from hlgraph.errors import ModelAnswerError, ModelUnavailableError
-from hlgraph.models.calls import PATIENT, Patience, call, mapped
+from hlgraph.errors import ModelAnswerError, ModelFilterError, ModelUnavailableError
+from hlgraph.models.calls import PATIENT, Patience, call, filtered, mapped
 from hlgraph.models.langchain.model_names import name_of
 from hlgraph.models.seams import Completion
 
 # Names that the integrations use for the length limit of a reply, and that providers use for having reached it.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"})
+_FILTERED = frozenset(
+    {
+        *("content_filter", "content_filtered", "guardrail_intervened", "refusal", "safety", "recitation", "blocklist"),
+        *("prohibited_content", "spii", "error_toxic", "sensitive"),
+    }
+)
 _log = logging.getLogger(__name__)
 
 
@@ -109,6 +115,8 @@ class LangChainChat:
         if form is not None and self.has_forms:
             try:
                 return self._in_form(model, messages, form)
+            except ModelFilterError:
+                raise
             except (NotImplementedError, TypeError, ValueError, ModelAnswerError) as error:
                 _log.debug("%s is called without a JSON schema: %s", self._name, error)
             completion = self._plain(model, messages)
@@ -161,11 +169,11 @@ class LangChainChat:
                 f"{self._name}: the reply ended without a finish reason, so it is incomplete; try again later",
                 is_silent=True,
             )
-        yield _completion(whole)
+        yield self._passed(whole)
 
     def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
         reply = mapped(self._name, lambda: model.invoke(messages))
-        return self._not_empty(_completion(reply))
+        return self._not_empty(self._passed(reply))
 
     def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
         """The reply as JSON; raises NotImplementedError if the integration has no structured output."""
@@ -176,7 +184,8 @@ class LangChainChat:
 
         def ask() -> Completion:
             try:
-                return _formed(asking.invoke(messages)["raw"])
+                reply = asking.invoke(messages)["raw"]
+                return _formed(reply, self._passed(reply))
             except Exception as error:
                 cut = _cut_off(error)
                 if cut is not None:
@@ -184,6 +193,13 @@ class LangChainChat:
                 raise
 
         return self._not_empty(mapped(self._name, ask))
+
+    def _passed(self, reply: AIMessage) -> Completion:
+        """The reply as a completion; raises ModelFilterError where a content filter ended it, since what came is no answer."""
+        reasons = _reasons(reply) & _FILTERED
+        if reasons:
+            raise filtered(self._name, ", ".join(sorted(reasons)))
+        return _completion(reply)
 
     def _not_empty(self, completion: Completion) -> Completion:
         if not completion.text.strip() and not completion.is_cut:
@@ -202,9 +218,17 @@ class LangChainChat:
             return self._limited[max_tokens]
 
 
+def _reasons(reply: AIMessage) -> set[str]:
+    """Why the reply ended, as the provider says it, in small letters."""
+    told = reply.response_metadata
+    details = told.get("incomplete_details")  # of OpenAI's Responses API
+    more = details.get("reason", "") if isinstance(details, Mapping) else ""
+    return {str(each).lower() for each in (*(told.get(name, "") for name in _REASONS), more)}
+
+
 def _completion(reply: AIMessage) -> Completion:
     usage = reply.usage_metadata
-    reasons = {str(reply.response_metadata.get(name, "")).lower() for name in _REASONS}
+    reasons = _reasons(reply)
     return Completion(
         text=str(reply.text),
         input_tokens=usage["input_tokens"] if usage else 0,
@@ -213,9 +237,8 @@ def _completion(reply: AIMessage) -> Completion:
     )
 
 
-def _formed(reply: AIMessage) -> Completion:
+def _formed(reply: AIMessage, completion: Completion) -> Completion:
     """The reply as JSON: the arguments of its first tool call if it has one, else its text."""
-    completion = _completion(reply)
     if not reply.tool_calls:
         return completion
     return replace(completion, text=json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False))
