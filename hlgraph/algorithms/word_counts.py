@@ -91,6 +91,22 @@ def has_words(terms: Sequence[str], texts: Sequence[str]) -> NDArray[np.bool_]:
     return count_words(terms, texts).counts > 0
 
 
+def rarity(has: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The idf of terms over n texts, ``ln(1 + (n - df + 0.5) / (df + 0.5))``.
+
+    Parameters
+    ----------
+    has : shape (n, t), as from :func:`has_words`
+
+    Returns
+    -------
+    NDArray
+        Shape (t,), above 0.
+    """
+    having = np.count_nonzero(has, axis=0)
+    return np.asarray(np.log1p((len(has) - having + 0.5) / (having + 0.5)), dtype=np.float64)
+
+
 class _Runs(NamedTuple):
     """Runs of letters and digits: where each begins and ends, and whether a mark inside joins two parts (``1,000``)."""
 

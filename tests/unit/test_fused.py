@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hlgraph
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Kind, Statement
+from hlgraph.records import Chunk, Document, Hit, Kind, Source, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.clauses import clauses
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
+from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
+from hlgraph.retrieve.steps.links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
@@ -26,6 +30,7 @@ from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.graph_contract import fill
+from hlgraph.text import content_words
 
 QUESTION = "Where was the designer of the Aldane Bridge born?"
 
@@ -170,6 +175,65 @@ def _best(stores: Stores, chosen: Retriever, question: str) -> list[str]:
     request = SearchRequest(question, CORPUS, 4, "chunk")
     found = search(request, chosen, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
     return [item.chunk_id for item in found.evidence]
+
+
+def test_links_are_names_of_titles_that_the_statements_of_a_passage_mention(stores: Stores) -> None:
+    [corpus] = stores.graph.stats(CORPUS, has_counts=False)
+    request = SearchRequest(QUESTION, CORPUS)
+    session = Session(request, stores, embedder=WordEmbedder(), reranker=LexicalReranker(), corpus=corpus)
+    source_of = {
+        item.id: item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)
+    }
+    chunks = {
+        source_of[item.source_id]: item.id
+        for item in stores.graph.find(Kind.CHUNK, Scope(CORPUS))
+        if isinstance(item, Chunk)
+    }
+    order = ("doc:bridge", "doc:engineer", "doc:town", "doc:poet")
+    found = linked_passages(session, [*(Hit(chunks[name], 1.0) for name in order), Hit("gone", 0.5)])
+    assert found.is_named.tolist() == [True, False, False, False, False]
+    assert [np.flatnonzero(row).tolist() for row in found.mentions] == [[0, 1], [1, 2], [2], [3], []]
+    words = content_words(QUESTION)  # designer, aldane, bridge, born
+    assert [[word for word, has in zip(words, row, strict=True) if has] for row in found.covers] == [
+        ["aldane", "bridge"],
+        ["born"],
+        [],
+        [],
+        [],
+    ]
+
+
+@pytest.mark.parametrize("unit", ["chunk", "statement"])
+def test_links_lift_the_passage_that_a_good_one_mentions(stores: Stores, unit: Unit) -> None:
+    request = SearchRequest(QUESTION, CORPUS, 10, unit)
+    linked, plain = (
+        search(request, FusedRetriever(linked=most), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+        for most in (None, 0)
+    )
+    town = {name: _score(found, "doc:town") for name, found in (("linked", linked), ("plain", plain))}
+    poet = {name: _score(found, "doc:poet") for name, found in (("linked", linked), ("plain", plain))}
+    assert town["linked"] / poet["linked"] > town["plain"] / poet["plain"]
+    assert max(item.score for item in linked.evidence) <= 1
+    assert any(isinstance(item.why["links"], float) and item.why["links"] > 1 for item in linked.evidence)
+    assert all("links" not in item.why for item in plain.evidence)
+
+
+def test_long_questions_and_parts_of_ones_own_have_no_links(stores: Stores) -> None:
+    for question, chosen in ((f"{QUESTION} {'And why? ' * 20}", FusedRetriever()), (QUESTION, _TWO)):
+        request = SearchRequest(question, CORPUS, 4, "chunk")
+        found = search(request, chosen, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
+        assert "links" not in [step.name for step in found.explain.steps]
+    asked = replace(_TWO, linked=2)
+    assert [step.count for step in _ask(stores, asked, "chunk").explain.steps if step.name == "links"] == [2]
+    with pytest.raises(InputError, match="linked is -1"):
+        FusedRetriever(linked=-1)
+
+
+_TWO = FusedRetriever((ChunkRetriever(), StatementRetriever()), (1.0, 1.0))
+
+
+def _score(found: SearchResult, uri: str) -> float:
+    return max(item.score for item in found.evidence if item.source.uri == uri)
 
 
 def test_a_mode_of_its_own_goes_before_that_of_the_request(stores: Stores) -> None:

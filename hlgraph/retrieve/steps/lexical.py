@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.word_counts import has_words
+from hlgraph.algorithms.word_counts import has_words, rarity
 from hlgraph.text import content_words
 
 
@@ -32,8 +32,7 @@ class Coverage:
 
     def __init__(self, question: str, texts: Sequence[str]) -> None:
         self._has = has_words(list(dict.fromkeys(content_words(question))), texts)
-        having = np.count_nonzero(self._has, axis=0)
-        self._idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
+        self._idf = rarity(self._has)
 
     def of(self, paths: NDArray[np.intp]) -> NDArray[np.float64]:
         """Shape (m,), coverage from 0 to 1 of paths of shape (m, l), which are indices into the texts."""

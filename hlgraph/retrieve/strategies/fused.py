@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.fusion import reciprocal_rank
+from hlgraph.algorithms.linked_passages import link_factors
 from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
 from hlgraph.retrieve.question import named_fields
@@ -16,6 +17,7 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, by_of, check_by, rerank, reranked_hits, with_by
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
+from hlgraph.retrieve.steps.links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.path import TUNED_PATH
 from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
@@ -25,6 +27,8 @@ from hlgraph.stores.protocols import PullShape
 _BOOSTED = 100
 _LEAST_SHARE = 0.01
 _READ = 50
+_LINKED = 60
+_LEAST_STRENGTH = 0.05  # below it, from 40 words on, links are not looked at
 _STATEMENTS = PullShape(
     frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
 )
@@ -58,6 +62,13 @@ class FusedRetriever:
     ``tests/benchmarks/bench_fusion.py`` fits them anew and reports each set with weights fitted to the others. A strategy with less
     than a hundredth of the weight is not asked. By default no strategy asks the chat model: the default search costs no call.
 
+    The best passages of a short question then gain by links: the score of each takes the factor ``exp((1 - g) w f)``. Its six
+    features ``f`` say whether the question names the title of the passage, which words of the question the passage adds to the best
+    ones, and whether it mentions the titles of the best ones or they mention its own
+    (:func:`hlgraph.algorithms.linked_passages.link_features`). The six weights ``w`` were fitted like those above
+    (``tests/benchmarks/bench_links.py``). A statement takes the factor of its passage. ``why`` holds the factor, 1 for the passage
+    that gains least. From 40 words on links have no part.
+
     Attributes
     ----------
     parts : the strategies; by default paths, topics, chunks by text, and for each clause statements, and chunks by text
@@ -69,6 +80,7 @@ class FusedRetriever:
     field_boost : of the best 100 nodes, those of a source whose metadata the question names gain this share of their score for
         a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.named_fields`. It is no
         filter: other sources stay. 0: metadata has no part
+    linked : number of best passages that gain by links; 0: none. None: 60 with the default parts, else 0
     by : ``chat`` (default: ``rules``) has the chat model decide in all strategies that have a step for it: the default ones let it
         name keywords and take the question apart, in two calls
 
@@ -85,6 +97,7 @@ class FusedRetriever:
     rank_constant: float = 6
     depth: int = 100
     field_boost: float = 1.0
+    linked: int | None = None
     by: By = "rules"
 
     def __post_init__(self) -> None:
@@ -111,6 +124,8 @@ class FusedRetriever:
             )
         if self.depth < 1:
             raise InputError(f"depth is {self.depth}; it must be at least 1")
+        if self.linked is not None and self.linked < 0:
+            raise InputError(f"linked is {self.linked}; it must be at least 0")
 
     def weights_for(self, question: str) -> tuple[float, ...]:
         """The weights of the strategies for a question, by the number of its words.
@@ -123,7 +138,7 @@ class FusedRetriever:
         longest = self.long_weights
         if longest is None:
             longest = _LONG_WEIGHTS if self.parts is _PARTS else self.weights
-        long = 1 / (1 + math.exp((_MIDDLE_WORDS - len(question.split())) / _WIDTH_WORDS))
+        long = _length(question)
         return tuple(a ** (1 - long) * b**long for a, b in zip(self.weights, longest, strict=True))
 
     def _counting(self, question: str) -> dict[str, tuple[Retriever, float]]:
@@ -166,8 +181,30 @@ class FusedRetriever:
                 why[item].setdefault(f"rank {name}", float(place))
         hits = self._boosted(session, kind, hits=[Hit(item, score) for item, score in fused], why=why)
         if kind is Kind.STATEMENT:
-            hits = _with_reranker(session, hits, why=why)
+            by_chunk = [_as_chunks(session, ranked)[:depth] for ranked in found]
+            ranked_chunks = reciprocal_rank(by_chunk, self.rank_constant, weights=shares)
+            factors = self._factors(session, [Hit(item, score) for item, score in ranked_chunks])
+            records = session.records(Kind.STATEMENT, [hit.id for hit in hits], made=Statement)
+            of_hit = {item: factors[one.chunk_id] for item, one in records.items() if one.chunk_id in factors}
+            hits = _with_reranker(session, _scaled(hits, of_hit, why=why), why=why)
+        else:
+            hits = _scaled(hits, self._factors(session, hits), why=why)
         return Ranked(kind, hits, why)
+
+    def _factors(self, session: Session, hits: Sequence[Hit]) -> dict[str, float]:
+        """What links make of the scores of the best passages, by id; the lowest factor is 1, which others have, too."""
+        most = self.linked
+        if most is None:
+            most = _LINKED if self.parts is _PARTS else 0
+        strength = 1 - _length(session.request.question)
+        if not most or not hits or strength < _LEAST_STRENGTH:
+            return {}
+        with session.step("links") as step:
+            best = hits[:most]
+            factors = link_factors(linked_passages(session, best), strength=strength)
+            step.count = len(best)
+            step.details = {"strength": round(strength, 3)}
+        return {hit.id: factor for hit, factor in zip(best, (factors / factors.min()).tolist(), strict=True)}
 
     def _boosted(self, session: Session, kind: Kind, *, hits: list[Hit], why: Why) -> list[Hit]:
         """The hits, those of sources first whose fields the question names."""
@@ -188,6 +225,24 @@ class FusedRetriever:
         """Once for names, however many fields repeat one, and once for dates."""
         kinds = {named_fields.is_date(metadata[field]) for field in fields}
         return (1 + self.field_boost) ** len(kinds)
+
+
+def _length(question: str) -> float:
+    """How long a question is, from 0 to 1; .5 at 28 words."""
+    return 1 / (1 + math.exp((_MIDDLE_WORDS - len(question.split())) / _WIDTH_WORDS))
+
+
+def _scaled(hits: list[Hit], factors: Mapping[str, float], *, why: Why) -> list[Hit]:
+    """The hits by their scores times their factors, 1 where there is none; the best score stays what it was."""
+    if not factors or not hits:
+        return hits
+    for item, factor in factors.items():
+        why[item]["links"] = factor
+    scores = [hit.score * factors.get(hit.id, 1.0) for hit in hits]
+    share = hits[0].score / max(scores)
+    return sorted(
+        (Hit(hit.id, score * share) for hit, score in zip(hits, scores, strict=True)), key=lambda hit: -hit.score
+    )
 
 
 def _with_reranker(session: Session, hits: Sequence[Hit], *, why: Why) -> list[Hit]:
