@@ -493,17 +493,32 @@ class HLGraph:
         """Counts of the records and relationships of every corpus of the store."""
         return self._opened.stores.graph.stats()
 
-    def check(self) -> list[Finding]:
-        """Whether the stored data is consistent: constraints, links, counts, and both stores with each other."""
-        return self._opened.check()
+    def check(self, *, on_finding: Callable[[Finding], None] | None = None) -> list[Finding]:
+        """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
 
-    def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
-        """How the graph and the vectors of this corpus differ.
+        On servers the content of 500 records of each kind and corpus is compared with their ids and rows, otherwise of all.
 
         Parameters
         ----------
-        repair : repair the drift: lost vectors are made again from the records, lost records by the local extractor from the stored
-            chunks; sources that lost a chunk are named, and the next ingest of their documents reads them anew
+        on_finding : called with each finding as soon as it is made
+        """
+        from hlgraph.sdk.doctor import findings
+
+        found = []
+        for finding in findings(self._opened):
+            if on_finding is not None:
+                on_finding(finding)
+            found.append(finding)
+        return found
+
+    def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
+        """How the graph and the vectors of this corpus differ, and what in them is not as it was written.
+
+        Parameters
+        ----------
+        repair : repair the drift: lost or altered vectors and full text are made again from the records, lost records and
+            altered links by the local extractor from the stored chunks; sources of which a chunk was lost or altered are
+            named, and the next ingest of their documents reads them anew
 
         Returns
         -------
@@ -517,7 +532,13 @@ class HLGraph:
         """
         from hlgraph.sdk import reconcile
 
-        return reconcile.reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair)
+        return reconcile.reconcile(
+            self.corpus,
+            stores=self._opened.stores,
+            models=self._models,
+            repair=repair,
+            sample=self._opened.sample,
+        )
 
     # Parts
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import print_json, say
+from hlgraph.cli.output import piece, print_json, say
 from hlgraph.cli.state import Json, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
     from hlgraph.settings import Settings
+    from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats, Stores
 
 PLACE = 70  # position in the list of commands
@@ -156,9 +157,11 @@ def stats(context: typer.Context, json: Json = False) -> None:
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check that the stored data is consistent.
+    """Check that the stored data is consistent, and what was written.
 
-    Checks links, counts, vectors, journal and files, and changes nothing; the exit code is 1 if a check fails.
+    Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
+    checksums and records (on servers: of 500 records of each kind). Prints each finding as it is made. Changes nothing;
+    the exit code is 1 if a check fails.
 
     \b
     Example:
@@ -166,15 +169,18 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     """
     state: State = context.obj
     with state.open() as graph:
-        findings = graph.check()
+        findings = graph.check(on_finding=None if json else _say_finding)
     is_fine = all(item.is_fine for item in findings)
     if json:
         print_json({"is_fine": is_fine, "checks": [item._asdict() for item in findings]})
     else:
-        say(*(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}" for item in findings))
         say("the store is fine" if is_fine else "the store is not fine")
     if not is_fine:
         raise typer.Exit(1)
+
+
+def _say_finding(item: Finding) -> None:
+    piece(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}\n")
 
 
 def migrate(

@@ -20,7 +20,7 @@ from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.matching import MENTIONED, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
@@ -83,7 +83,7 @@ class EmbeddedGraphStore:
             yield self._pending()
 
     def _pending(self) -> tuple[Pending, ...]:
-        with mapped(self._database.path):
+        with reading(self._database.path):
             rows = (
                 self._database.writer()
                 .execute("SELECT payload, state, outcome FROM journal JOIN journal_change USING (id) ORDER BY seq")
@@ -181,7 +181,7 @@ class EmbeddedGraphStore:
 
         def read(missing: list[str]) -> dict[str, Record]:
             condition = "node.id IN (SELECT value FROM json_each(:ids))"
-            with mapped(self._database.path):
+            with reading(self._database.path):
                 found = select(connection, kind, condition=condition, values={"ids": json.dumps(missing)})
             return {record.id: record for record in found}
 
@@ -203,14 +203,14 @@ class EmbeddedGraphStore:
             condition, more = to_sql(scope.where)
             values.update(more)
             conditions.append(f"node.source IN (SELECT n FROM ({_SOURCE_ROWS}) AS source WHERE {condition})")
-        with mapped(self._database.path):
+        with reading(self._database.path):
             return iter(select(self._database.reader(), kind, condition=" AND ".join(conditions), values=values))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
         from hlgraph.stores.embedded.adjacency import nothing
 
-        with mapped(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
+        with reading(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.pull(seeds, shape, scope=scope)
             call.rows = len(graph)
@@ -220,7 +220,7 @@ class EmbeddedGraphStore:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
         seeds = [item for name in query.names for item in name]
-        with mapped(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
+        with reading(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
             held = self._current(MENTIONED, scope)
             found = [] if held is None else held.match(query, scope=scope)
             call.rows = sum(len(item.ids) for item in found)
@@ -236,7 +236,7 @@ class EmbeddedGraphStore:
         """
         from hlgraph.stores.embedded.adjacency import nothing
 
-        with mapped(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
+        with reading(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.whole(shape, scope=scope)
             call.rows = len(graph)
@@ -250,7 +250,7 @@ class EmbeddedGraphStore:
         shape : relationships to count
         scope : corpus; its filter is ignored
         """
-        with mapped(self._database.path):
+        with reading(self._database.path):
             found = self._current(shape, scope)
         return 0 if found is None else found.count(shape.relationships)
 
@@ -282,7 +282,7 @@ class EmbeddedGraphStore:
         if not self._database.exists():
             return ()
         connection = self._database.reader()
-        with mapped(self._database.path):
+        with reading(self._database.path):
             with sqlite.sql("read corpora", _CORPORA) as call:
                 rows = connection.execute(_CORPORA).fetchall()
                 call.rows = len(rows)

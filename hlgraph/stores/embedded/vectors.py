@@ -21,11 +21,11 @@ from hlgraph.stores.embedded import ann, coarse, sqlite
 from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import Recent, metadata_json, script
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import mapped, reading
 from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
 from hlgraph.text import content_words, words
 from hlgraph.where import Where
 
@@ -131,7 +131,8 @@ class EmbeddedVectorStore:
 
     def _by_vector(self, query: VectorQuery, k: int) -> list[Hit]:
         with sqlite.searching(query, k) as call:
-            found = self._nearest(query, k)
+            with reading(self._database.path):
+                found = self._nearest(query, k)
             call.rows = len(found)
         return found
 
@@ -151,7 +152,16 @@ class EmbeddedVectorStore:
         scores = _scores(view, question, rows)
         ids = view.ids(rows)
         best = top_k(scores, k, tie_break=ids)
+        self._verify(view, np.union1d(best, np.flatnonzero(~np.isfinite(scores))), rows=rows)
         return list(map(Hit, ids[best].astype(np.str_).tolist(), scores[best].tolist()))
+
+    def _verify(self, view: View, chosen: NDArray[np.intp], *, rows: NDArray[np.intp] | None) -> None:
+        """Raises StoreCorruptError if a row that a search is about to return does not hold what was written."""
+        chosen = chosen if rows is None else rows[chosen]
+        altered = chosen[view.altered(chosen)]
+        if len(altered):
+            name = str(view.ids(altered[:1])[0], "ascii")
+            raise sqlite.corrupt(self._database.path, f"the vector of {name} is not the one that was written")
 
     def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
         """Rows to score: those that the ANN index proposes and those that it does not cover; None: all rows."""
@@ -232,7 +242,7 @@ class EmbeddedVectorStore:
             "k": k,
         }
         connection = self._database.reader()
-        with mapped(self._database.path):
+        with reading(self._database.path):
             row = connection.execute(
                 "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (query.corpus, query.kind)
             ).fetchone()
@@ -249,7 +259,7 @@ class EmbeddedVectorStore:
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not len(view):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
-        with self._guard:  # the index grows
+        with reading(self._database.path), self._guard:  # the index grows
             if not view.index and len(vectors) <= _FEW:
                 pairs = pairs_between(vectors, view.matrix, threshold=threshold)
             else:
@@ -278,10 +288,25 @@ class EmbeddedVectorStore:
 
         with self._guard:
             held = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
-        with sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call:
+        with (
+            reading(self._database.path),
+            sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call,
+        ):
             slots = held.read(ids, read)
             call.rows = len(slots)
-        return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+            return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+
+    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+        """See :meth:`VectorStore.examine`."""
+        from hlgraph.stores.embedded import damage
+
+        if not self._database.exists():
+            return Damage()
+        with self._database.lock() if repair else contextlib.nullcontext(), mapped(self._database.path):
+            for name, of, state in damage.states(self._database.reader()):
+                if (name, of) == (corpus, kind):
+                    return damage.examine(self._database, state, rows=rows, repair=repair)
+        return Damage()
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """See :meth:`VectorStore.ids`."""
