@@ -59,6 +59,7 @@ class Drift:
     stray_texts : number of full-text entries without a row
     altered_records : records whose content is not what their id was made from, or not what was written; a chunk also where
         its links were altered, an entity where its synonyms were
+    is_restored : whether the database of the store was damaged, and its indexes were made again
     """
 
     corpus: str
@@ -69,13 +70,13 @@ class Drift:
     altered_texts: Ids = field(default_factory=dict)
     stray_texts: Mapping[Kind, int] = field(default_factory=dict)
     altered_records: Ids = field(default_factory=dict)
+    is_restored: bool = False
 
     @property
     def is_none(self) -> bool:
         """Whether both stores hold the same, as it was written."""
-        return self.is_same and not (
-            self.altered_vectors or self.altered_texts or self.stray_texts or self.altered_records
-        )
+        altered = (self.altered_vectors, self.altered_texts, self.stray_texts, self.altered_records)
+        return self.is_same and not any(altered) and not self.is_restored
 
     @property
     def is_same(self) -> bool:
@@ -243,8 +244,9 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
     ModelMismatchError : there is drift, and the corpus was embedded by another model
     """
     with stores.graph.lock() as pending:
+        is_restored = stores.seals is not None and stores.seals.restore()
         resume(pending, stores)
-        before = _drift(corpus, stores)
+        before = replace(_drift(corpus, stores), is_restored=is_restored)
         if before.is_none:
             return before, before
         if not before.is_same or before.altered_vectors or before.altered_records:
@@ -281,6 +283,9 @@ def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Ext
     chunks = {item.id: item for item in _chunks(sorted(wrong[Kind.CHUNK]), stores)}
     false = {item.id for item in untrue(list(chunks.values()), corpus, names={})}
     unsure = {item.id for item in altered if item.kind is Kind.CHUNK and not item.is_links}
+    if wrong[Kind.SOURCE]:  # the title of a source is in the text of its chunks
+        scope = Scope(corpus, sources=tuple(sorted(wrong[Kind.SOURCE])))
+        unsure |= {item.id for item in stores.graph.find(Kind.CHUNK, scope)}
     again = (wrong[Kind.CHUNK] | _chunks_saying(wrong[Kind.STATEMENT], wrong[Kind.FACT], corpus, stores)) - unsure
     done, is_known = _extract_again(corpus, lost, again=again, stores=stores, extractor=extractor)
     doubted = (unsure | (again - done)) - false

@@ -467,6 +467,12 @@ class Seals(Protocol):
         corpus : name of the corpus
         """
 
+    def restore(self) -> bool:
+        """Makes the records readable: indexes of a damaged database again, values that cannot be parsed empty.
+
+        Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
+        """
+
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
         """Takes records as they are now, after a repair; removes altered summaries, which are built again. Needs the lock.
 

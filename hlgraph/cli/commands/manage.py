@@ -157,7 +157,7 @@ def stats(context: typer.Context, json: Json = False) -> None:
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check that the stored data is consistent, and what was written.
+    """Check that the stored data is as it was written.
 
     Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
     checksums and records (on servers: of 500 records of each kind). Prints each finding as it is made. Changes nothing;

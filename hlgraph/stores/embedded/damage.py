@@ -34,17 +34,14 @@ _WRITTEN = """
 _STRAYS = "FROM {table}_content WHERE id NOT IN (SELECT n FROM vector WHERE file = ?)"
 
 
-def _altered_vectors(database: Database, state: State) -> set[str]:
+def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArray[np.float32]) -> set[str]:
     """The ids of rows without a slot in the file, with other bytes than were written, or of another length than 1."""
-    rows = database.reader().execute(
-        "SELECT id, slot, checksum FROM vector WHERE file = ? ORDER BY slot", (state.file,)
-    )
-    matrix = _matrix(database, state)
+    rows = connection.execute("SELECT id, slot, checksum FROM vector WHERE file = ? ORDER BY slot", (state.file,))
     found: set[str] = set()
     while batch := rows.fetchmany(_BATCH):
         for name, slot, checksum in batch:
             if not (
-                0 <= slot < min(state.slots, len(matrix))
+                0 <= slot < len(matrix)
                 and zlib.crc32(matrix[slot].data) == checksum
                 and abs(float(np.linalg.norm(matrix[slot].astype(np.float64))) - 1) <= _TOLERANCE
             ):
@@ -97,15 +94,21 @@ def examine(database: Database, state: State, *, rows: Iterable[Row], repair: bo
     repair : mend what is found
     """
     with mapped(database.path):
-        altered = _altered_vectors(database, state)
+        reader = database.reader()
+        matrix = _matrix(database, state)
+        altered = _altered_vectors(reader, state, matrix)
+        found = altered
+        last = reader.execute("SELECT coalesce(max(slot), -1) FROM vector WHERE file = ?", (state.file,)).fetchone()[0]
+        if not last < state.slots <= len(matrix):  # then no row can be read, as intact as it may be
+            found = {name for (name,) in reader.execute("SELECT id FROM vector WHERE file = ?", (state.file,))}
         is_broken = _broken_text(database, state.file)
-        with contextlib.nullcontext(database.reader()) if not repair else database.transaction() as connection:
+        with contextlib.nullcontext(reader) if not repair else database.transaction() as connection:
             if is_broken and repair:
                 _remake_text(connection, state.file)
             texts, strays = _compare(connection, state.file, rows=rows, has_texts=not is_broken, is_repair=repair)
-        if altered and repair:
-            _drop(database, state, altered)
-    return Damage(frozenset(altered), frozenset(texts), strays)
+        if found and repair:
+            _drop(database, state, altered, matrix=matrix)
+    return Damage(frozenset(found), frozenset(texts), strays)
 
 
 def _compare(
@@ -171,9 +174,8 @@ def _remake_text(connection: sqlite3.Connection, file: int) -> None:
     create_text(connection, file)
 
 
-def _drop(database: Database, state: State, altered: Iterable[str]) -> None:
+def _drop(database: Database, state: State, altered: Iterable[str], *, matrix: NDArray[np.float32]) -> None:
     """Removes rows, and moves the others to a new file, where each has a slot of its own."""
-    matrix = _matrix(database, state)
     with database.transaction() as connection:
         free_rows(database, state.file, wanted=json.dumps(list(altered)))
         connection.execute(  # a slot that was altered may be that of another row, whose vector is not to be overwritten

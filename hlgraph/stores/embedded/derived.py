@@ -200,7 +200,10 @@ def remove_summaries(connection: sqlite3.Connection, ids: list[str]) -> None:
     connection : connection of the writer
     ids : ids of the summaries
     """
-    held = "SELECT community FROM summary_member_of JOIN summary ON s = summary WHERE id IN (SELECT value FROM json_each(?))"
+    held = (
+        "SELECT o.community FROM summary_member_of AS o JOIN summary ON s = o.summary "
+        "WHERE id IN (SELECT value FROM json_each(?))"
+    )
     communities = [m for (m,) in connection.execute(held, (json.dumps(ids),))]
     _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", ids)
     connection.executemany(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 
-from hlgraph.errors import StoreCorruptError
+from hlgraph.errors import MigrationError, StoreCorruptError
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded import damage
 from hlgraph.stores.embedded.array_files import matrix_path
@@ -137,13 +137,18 @@ def _told(database: Database, name: str, findings: _Findings) -> _Findings:
 
 
 def _migrations(database: Database) -> _Findings:
-    plan = migrate.plan(SqliteTarget(database.file))
+    try:
+        plan = migrate.plan(SqliteTarget(database.file))
+    except MigrationError as error:
+        yield "migrations", False, str(error)
+        return
     yield "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
 
 
 def _file(connection: sqlite3.Connection) -> _Findings:
     answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    yield "database file", answer == "ok", answer
+    wrong = [] if answer == "ok" else [" ".join(answer.split())]
+    yield "database file", not wrong, _said(wrong, answer)
 
 
 def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> _Findings:

@@ -332,5 +332,5 @@ class EmbeddedGraphStore:
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
 _FIELDS = """
     SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
-    WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""
+    WHERE node.c = :c AND source.metadata <> '{}' AND json_valid(source.metadata) ORDER BY 1"""
 _SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

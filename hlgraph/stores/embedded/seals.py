@@ -21,6 +21,7 @@ _NAMES = f"""
     SELECT e.value, summary.id, -1, corpus.name, run.name FROM json_each(:owners) AS e JOIN summary ON summary.s = e.value / 4
     JOIN run USING (r) JOIN corpus USING (c) WHERE e.value % 4 = {SUMMARY}
     ORDER BY 2, 1"""
+_JSON = (("source", "metadata", "{}"), ("chunk", "headings", "[]"), ("in_chunk", "details", "[]"))
 NAMES_OF_ENTITIES = """
     FROM entity WHERE name <> (
       SELECT surface FROM alias WHERE entity = entity.n GROUP BY surface ORDER BY sum(mentions) DESC, surface LIMIT 1)
@@ -77,6 +78,22 @@ class EmbeddedSeals:
                     for (name,) in connection.execute(query, (corpus,))
                 }
         return tuple(sorted(found, key=lambda item: (item.kind, item.id, item.is_links)))
+
+    def restore(self) -> bool:
+        """See :meth:`Seals.restore`."""
+        if not self._database.exists():
+            return False
+        with self._database.lock():
+            connection = self._database.writer()
+            with reading(self._database.path):
+                is_whole = bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+                if not is_whole:  # both read the rows alone: indexes are made again, and what no row uses is dropped
+                    connection.execute("REINDEX")
+                    connection.execute("VACUUM")
+            with self._database.transaction():
+                for table, column, nothing in _JSON:
+                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE NOT json_valid({column})", (nothing,))
+        return not is_whole
 
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
         """See :meth:`Seals.accept`."""

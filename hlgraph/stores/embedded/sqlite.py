@@ -29,7 +29,7 @@ from hlgraph.where import Where, to_text
 STORE = "embedded"
 """The name of this store in a trace."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode")
+_GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode", "malformed")
 _WORD: Final = 1 << 64
 RECORD, LINKS, SUMMARY, SYNONYMS = range(4)
 """What a seal is of: a source or chunk, the links that a chunk asserts, a summary, the synonyms of an entity."""
@@ -72,6 +72,8 @@ def mapped(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {text}") from error
     except sqlite3.DatabaseError as error:
         raise corrupt(path, str(error)) from error
+    except UnicodeDecodeError as error:
+        raise corrupt(path, f"stored text cannot be read ({error})") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         remedy = (
