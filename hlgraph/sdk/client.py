@@ -502,14 +502,9 @@ class HLGraph:
         ----------
         on_finding : called with each finding as soon as it is made
         """
-        from hlgraph.sdk.doctor import findings
+        from hlgraph.sdk.doctor import check
 
-        found = []
-        for finding in findings(self._opened):
-            if on_finding is not None:
-                on_finding(finding)
-            found.append(finding)
-        return found
+        return check(self._opened, on_finding)
 
     def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
         """How the graph and the vectors of this corpus differ, and what in them is not as it was written.
@@ -532,13 +527,7 @@ class HLGraph:
         """
         from hlgraph.sdk import reconcile
 
-        return reconcile.reconcile(
-            self.corpus,
-            stores=self._opened.stores,
-            models=self._models,
-            repair=repair,
-            sample=self._opened.sample,
-        )
+        return reconcile.reconcile(self.corpus, opened=self._opened, models=self._models, repair=repair)
 
     # Parts
 

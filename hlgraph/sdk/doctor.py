@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hlgraph.errors import HLGraphError
 from hlgraph.records import Kind
@@ -11,6 +11,22 @@ from hlgraph.stores.open import Finding, Opened
 from hlgraph.stores.protocols import Scope, Stores
 
 _MEND = "next: hlgraph reconcile --repair"
+
+
+def check(opened: Opened, on_finding: Callable[[Finding], None] | None = None) -> list[Finding]:
+    """What :meth:`hlgraph.HLGraph.check` does.
+
+    Parameters
+    ----------
+    opened : the open stores
+    on_finding : called with each finding as soon as it is made
+    """
+    found = []
+    for finding in findings(opened):
+        if on_finding is not None:
+            on_finding(finding)
+        found.append(finding)
+    return found
 
 
 def findings(opened: Opened) -> Iterator[Finding]:

@@ -35,6 +35,7 @@ from hlgraph.persist import (
 )
 from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
+from hlgraph.stores.open import Opened
 from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch
 
 KINDS_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
@@ -84,27 +85,24 @@ class Drift:
         return not (self.without_vector or self.without_record or self.sources_to_ingest)
 
 
-def reconcile(
-    corpus: str, *, stores: Stores, models: ChosenModels, repair: bool, sample: int | None = None
-) -> tuple[Drift, Drift]:
+def reconcile(corpus: str, *, opened: Opened, models: ChosenModels, repair: bool) -> tuple[Drift, Drift]:
     """The drift of a corpus before and after mending.
 
     Parameters
     ----------
     corpus : the corpus
-    stores : the open stores
+    opened : the open stores; without ``repair`` as much content is compared as ``opened.sample`` says
     models : the embedder, made when it is first used
     repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
-    sample : records of each kind whose content is compared without ``repair``, with which all are; None: all
 
     Returns
     -------
     (found, left)
     """
     if not repair:
-        found = find_drift(corpus, stores=stores, sample=sample)
+        found = find_drift(corpus, stores=opened.stores, sample=opened.sample)
         return found, found
-    return mend(corpus, stores=stores, extractor=LocalExtractor(), embedder=models.embedder)
+    return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=models.embedder)
 
 
 def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Drift:

@@ -11,11 +11,13 @@ import pytest
 from live_stores import neo4j_of, opened
 
 import hlgraph
+from hlgraph.change import VectorBlock
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.cli import main
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Entity, Kind, Source, Statement
+from hlgraph.sdk.doctor import findings
 from hlgraph.sdk.reconcile import find_drift, mend
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
@@ -170,6 +172,34 @@ def test_a_node_and_a_vector_deleted_on_the_servers_come_back(
     for name in before:
         assert after[name] == before[name], name
     assert not [item for item in live.check() if not item.is_fine]
+
+
+def test_content_that_was_altered_on_the_servers_is_found_and_mended(servers: Any, live: Opened) -> None:
+    stores = live.stores
+    before = _fill(stores)
+    assert [item for item in findings(live) if not item.is_fine] == []
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    server.schema(
+        [
+            f"MATCH (n:Statement {{id: '{_statement(stores)}'}}) SET n.text = 'Ivo Brandt stole it.'",
+            f"MATCH (n:Entity {{id: '{_entity(stores)}'}}) SET n.name = 'Mara Quilt'",
+            f"MATCH (n:Topic {{id: '{_topic(stores)}'}}) SET n.name = 'Lies'",
+        ]
+    )
+    server.close()
+    chunk = min(stores.vectors.ids(Kind.CHUNK, "c"))
+    _, matrix = stores.vectors.vectors(Kind.CHUNK, "c", ids=[chunk])
+    block = VectorBlock(Kind.CHUNK, (chunk,), ("lies",), ("none",), matrix.shape[1], (matrix * 3).tobytes())
+    stores.vectors.upsert(VectorBatch("c", "by hand", (), (block,)))
+    wrong = {item.check for item in findings(live) if not item.is_fine}
+    assert wrong >= {"content of statements", "content of entities", "content of topics", "vectors and text of chunks"}
+    found, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert found.altered_vectors == {Kind.CHUNK: (chunk,)}
+    assert left.is_none
+    after = snapshot(stores, "c")
+    for name in before:
+        assert after[name] == before[name], name
+    assert [item for item in findings(live) if not item.is_fine] == []
 
 
 def test_a_lost_chunk_is_named_and_comes_back_with_its_document(servers: Any, live: Opened) -> None:
