@@ -80,9 +80,9 @@ def _open_resources(
 ) -> _Resources:
     """Open the stores of the settings, and choose the models: those given, else those of the settings."""
     from hlgraph.models.choose import ChosenModels
-    from hlgraph.stores.open import open_stores
+    from hlgraph.sdk.doctor import open_checked
 
-    opened = open_stores(settings)
+    opened = open_checked(settings)
     models = ChosenModels(settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=opened.closing)
     return _Resources(opened, models)
 
@@ -493,18 +493,12 @@ class HLGraph:
         """Counts of the records and relationships of every corpus of the store."""
         return self._opened.stores.graph.stats()
 
-    def check(self, *, on_finding: Callable[[Finding], None] | None = None) -> list[Finding]:
+    def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
 
         On servers the content of 500 records of each kind and corpus is compared with their ids and rows, otherwise of all.
-
-        Parameters
-        ----------
-        on_finding : called with each finding as soon as it is made
         """
-        from hlgraph.sdk.doctor import check
-
-        return check(self._opened, on_finding)
+        return list(self._opened.check())
 
     def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
         """How the graph and the vectors of this corpus differ, and what in them is not as it was written.

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from hlgraph.errors import HLGraphError
 from hlgraph.records import Kind
-from hlgraph.sdk.reconcile import KINDS_IN_BOTH, rows_of, untrue_records
-from hlgraph.stores.open import Finding, Opened
+from hlgraph.settings import Settings
+from hlgraph.stores.open import Finding, Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores
 
 _MEND = "next: hlgraph reconcile --repair"
 
 
-def check(opened: Opened, on_finding: Callable[[Finding], None] | None = None) -> list[Finding]:
-    """What :meth:`hlgraph.HLGraph.check` does.
+def open_checked(settings: Settings) -> Opened:
+    """The open stores of the settings, whose checks include the content of records and rows.
 
     Parameters
     ----------
-    opened : the open stores
-    on_finding : called with each finding as soon as it is made
+    settings : name the stores
     """
-    found = []
-    for finding in findings(opened):
-        if on_finding is not None:
-            on_finding(finding)
-        found.append(finding)
-    return found
+    opened = open_stores(settings)
+    return opened._replace(check=lambda: findings(opened))
 
 
 def findings(opened: Opened) -> Iterator[Finding]:
@@ -48,6 +43,12 @@ def findings(opened: Opened) -> Iterator[Finding]:
 
 
 def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
+    from hlgraph.sdk.reconcile import (
+        KINDS_IN_BOTH,
+        rows_of,
+        untrue_records,
+    )  # every command opens stores, few check them
+
     corpora = [item.corpus for item in stores.graph.stats(has_counts=False)]
     for kind in (*KINDS_IN_BOTH, Kind.FACT):
         wrong: list[str] = []

@@ -167,9 +167,16 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     Example:
       hlgraph doctor
     """
+    from hlgraph.sdk.doctor import open_checked
+
     state: State = context.obj
-    with state.open() as graph:
-        findings = graph.check(on_finding=None if json else _say_finding)
+    opened = open_checked(state.settings())
+    findings: list[Finding] = []
+    with opened.closing:
+        for item in opened.check():
+            findings.append(item)
+            if not json:
+                piece(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}\n")
     is_fine = all(item.is_fine for item in findings)
     if json:
         print_json({"is_fine": is_fine, "checks": [item._asdict() for item in findings]})
@@ -177,10 +184,6 @@ def doctor(context: typer.Context, json: Json = False) -> None:
         say("the store is fine" if is_fine else "the store is not fine")
     if not is_fine:
         raise typer.Exit(1)
-
-
-def _say_finding(item: Finding) -> None:
-    piece(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}\n")
 
 
 def migrate(
