@@ -68,9 +68,7 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
             damage = stores.vectors.examine(kind, corpus, rows=rows_of(records, stores))
             for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
                 if ids:
-                    wrong.append(
-                        f"{corpus}: {len(ids)} {what} are not those that were written, such as that of {min(ids)}"
-                    )
+                    wrong.append(f"{corpus}: {len(ids)} {what} not as they were written, such as that of {min(ids)}")
             if damage.strays:
                 wrong.append(f"{corpus}: {damage.strays} texts without a row")
         yield _finding(f"vectors and text of {_plural(kind)}", wrong, f"{count} compared")

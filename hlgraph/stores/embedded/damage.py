@@ -70,7 +70,9 @@ def _broken_text(database: Database, file: int) -> bool:
             own.execute("BEGIN IMMEDIATE")  # FTS5 takes the check as a write, which is rolled back
             own.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
         except sqlite3.OperationalError as error:
-            if "readonly" in str(error):  # a read-only medium: searches alone can tell
+            if "readonly" in str(error) or "unable to open" in str(
+                error
+            ):  # a read-only medium: searches alone can tell
                 return False
             if "locked" in str(error) or "busy" in str(error):
                 raise
