@@ -56,11 +56,11 @@ def _files(folder: Path) -> Files:
     return {Kind(kind): folder / "vectors" / f"{file}-{generation}.f32" for kind, file, generation in rows}
 
 
-def _vectors(change: Callable[[NDArray[np.float32]], None], kind: Kind = Kind.STATEMENT) -> Alter:
+def _vectors(change: Callable[[NDArray[np.float32]], None]) -> Alter:
     def alter(folder: Path, files: Files) -> None:
-        rows = np.fromfile(files[kind], dtype="<f4").reshape(-1, 32)
+        rows = np.fromfile(files[Kind.STATEMENT], dtype="<f4").reshape(-1, 32)
         change(rows)
-        rows.tofile(files[kind])
+        rows.tofile(files[Kind.STATEMENT])
 
     return alter
 
@@ -107,7 +107,7 @@ _WAYS: dict[str, tuple[Alter, str, bool]] = {
     "a flipped bit": (_vectors(_flip), _STATEMENTS, False),
     "vectors of zeros": (_vectors(_zero), _STATEMENTS, False),
     "vectors in another order": (_vectors(_swap), _STATEMENTS, False),
-    "a vector with NaN": (_vectors(_nan, Kind.CHUNK), _CHUNKS, False),
+    "a vector with NaN": (_vectors(_nan), _STATEMENTS, False),
     "no vectors": (_gone, "vector files", False),
     "a cut vector file": (_cut, "vector files", False),
     "a slot beyond the matrix": (

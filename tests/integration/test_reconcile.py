@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -152,19 +152,18 @@ def _topic(stores: Stores) -> str:
     return next(item.id for item in stores.graph.find(Kind.TOPIC, Scope("c")))
 
 
-@pytest.mark.parametrize("chosen", [_statement, _entity, _topic])
-def test_a_node_and_a_vector_deleted_on_the_servers_come_back(
-    servers: Any, live: Opened, chosen: Callable[[Stores], str]
-) -> None:
+def test_nodes_and_a_vector_deleted_on_the_servers_come_back(servers: Any, live: Opened) -> None:
     stores = live.stores
     before = _fill(stores)
-    node = chosen(stores)
+    nodes = {Kind.STATEMENT: _statement(stores), Kind.TOPIC: _topic(stores), Kind.ENTITY: _entity(stores)}
     server = Server(servers.neo4j.url, neo4j_of(servers))
-    server.schema([f"MATCH (n) WHERE (n:Statement OR n:Topic OR n:Entity) AND n.id = '{node}' DETACH DELETE n"])
+    server.schema(
+        f"MATCH (n:{kind.value.capitalize()} {{id: '{name}'}}) DETACH DELETE n" for kind, name in nodes.items()
+    )
     server.close()
     lost = _lose(stores, Kind.CHUNK, 1)
     drift = find_drift("c", stores=stores)
-    assert list(drift.without_record.values()) == [(node,)]
+    assert drift.without_record == {kind: (name,) for kind, name in nodes.items()}
     assert drift.without_vector == {Kind.CHUNK: lost}
     _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.is_none

@@ -141,6 +141,7 @@ class EmbeddedVectorStore:
         if view is None or not len(view) or query.vector is None:
             return []
         if len(query.vector) != view.dimensions:
+            self._verify(view, np.array([0]))  # as rows of another length, all would be altered
             raise ModelMismatchError(
                 f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
                 f"{view.dimensions}; use the embedding model of the corpus"
@@ -151,14 +152,15 @@ class EmbeddedVectorStore:
         rows = self._narrowed(view, query, k, rows=rows)
         scores = _scores(view, question, rows)
         ids = view.ids(rows)
+        unusable = np.flatnonzero(~np.isfinite(scores))
+        self._verify(view, unusable if rows is None else rows[unusable])
         best = top_k(scores, k, tie_break=ids)
-        self._verify(view, np.union1d(best, np.flatnonzero(~np.isfinite(scores))), rows=rows)
+        self._verify(view, best if rows is None else rows[best])
         return list(map(Hit, ids[best].astype(np.str_).tolist(), scores[best].tolist()))
 
-    def _verify(self, view: View, chosen: NDArray[np.intp], *, rows: NDArray[np.intp] | None) -> None:
-        """Raises StoreCorruptError if a row that a search is about to return does not hold what was written."""
-        chosen = chosen if rows is None else rows[chosen]
-        altered = chosen[view.altered(chosen)]
+    def _verify(self, view: View, rows: NDArray[np.intp]) -> None:
+        """Raises StoreCorruptError if one of some rows does not hold what was written."""
+        altered = rows[view.altered(rows)]
         if len(altered):
             name = str(view.ids(altered[:1])[0], "ascii")
             raise sqlite.corrupt(self._database.path, f"the vector of {name} is not the one that was written")
@@ -294,7 +296,11 @@ class EmbeddedVectorStore:
         ):
             slots = held.read(ids, read)
             call.rows = len(slots)
-            return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+            found = np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+            # All of them have a checksum, but a search reads thousands: what it cannot calculate with, and one more.
+            suspects = np.append(np.flatnonzero(~np.isfinite(found).all(axis=1)), np.arange(min(len(found), 1)))
+            self._verify(view, np.searchsorted(view.slots, np.array(list(slots.values()), dtype=np.int64)[suspects]))
+            return list(slots), found
 
     def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
         """See :meth:`VectorStore.examine`."""
