@@ -34,10 +34,14 @@ _WRITTEN = """
 _STRAYS = "FROM {table}_content WHERE id NOT IN (SELECT n FROM vector WHERE file = ?)"
 
 
-def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArray[np.float32]) -> set[str]:
-    """The ids of rows without a slot in the file, with other bytes than were written, or of another length than 1."""
+def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArray[np.float32]) -> tuple[set[str], int]:
+    """The ids of rows without a slot in the file, with other bytes than were written, or of another length than 1.
+
+    Also returns the last slot of the others; -1 if there is no other.
+    """
     rows = connection.execute("SELECT id, slot, checksum FROM vector WHERE file = ? ORDER BY slot", (state.file,))
     found: set[str] = set()
+    last = -1
     while batch := rows.fetchmany(_BATCH):
         for name, slot, checksum in batch:
             if not (
@@ -46,7 +50,9 @@ def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArr
                 and abs(float(np.linalg.norm(matrix[slot].astype(np.float64))) - 1) <= _TOLERANCE
             ):
                 found.add(name)
-    return found
+            else:
+                last = slot
+    return found, last
 
 
 def _matrix(database: Database, state: State) -> NDArray[np.float32]:
@@ -98,9 +104,8 @@ def examine(database: Database, state: State, *, rows: Iterable[Row], repair: bo
     with mapped(database.path):
         reader = database.reader()
         matrix = _matrix(database, state)
-        altered = _altered_vectors(reader, state, matrix)
+        altered, last = _altered_vectors(reader, state, matrix)
         found = altered
-        last = reader.execute("SELECT coalesce(max(slot), -1) FROM vector WHERE file = ?", (state.file,)).fetchone()[0]
         if not last < state.slots <= len(matrix):  # then no row can be read, as intact as it may be
             found = {name for (name,) in reader.execute("SELECT id FROM vector WHERE file = ?", (state.file,))}
         is_broken = _broken_text(database, state.file)
