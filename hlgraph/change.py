@@ -151,8 +151,9 @@ class Change:
     synonyms : new SYNONYM links
     vectors : rows of new records; written before the change is published, and hidden until then
     replacements : rows of existing records; written after the change is published, since the records stay visible
-    recounted : entities whose names and common chunks are counted again from the stored graph, not from the difference; for
-        repairs after a loss of data
+    recounted : entities whose names and common chunks are counted again from the stored graph, not from the difference, and
+        topics that are named again; for repairs after a loss of data
+    doubted : kept chunks that are to be extracted again when their source is next ingested; for repairs
     topic_names : stored topics whose statements the change may change, with the vectors of their names; the rows of those whose
         statements it does change are made of these and the vectors of the statements, once it is published
     renewal : what the store remembers of a renewal of topics
@@ -181,6 +182,7 @@ class Change:
     vectors: tuple[VectorBlock, ...] = ()
     replacements: tuple[VectorBlock, ...] = ()
     recounted: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
     topic_names: VectorBlock | None = None
     renewal: Renewal | None = None
     calibration: Calibration | None = None

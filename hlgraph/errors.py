@@ -184,7 +184,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The stored data are inconsistent; ``hlgraph doctor`` reports where."""
+    """The stored data are not what was written; ``hlgraph doctor`` reports where, ``hlgraph reconcile --repair`` mends it."""
 
 
 class StoreClosedError(StoreError):

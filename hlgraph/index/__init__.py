@@ -7,7 +7,17 @@ from hlgraph.index.embed import (
     embed_change,
     embed_records,
     embed_topics,
+    indexed,
     texts_of,
 )
 
-__all__ = ["MadeVectors", "calibrating", "check_model", "embed_change", "embed_records", "embed_topics", "texts_of"]
+__all__ = [
+    "MadeVectors",
+    "calibrating",
+    "check_model",
+    "embed_change",
+    "embed_records",
+    "embed_topics",
+    "indexed",
+    "texts_of",
+]

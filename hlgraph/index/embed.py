@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -17,8 +17,9 @@ from hlgraph.models.seams import Embedder
 from hlgraph.persist.topics import links_about, topic_rows
 from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores
+from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
 
+_EMBEDDED = {Kind.CHUNK: Chunk, Kind.STATEMENT: Statement, Kind.ENTITY: Entity}
 _GROWTH = 2
 """A corpus is measured again when it has this many times the names."""
 
@@ -311,21 +312,30 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     InputError
         The records are of several kinds, or of another one.
     """
-    rows: list[tuple[str, str, str]] = []
-    kinds: set[Kind] = set()
-    for item in records:
-        if isinstance(item, Chunk):
-            rows.append((item.id, chunk_text(titles.get(item.source_id, ""), item.text), item.source_id))
-            kinds.add(Kind.CHUNK)
-        elif isinstance(item, Statement):
-            rows.append((item.id, item.text, item.source_id))
-            kinds.add(Kind.STATEMENT)
-        elif isinstance(item, Entity):
-            rows.append((item.id, normalise_name(item.name), ""))
-            kinds.add(Kind.ENTITY)
-    if len(kinds) != 1:
+    kinds = {kind for item in records for kind, of in _EMBEDDED.items() if isinstance(item, of)}
+    rows = list(indexed(records, titles))
+    if len(kinds) != 1 or len(rows) != len(records):
         raise InputError(f"records of {len(kinds)} kinds were given to embed; give chunks, statements or entities")
     return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
+
+
+def indexed(records: Iterable[Record], titles: Mapping[str, str]) -> Iterator[Row]:
+    """What the vector store holds of records beside their vectors: the text that was embedded and indexed, and the source.
+
+    Parameters
+    ----------
+    records : chunks, statements, topics or entities; others are left out
+    titles : titles of sources, by id
+    """
+    for item in records:
+        if isinstance(item, Chunk):
+            yield Row(item.id, chunk_text(titles.get(item.source_id, ""), item.text), item.source_id)
+        elif isinstance(item, Statement):
+            yield Row(item.id, item.text, item.source_id)
+        elif isinstance(item, Topic):
+            yield Row(item.id, normalise_name(item.name), item.source_id)
+        elif isinstance(item, Entity):
+            yield Row(item.id, normalise_name(item.name), "")
 
 
 _Rows = list[tuple[Kind, list[tuple[str, str, str]]]]
@@ -362,7 +372,7 @@ def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[st
     return [(chunk.id, chunk_text(titles[chunk.source_id], chunk.text), chunk.source_id) for chunk in chunks]
 
 
-def _block(kind: Kind, items: list[tuple[str, str, str]], matrix: NDArray[np.float32]) -> VectorBlock:
+def _block(kind: Kind, items: Sequence[tuple[str, str, str]], matrix: NDArray[np.float32]) -> VectorBlock:
     ids, texts, sources = zip(*items, strict=True)
     data = np.ascontiguousarray(matrix, dtype=np.float32)
     return VectorBlock(kind, ids, texts, sources, data.shape[1], data.tobytes())

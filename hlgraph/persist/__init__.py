@@ -15,6 +15,7 @@ from hlgraph.persist.compare import (
 )
 from hlgraph.persist.journal import abandon, finish, persist, resume
 from hlgraph.persist.topics import links_about, topic_rows
+from hlgraph.persist.truth import damaged, is_damaged, untrue
 
 __all__ = [
     "ChunkPlan",
@@ -26,8 +27,10 @@ __all__ = [
     "chunk_fingerprint",
     "compare",
     "complete",
+    "damaged",
     "finish",
     "incomplete",
+    "is_damaged",
     "is_incomplete",
     "is_same_extraction",
     "links_about",
@@ -36,4 +39,5 @@ __all__ = [
     "removal",
     "resume",
     "topic_rows",
+    "untrue",
 ]

@@ -83,9 +83,9 @@ def _open_resources(
 ) -> _Resources:
     """Open the stores of the settings, and choose the models: those given, else those of the settings."""
     from hlgraph.models.choose import ChosenModels
-    from hlgraph.stores.open import open_stores
+    from hlgraph.sdk.doctor import open_checked
 
-    opened = open_stores(settings)
+    opened = open_checked(settings)
     models = ChosenModels(settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=opened.closing)
     return _Resources(opened, models)
 
@@ -493,16 +493,20 @@ class HLGraph:
         return self._opened.stores.graph.stats(None if everything else self.corpus)
 
     def check(self) -> list[Finding]:
-        """Whether the stored data is consistent: constraints, links, counts, and both stores with each other."""
-        return self._opened.check()
+        """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
+
+        On servers the content of 500 records of each kind and corpus is compared with their ids and rows, otherwise of all.
+        """
+        return list(self._opened.check())
 
     def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
-        """How the graph and the vectors of this corpus differ.
+        """How the graph and the vectors of this corpus differ, and what in them is not as it was written.
 
         Parameters
         ----------
-        repair : repair the drift: lost vectors are made again from the records, lost records by the local extractor from the stored
-            chunks; sources that lost a chunk are named, and the next ingest of their documents reads them anew
+        repair : repair the drift: lost or altered vectors and full text are made again from the records, lost records and
+            altered links by the local extractor from the stored chunks; sources of which a chunk was lost or altered are
+            named, and the next ingest of their documents reads them anew
 
         Returns
         -------
@@ -516,7 +520,7 @@ class HLGraph:
         """
         from hlgraph.sdk import reconcile
 
-        return reconcile.reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair)
+        return reconcile.reconcile(self.corpus, opened=self._opened, models=self._models, repair=repair)
 
     # Parts
 

@@ -1,21 +1,22 @@
-"""Proves that the graph store and the vector store hold the same ids, and repairs what differs.
+"""Proves that the graph store and the vector store hold the same, as it was written, and repairs what differs.
 
-Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost
-data. A missing vector is embedded again from its record. A missing record is extracted again from the stored chunks, with the
-extractor that the corpus was made with. A lost chunk can only come from its document: its source is named, to be ingested
-again.
+Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost or
+altered data. Vectors and full text are made again from the records. A missing record, and links that were altered, are
+extracted again from the stored chunks, with the extractor that the corpus was made with. What only a document can bring back,
+such as the text of a chunk, is named by its source, to be ingested again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hlgraph import ids
 from hlgraph.change import Change, Synonym
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput, Extractor
-from hlgraph.index import check_model, embed_records, embed_topics
+from hlgraph.index import check_model, embed_records, embed_topics, indexed
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import (
@@ -24,46 +25,73 @@ from hlgraph.persist import (
     Extracted,
     assemble,
     chunk_fingerprint,
+    damaged,
+    is_damaged,
     is_same_extraction,
     links_about,
     persist,
     resume,
+    untrue,
 )
-from hlgraph.records import Chunk, Document, Kind, Record, Source, Statement, Topic
+from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
-from hlgraph.stores.protocols import Scope, Stores, VectorBatch
+from hlgraph.stores.open import Opened
+from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch
 
-_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
+KINDS_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
+"""The kinds that both stores hold; of sources the vector store holds descriptions."""
 _BATCH = 1_000
+
+Ids = Mapping[Kind, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The differences between the two stores in one corpus: ids by kind. For sources the vector store holds descriptions.
+    """The differences between the two stores in one corpus, and from what was written: ids by kind.
 
     Attributes
     ----------
-    sources_to_ingest : uris of sources that lost a chunk, which only their documents can bring back
+    without_vector : records without a row in the vector store; of sources it holds descriptions
+    without_record : rows without a record
+    sources_to_ingest : uris of sources that lost a chunk, or whose text or metadata was altered; only their documents can
+        bring that back
+    altered_vectors : rows whose vector is not the one that was written
+    altered_texts : rows whose full text is missing, cannot be searched, or is not that of the record
+    stray_texts : number of full-text entries without a row
+    altered_records : records whose content is not what their id was made from, or not what was written; a chunk also where
+        its links were altered, an entity where its synonyms were
+    is_restored : whether the database of the store was damaged, and its indexes were made again
     """
 
     corpus: str
-    without_vector: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
-    without_record: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
+    without_vector: Ids = field(default_factory=dict)
+    without_record: Ids = field(default_factory=dict)
     sources_to_ingest: tuple[str, ...] = ()
+    altered_vectors: Ids = field(default_factory=dict)
+    altered_texts: Ids = field(default_factory=dict)
+    stray_texts: Mapping[Kind, int] = field(default_factory=dict)
+    altered_records: Ids = field(default_factory=dict)
+    is_restored: bool = False
 
     @property
     def is_none(self) -> bool:
-        """Whether both stores hold the same."""
+        """Whether both stores hold the same, as it was written."""
+        altered = (self.altered_vectors, self.altered_texts, self.stray_texts, self.altered_records)
+        return self.is_same and not any(altered) and not self.is_restored
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both stores hold the same ids."""
         return not (self.without_vector or self.without_record or self.sources_to_ingest)
 
 
-def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool) -> tuple[Drift, Drift]:
+def reconcile(corpus: str, *, opened: Opened, models: ChosenModels, repair: bool) -> tuple[Drift, Drift]:
     """The drift of a corpus before and after mending.
 
     Parameters
     ----------
     corpus : the corpus
-    stores : the open stores
+    opened : the open stores; without ``repair`` as much content is compared as ``opened.sample`` says
     models : the embedder, made when it is first used
     repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
 
@@ -72,13 +100,13 @@ def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool
     (found, left)
     """
     if not repair:
-        found = find_drift(corpus, stores=stores)
+        found = find_drift(corpus, stores=opened.stores, sample=opened.sample)
         return found, found
-    return mend(corpus, stores=stores, extractor=LocalExtractor(), embedder=models.embedder)
+    return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=models.embedder)
 
 
-def find_drift(corpus: str, *, stores: Stores) -> Drift:
-    """Compare the ids of a corpus in both stores.
+def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Drift:
+    """Compare the ids of a corpus in both stores, and their content with what was written.
 
     Reads all records. Completes changes of interrupted runs, and changes nothing else.
 
@@ -86,6 +114,7 @@ def find_drift(corpus: str, *, stores: Stores) -> Drift:
     ----------
     corpus : the corpus
     stores : the open stores
+    sample : records of each kind whose content is compared; None: all
 
     Returns
     -------
@@ -93,32 +122,102 @@ def find_drift(corpus: str, *, stores: Stores) -> Drift:
     """
     with stores.graph.lock() as pending:
         resume(pending, stores)
-        return _drift(corpus, stores)
+        return _drift(corpus, stores, sample=sample)
 
 
-def _drift(corpus: str, stores: Stores) -> Drift:
+def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
     without_vector: dict[Kind, tuple[str, ...]] = {}
     without_record: dict[Kind, tuple[str, ...]] = {}
-    for kind in _IN_BOTH:
-        records = {item.id for item in stores.graph.find(kind, Scope(corpus))}
-        vectors = stores.vectors.ids(kind, corpus)
-        if records - vectors:
-            without_vector[kind] = tuple(sorted(records - vectors))
-        if vectors - records:
-            without_record[kind] = tuple(sorted(vectors - records))
-    damaged = _damaged(corpus, stores)
-    return Drift(corpus, without_vector, without_record, tuple(item.uri for item in damaged))
+    vectors: dict[Kind, tuple[str, ...]] = {}
+    texts: dict[Kind, tuple[str, ...]] = {}
+    strays: dict[Kind, int] = {}
+    for kind in KINDS_IN_BOTH:
+        records = list(stores.graph.find(kind, Scope(corpus)))
+        here, there = {item.id for item in records}, stores.vectors.ids(kind, corpus)
+        damage = stores.vectors.examine(kind, corpus, rows=rows_of(records[:sample], corpus, stores=stores))
+        for found, wrong in (
+            (without_vector, here - there),
+            (without_record, there - here),
+            (vectors, damage.vectors),
+            (texts, damage.texts - damage.vectors),
+        ):
+            if wrong:
+                found[kind] = tuple(sorted(wrong))
+        if damage.strays:
+            strays[kind] = damage.strays
+    sources = tuple(item.uri for item in _damaged(corpus, stores))
+    altered: dict[Kind, tuple[str, ...]] = {}
+    for item in altered_records(corpus, stores=stores, sample=sample):
+        altered[item.kind] = tuple(sorted({*altered.get(item.kind, ()), item.id}))
+    return Drift(corpus, without_vector, without_record, sources, vectors, texts, strays, altered)
+
+
+def altered_records(corpus: str, *, stores: Stores, sample: int | None = None) -> list[AlteredRecord]:
+    """The records of a corpus that are not as they were written, by their ids and, where the store has them, by its seals.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+    sample : records of each kind whose content is compared with their ids; None: all
+    """
+    found = set(() if stores.seals is None else stores.seals.altered(corpus))
+    known = {(item.kind, item.id) for item in found if not item.is_links}
+    for kind in (*KINDS_IN_BOTH, Kind.FACT):
+        _, wrong = untrue_records(kind, corpus, stores=stores, sample=sample)
+        found |= {AlteredRecord(kind, name, corpus, "", False) for name in wrong if (kind, name) not in known}
+    return sorted(found, key=lambda item: (item.kind, item.id, item.is_links))
+
+
+def untrue_records(kind: Kind, corpus: str, *, stores: Stores, sample: int | None) -> tuple[int, list[str]]:
+    """How many records of a kind were read, and the ids of those whose content is not what the id was made from.
+
+    Parameters
+    ----------
+    kind : kind of the records
+    corpus : the corpus
+    stores : the open stores
+    sample : maximum number of records to read; None: all
+    """
+    count = 0
+    wrong: list[str] = []
+    records = itertools.islice(stores.graph.find(kind, Scope(corpus)), sample)
+    while batch := list(itertools.islice(records, _BATCH)):
+        count += len(batch)
+        wrong += [item.id for item in untrue(batch, corpus, names=_names_of_facts(batch, corpus, stores))]
+    return count, wrong
+
+
+def _names_of_facts(records: Sequence[Record], corpus: str, stores: Stores) -> dict[str, str]:
+    facts = [item for item in records if isinstance(item, Fact)]
+    wanted = {name for item in facts for name in (item.subject_id, item.object_id) if name}
+    found = stores.graph.records(Kind.ENTITY, sorted(wanted), scope=Scope(corpus))
+    return {item.id: item.name for item in found if isinstance(item, Entity)}
+
+
+def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores) -> Iterator[Row]:
+    """What the vector store should hold of records, beside their vectors.
+
+    Parameters
+    ----------
+    records : records of one kind
+    corpus : their corpus
+    stores : hold their sources, whose titles belong to the text of a chunk
+    """
+    for start in range(0, len(records), _BATCH):
+        part = records[start : start + _BATCH]
+        yield from indexed(part, dict(_titles(part, corpus, stores=stores)))
 
 
 def _damaged(corpus: str, stores: Stores) -> list[Source]:
-    """Sources whose chunks are not numbered without a gap: a chunk was lost."""
+    """Sources that are marked, or whose chunks are not numbered without a gap: a chunk was lost."""
     places: dict[str, set[int]] = {}
     for record in stores.graph.find(Kind.CHUNK, Scope(corpus)):
         if isinstance(record, Chunk):
             places.setdefault(record.source_id, set()).add(record.position)
-    names = sorted(source for source, found in places.items() if found != set(range(len(found))))
-    found_sources = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
-    return [item for item in found_sources if isinstance(item, Source)]
+    lost = {source for source, found in places.items() if found != set(range(len(found)))}
+    sources = [item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)]
+    return [item for item in sources if item.id in lost or is_damaged(item.checksum)]
 
 
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
@@ -130,8 +229,8 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
     ----------
     corpus : the corpus
     stores : the open stores
-    extractor : used only where the graph lost statements, topics or entities
-    embedder : used where there is drift
+    extractor : used only where the graph lost statements, topics or entities, or links of chunks were altered
+    embedder : used where vectors are lost or altered
 
     Returns
     -------
@@ -143,14 +242,18 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
     ModelMismatchError : there is drift, and the corpus was embedded by another model
     """
     with stores.graph.lock() as pending:
+        is_restored = stores.seals is not None and stores.seals.restore()
         resume(pending, stores)
-        before = _drift(corpus, stores)
+        before = replace(_drift(corpus, stores), is_restored=is_restored)
         if before.is_none:
             return before, before
-        check_model(stores.graph.stats(corpus, has_counts=False), embedder)
+        if not before.is_same or before.altered_vectors or before.altered_records:
+            check_model(stores.graph.stats(corpus, has_counts=False), embedder)
         lost = {name for kind, names in before.without_record.items() if kind is not Kind.SOURCE for name in names}
-        is_known = not lost or _extract_again(corpus, lost, stores=stores, extractor=extractor)
-        _mark(corpus, stores)
+        is_known = _mend_records(corpus, lost, stores=stores, extractor=extractor)
+        for kind in KINDS_IN_BOTH:  # what this removes is embedded again below
+            rows = rows_of(list(stores.graph.find(kind, Scope(corpus))), corpus, stores=stores)
+            stores.vectors.examine(kind, corpus, rows=rows, repair=True)
         after = _drift(corpus, stores)
         _embed_again(after, stores=stores, embedder=embedder)
         statements = lost.union(after.without_vector.get(Kind.STATEMENT, ()))
@@ -160,43 +263,122 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
         garbage = {kind.value: names for kind, names in after.without_record.items() if is_known or kind is Kind.SOURCE}
         if garbage:
             stores.vectors.delete(corpus, garbage)
+        _link_again(before.altered_records.get(Kind.ENTITY, ()), corpus, stores)
         return before, _drift(corpus, stores)
 
 
-def _extract_again(corpus: str, lost: set[str], *, stores: Stores, extractor: Extractor) -> bool:
+def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Extractor) -> bool:
+    """Restore what the records themselves, and the text of the chunks, can restore; mark the sources of the rest.
+
+    Returns whether all chunks whose content was extracted again, or looked at for what is lost, are of this extractor.
+    """
+    altered = altered_records(corpus, stores=stores)
+    wrong = {kind: {item.id for item in altered if item.kind is kind} for kind in Kind}
+    named = sorted(wrong[Kind.ENTITY] | wrong[Kind.TOPIC])
+    if named:  # what mentions say is the truth about names
+        name = ids.content_id("renamed", corpus, *named)
+        persist(Change(name, corpus, recounted=tuple(named)), stores)
+    chunks = {item.id: item for item in _chunks(sorted(wrong[Kind.CHUNK]), corpus, stores)}
+    false = {item.id for item in untrue(list(chunks.values()), corpus, names={})}
+    unsure = {item.id for item in altered if item.kind is Kind.CHUNK and not item.is_links}
+    if wrong[Kind.SOURCE]:  # the title of a source is in the text of its chunks
+        scope = Scope(corpus, sources=tuple(sorted(wrong[Kind.SOURCE])))
+        unsure |= {item.id for item in stores.graph.find(Kind.CHUNK, scope)}
+    again = (wrong[Kind.CHUNK] | _chunks_saying(wrong[Kind.STATEMENT], wrong[Kind.FACT], corpus, stores)) - unsure
+    done, is_known = _extract_again(corpus, lost, again=again, stores=stores, extractor=extractor)
+    doubted = (unsure | (again - done)) - false
+    of_chunks = {item.source_id for item in _chunks(sorted(doubted | false), corpus, stores)}
+    _mark(
+        corpus,
+        stores,
+        of_chunks | wrong[Kind.SOURCE],
+        change=Change("", corpus, removed_chunks=tuple(sorted(false)), doubted=tuple(sorted(doubted))),
+    )
+    if stores.seals is not None:
+        stores.seals.accept(corpus, altered)
+    return is_known
+
+
+def _chunks(names: Sequence[str], corpus: str, stores: Stores) -> list[Chunk]:
+    return [item for item in stores.graph.records(Kind.CHUNK, names, scope=Scope(corpus)) if isinstance(item, Chunk)]
+
+
+def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: Stores) -> set[str]:
+    """The chunks that assert these statements and facts."""
+    if not statements and not facts:
+        return set()
+    kinds = frozenset({Kind.FACT, Kind.STATEMENT, Kind.CHUNK})
+    shape = PullShape(
+        frozenset({Relationship.SUPPORTS, Relationship.IN_CHUNK}),
+        kinds,
+        hops=2,
+        fan_out=_BATCH,
+        node_cap=_BATCH * _BATCH,
+    )
+    found = stores.graph.pull(sorted(statements | facts), shape, scope=Scope(corpus))
+    return {item.id for item in _chunks(found.ids.tolist(), corpus, stores)}
+
+
+def _link_again(entities: Sequence[str], corpus: str, stores: Stores) -> None:
+    """SYNONYM links of entities whose links were altered, by the vectors."""
+    found = [
+        item for item in stores.graph.records(Kind.ENTITY, entities, scope=Scope(corpus)) if isinstance(item, Entity)
+    ]
+    names = {item.id: ids.normalise_name(item.name) for item in found}
+    links = _synonyms(names, corpus, stores)
+    if links:
+        persist(Change(ids.content_id("linked", corpus, *sorted(names)), corpus, synonyms=links), stores)
+
+
+def _extract_again(
+    corpus: str, lost: set[str], *, again: Collection[str], stores: Stores, extractor: Extractor
+) -> tuple[set[str], bool]:
     """Write the chunks again whose extraction gives something that the graph lost, and recount what depends on it.
 
-    Only chunks of this extractor are touched: what another one extracted, a chat model say, would be lost. Returns whether all
-    chunks are its own.
+    Only chunks of this extractor are touched: what another one extracted, a chat model say, would be lost. Returns the chunks
+    that were written, and whether all chunks are its own.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    lost : ids of lost records
+    again : chunks to write again whatever they give
+    stores : the open stores
+    extractor : extracts the chunks
     """
+    written: set[str] = set()
     is_known = True
+    if not lost and not again:
+        return written, is_known
     sources = {item.id: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
     chunks: dict[str, list[Chunk]] = {}
     for record in stores.graph.find(Kind.CHUNK, Scope(corpus)):
         if isinstance(record, Chunk) and record.source_id in sources:
             chunks.setdefault(record.source_id, []).append(record)
-    names = sorted(chunks)
+    names = sorted(
+        chunks if lost else {item.source_id for item in _chunks(sorted(again), corpus, stores)} & chunks.keys()
+    )
     for start in range(0, len(names), _BATCH):
         part = [_extracted(sources[name], chunks[name], extractor) for name in names[start : start + _BATCH]]
         is_known = is_known and all(len(item.extractions) == len(chunks[item.comparison.source.id]) for item in part)
-        affected = [item for item in (_only(item, lost, corpus) for item in part) if item.extractions]
+        affected = [item for item in (_only(item, lost, again, corpus) for item in part) if item.extractions]
         if affected:
             change = assemble(corpus, affected)
-            again = _synonyms_again(change, lost, stores)
-            persist(replace(change, recounted=change.entities, synonyms=again), stores)
-    return is_known
+            fresh = {
+                item.entity_id: ids.normalise_name(item.surface) for item in change.mentions if item.entity_id in lost
+            }
+            persist(replace(change, recounted=change.entities, synonyms=_synonyms(fresh, corpus, stores)), stores)
+            written |= {chunk.id for item in affected for chunk, _ in item.plan.to_extract}
+    return written, is_known
 
 
-def _synonyms_again(change: Change, lost: set[str], stores: Stores) -> tuple[Synonym, ...]:
-    """SYNONYM links of the entities that come back, by the vectors that stayed."""
-    names = {item.entity_id: ids.normalise_name(item.surface) for item in change.mentions}
-    held, matrix = stores.vectors.vectors(
-        Kind.ENTITY, change.corpus, ids=[item for item in change.entities if item in lost]
-    )
+def _synonyms(names: Mapping[str, str], corpus: str, stores: Stores) -> tuple[Synonym, ...]:
+    """SYNONYM links of entities, by id and normalised name, from the vectors that are stored."""
+    held, matrix = stores.vectors.vectors(Kind.ENTITY, corpus, ids=sorted(names))
     if not held:
         return ()
-    least = least_synonym(stores.graph.stats(change.corpus, has_counts=False)[0].calibration)
-    return tuple(synonyms(names, held, matrix=matrix, corpus=change.corpus, stores=stores, least=least))
+    least = least_synonym(stores.graph.stats(corpus, has_counts=False)[0].calibration)
+    return tuple(synonyms(names, held, matrix=matrix, corpus=corpus, stores=stores, least=least))
 
 
 def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) -> Extracted:
@@ -216,30 +398,42 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) ->
     return Extracted(state, plan, tuple(extractor.extract([context for _, context in own])))
 
 
-def _only(item: Extracted, lost: set[str], corpus: str) -> Extracted:
-    """The chunks whose extraction gives something that was lost; the others are left as they are."""
+def _only(item: Extracted, lost: set[str], again: Collection[str], corpus: str) -> Extracted:
+    """The chunks that are wanted, or whose extraction gives something that was lost; the others are left as they are."""
     kept = []
     for pair, extraction in zip(item.plan.to_extract, item.extractions, strict=True):
         plan = replace(item.plan, to_extract=(pair,))
         found = assemble(corpus, [Extracted(item.comparison, plan, (extraction,))])
         made = {*found.entities, *(one.id for one in found.statements), *(one.id for one in found.topics)}
-        if made & lost and not extraction.is_failed:
+        if (made & lost or pair[0].id in again) and not extraction.is_failed:
             kept.append((pair, extraction))
     plan = replace(item.plan, to_extract=tuple(pair for pair, _ in kept))
     return Extracted(item.comparison, plan, tuple(extraction for _, extraction in kept))
 
 
-def _mark(corpus: str, stores: Stores) -> None:
-    """Give damaged sources a checksum that no document has, so that the next ingest takes them as changed."""
-    damaged = _damaged(corpus, stores)
-    if not damaged:
+def _mark(corpus: str, stores: Stores, sources: Collection[str], *, change: Change) -> None:
+    """Give damaged sources a checksum that no document has, so that the next ingest takes them as changed.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+    sources : ids of sources to mark beside those that lost a chunk
+    change : what else is to be written with the marks
+    """
+    found = {
+        item.id: item
+        for item in stores.graph.records(Kind.SOURCE, sorted(sources), scope=Scope(corpus))
+        if isinstance(item, Source)
+    }
+    found |= {item.id: item for item in _damaged(corpus, stores)}
+    wrong = [found[name] for name in sorted(found) if not is_damaged(found[name].checksum)]
+    if not wrong and not change.removed_chunks and not change.doubted:
         return
-    marked = tuple(
-        replace(item, checksum=ids.checksum("damaged", item.checksum), version=item.version + 1) for item in damaged
-    )
-    name = ids.content_id("damaged", corpus, *(f"{item.id}:{item.version}" for item in damaged))
-    versions = tuple(item.version for item in damaged)
-    persist(Change(name, corpus, sources=marked, base_versions=versions), stores)
+    marked = tuple(replace(item, checksum=damaged(item.checksum), version=item.version + 1) for item in wrong)
+    states = (f"{item.id}:{item.version}" for item in wrong)
+    name = ids.content_id("damaged", corpus, *states, *change.removed_chunks, *change.doubted)
+    persist(replace(change, id=name, sources=marked, base_versions=tuple(item.version for item in wrong)), stores)
 
 
 def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,10 @@ _SERVER_BATCH = 200_000
 """Characters of text in one change on a server: about 1,500 statements, so that a transaction needs under 200 MiB of heap."""
 
 
+_SAMPLE = 500
+"""Records of each kind and corpus whose content the doctor reads on a server. Ids are hashes: the lowest are a fair sample."""
+
+
 class Opened(NamedTuple):
     """Open stores, and everything that a caller needs to check, migrate and close them.
 
@@ -38,20 +43,22 @@ class Opened(NamedTuple):
     ----------
     stores : the stores
     closing : closes them
-    check : runs all checks
+    check : runs all checks, one by one; needs no model and reads each store by itself
     targets : the stores as migration targets
     batch_characters : characters of text that one change should hold at most, so that it fits one transaction
     batch_removed : sources that one change should remove at most, so that it fits one transaction
     cypher : runs Cypher queries of users; None: the store does not speak Cypher
+    sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
     """
 
     stores: Stores
     closing: contextlib.ExitStack
-    check: Callable[[], list[Finding]]
+    check: Callable[[], Iterator[Finding]]
     targets: tuple[MigrationTarget, ...]
     batch_characters: int = 1_000_000
     batch_removed: int = 500
     cypher: CypherReader | None = None
+    sample: int | None = None
 
 
 class _Graph(NamedTuple):
@@ -62,14 +69,14 @@ class _Graph(NamedTuple):
     derived: DerivedStore
     merges: MergeStore
     domains: DomainStore
-    check: Callable[[], list[Finding]]
+    check: Callable[[], Iterator[Finding]]
     target: MigrationTarget
     cypher: CypherReader
 
 
 class _Vectors(NamedTuple):
     store: VectorStore
-    check: Callable[[], list[Finding]]
+    check: Callable[[], Iterator[Finding]]
     target: MigrationTarget
 
 
@@ -83,6 +90,7 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.merges import EmbeddedMergeStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.ranker import EmbeddedRanker
+    from hlgraph.stores.embedded.seals import EmbeddedSeals
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 
     database = Database(_folder(settings.store))
@@ -97,8 +105,9 @@ def _embedded(settings: Settings) -> Opened:
         EmbeddedMergeStore(database),
         EmbeddedDomainStore(database),
         graph,
+        EmbeddedSeals(database),
     )
-    return Opened(stores, closing, lambda: [Finding(*item) for item in check(database)], (SqliteTarget(database.file),))
+    return Opened(stores, closing, lambda: itertools.starmap(Finding, check(database)), (SqliteTarget(database.file),))
 
 
 def _folder(url: str) -> Path:
@@ -129,7 +138,7 @@ def _neo4j(settings: Settings) -> _Graph:
         Neo4jDerivedStore(server, graph.lease),
         Neo4jMergeStore(server, graph.lease),
         Neo4jDomainStore(server, graph.lease),
-        lambda: [Finding(*item) for item in check(server)],
+        lambda: itertools.starmap(Finding, check(server)),
         Neo4jTarget(server),
         Neo4jReader(server),
     )
@@ -139,7 +148,7 @@ def _opensearch(settings: Settings) -> _Vectors:
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
     store = OpenSearchVectorStore(settings.vectors, settings.opensearch)
-    return _Vectors(store, lambda: [Finding(*item) for item in store.check()], store.target)
+    return _Vectors(store, lambda: itertools.starmap(Finding, store.check()), store.target)
 
 
 def _embedded_vectors(settings: Settings) -> _Vectors:
@@ -151,7 +160,7 @@ def _embedded_vectors(settings: Settings) -> _Vectors:
     database = Database(_folder(settings.vectors))
     store = EmbeddedVectorStore(database)
     return _Vectors(
-        store, lambda: [Finding(*item) for item in check(database, has_graph=False)], SqliteTarget(database.file)
+        store, lambda: itertools.starmap(Finding, check(database, has_graph=False)), SqliteTarget(database.file)
     )
 
 
@@ -200,10 +209,11 @@ def open_stores(target: str | Settings) -> Opened:
     return Opened(
         stores,
         closing,
-        lambda: [*graph.check(), *vectors.check()],
+        lambda: itertools.chain(graph.check(), vectors.check()),
         (graph.target, vectors.target),
         _SERVER_BATCH,
         cypher=graph.cypher,
+        sample=_SAMPLE,
     )
 
 

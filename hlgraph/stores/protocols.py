@@ -8,7 +8,7 @@ the vector store until the change is published: the caller drops a hit whose rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -226,6 +226,34 @@ class Neighbours(NamedTuple):
     similarities: NDArray[np.float32]
 
 
+class Row(NamedTuple):
+    """What a row of the vector store is made of, beside its vector: the id of a record, its text, and its source or ""."""
+
+    id: str
+    text: str
+    source_id: str
+
+
+class Damage(NamedTuple):
+    """Rows of the vector store that do not hold what was written.
+
+    Attributes
+    ----------
+    vectors : ids of rows whose vector was altered or is gone
+    texts : ids of rows whose text or source is another one, or which no full-text search finds
+    strays : full-text entries of no row
+    """
+
+    vectors: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    strays: int = 0
+
+    @property
+    def is_none(self) -> bool:
+        """Whether every row holds what was written."""
+        return not (self.vectors or self.texts or self.strays)
+
+
 class VectorStore(Protocol):
     """Vectors and full text of chunks, statements, topics and entities."""
 
@@ -281,6 +309,23 @@ class VectorStore(Protocol):
         -------
         int
             How many rows were removed.
+        """
+
+    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+        """Compares stored rows with what they were made of: vectors with checksums or norms, full text with the records.
+
+        Parameters
+        ----------
+        kind : kind of the rows
+        corpus : name of the corpus
+        rows : what the rows should hold, consumed once; a row that the store does not hold is no damage
+        repair : write the texts again, and remove the rows whose vectors are damaged, so that they can be embedded again;
+            the caller holds the lock of the graph store
+
+        Returns
+        -------
+        Damage
+            What was found; with ``repair`` it is mended when the method returns.
         """
 
     def __enter__(self) -> Self: ...
@@ -395,6 +440,51 @@ class Matcher(Protocol):
         """
 
 
+class AlteredRecord(NamedTuple):
+    """A record whose rows are not those that were written.
+
+    Attributes
+    ----------
+    kind, id : of the source, chunk, summary, entity or topic
+    corpus : its corpus
+    where : uri of its source; empty if it has none
+    is_links : whether what it links to was altered: statements, topics and mentions of a chunk, synonyms of an entity
+    """
+
+    kind: Kind
+    id: str
+    corpus: str
+    where: str
+    is_links: bool
+
+
+class Seals(Protocol):
+    """Checksums of records as the store wrote them, for stores whose files anyone can alter."""
+
+    def altered(self, corpus: str) -> tuple[AlteredRecord, ...]:
+        """The records of a corpus that were altered, or whose links were, ordered by kind and id: reads all of them.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+
+    def restore(self) -> bool:
+        """Makes the records readable: indexes of a damaged database again, values that cannot be parsed empty.
+
+        Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
+        """
+
+    def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
+        """Takes records as they are now, after a repair; removes altered summaries, which are built again. Needs the lock.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        records : records that :meth:`altered` returned
+        """
+
+
 class Stores(NamedTuple):
     """The two stores that hold a corpus, and what belongs to them.
 
@@ -407,6 +497,7 @@ class Stores(NamedTuple):
     merges : keeps decisions about entities; None: unavailable
     domains : keeps the domains of corpora; None: unavailable
     matcher : counts mentions; None: they are counted among what a bounded pull reads
+    seals : checksums of records; None: the store has none
     """
 
     graph: GraphStore
@@ -417,3 +508,4 @@ class Stores(NamedTuple):
     merges: MergeStore | None = None
     domains: DomainStore | None = None
     matcher: Matcher | None = None
+    seals: Seals | None = None

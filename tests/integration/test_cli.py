@@ -275,15 +275,16 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V007__mark_old_topics",
         "V008__add_calibration",
         "V009__add_summaries_of_large_chunks",
+        "V010__add_checksums",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
-    pending = f"embedded: 0 applied, 9 pending\n{lines}next: hlgraph migrate apply\n"
+    pending = f"embedded: 0 applied, 10 pending\n{lines}next: hlgraph migrate apply\n"
     assert call(*migrate) == Done(0, pending, "")
     assert call(*migrate, "verify") == Done(1, pending, "")
     assert not (tmp_path / "new").exists()
     applied = "".join(f"  applied now: {name}\n" for name in names)
-    assert call(*migrate, "apply").out == f"embedded: 9 applied, 0 pending\n{applied}"
-    assert call(*migrate, "verify") == Done(0, "embedded: 9 applied, 0 pending\n", "")
+    assert call(*migrate, "apply").out == f"embedded: 10 applied, 0 pending\n{applied}"
+    assert call(*migrate, "verify") == Done(0, "embedded: 10 applied, 0 pending\n", "")
 
 
 # Streams, terminals, signals

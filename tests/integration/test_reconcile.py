@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,13 @@ import pytest
 from live_stores import neo4j_of, opened
 
 import hlgraph
+from hlgraph.change import VectorBlock
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.cli import main
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Entity, Kind, Source, Statement
+from hlgraph.sdk.doctor import findings
 from hlgraph.sdk.reconcile import find_drift, mend
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
@@ -150,19 +152,18 @@ def _topic(stores: Stores) -> str:
     return next(item.id for item in stores.graph.find(Kind.TOPIC, Scope("c")))
 
 
-@pytest.mark.parametrize("chosen", [_statement, _entity, _topic])
-def test_a_node_and_a_vector_deleted_on_the_servers_come_back(
-    servers: Any, live: Opened, chosen: Callable[[Stores], str]
-) -> None:
+def test_nodes_and_a_vector_deleted_on_the_servers_come_back(servers: Any, live: Opened) -> None:
     stores = live.stores
     before = _fill(stores)
-    node = chosen(stores)
+    nodes = {Kind.STATEMENT: _statement(stores), Kind.TOPIC: _topic(stores), Kind.ENTITY: _entity(stores)}
     server = Server(servers.neo4j.url, neo4j_of(servers))
-    server.schema([f"MATCH (n) WHERE (n:Statement OR n:Topic OR n:Entity) AND n.id = '{node}' DETACH DELETE n"])
+    server.schema(
+        f"MATCH (n:{kind.value.capitalize()} {{id: '{name}'}}) DETACH DELETE n" for kind, name in nodes.items()
+    )
     server.close()
     lost = _lose(stores, Kind.CHUNK, 1)
     drift = find_drift("c", stores=stores)
-    assert list(drift.without_record.values()) == [(node,)]
+    assert drift.without_record == {kind: (name,) for kind, name in nodes.items()}
     assert drift.without_vector == {Kind.CHUNK: lost}
     _, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
     assert left.is_none
@@ -170,6 +171,34 @@ def test_a_node_and_a_vector_deleted_on_the_servers_come_back(
     for name in before:
         assert after[name] == before[name], name
     assert not [item for item in live.check() if not item.is_fine]
+
+
+def test_content_that_was_altered_on_the_servers_is_found_and_mended(servers: Any, live: Opened) -> None:
+    stores = live.stores
+    before = _fill(stores)
+    assert [item for item in findings(live) if not item.is_fine] == []
+    server = Server(servers.neo4j.url, neo4j_of(servers))
+    server.schema(
+        [
+            f"MATCH (n:Statement {{id: '{_statement(stores)}'}}) SET n.text = 'Ivo Brandt stole it.'",
+            f"MATCH (n:Entity {{id: '{_entity(stores)}'}}) SET n.name = 'Mara Quilt'",
+            f"MATCH (n:Topic {{id: '{_topic(stores)}'}}) SET n.name = 'Lies'",
+        ]
+    )
+    server.close()
+    chunk = min(stores.vectors.ids(Kind.CHUNK, "c"))
+    _, matrix = stores.vectors.vectors(Kind.CHUNK, "c", ids=[chunk])
+    block = VectorBlock(Kind.CHUNK, (chunk,), ("lies",), ("none",), matrix.shape[1], (matrix * 3).tobytes())
+    stores.vectors.upsert(VectorBatch("c", "by hand", (), (block,)))
+    wrong = {item.check for item in findings(live) if not item.is_fine}
+    assert wrong >= {"content of statements", "content of entities", "content of topics", "vectors and text of chunks"}
+    found, left = mend("c", stores=stores, extractor=LocalExtractor(), embedder=_EMBEDDER)
+    assert found.altered_vectors == {Kind.CHUNK: (chunk,)}
+    assert left.is_none
+    after = snapshot(stores, "c")
+    for name in before:
+        assert after[name] == before[name], name
+    assert [item for item in findings(live) if not item.is_fine] == []
 
 
 def test_a_lost_chunk_is_named_and_comes_back_with_its_document(servers: Any, live: Opened) -> None:

@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> tuple[Path, Mapping[str, list[object]]]:
     with closing(sqlite3.connect(folder / "hlgraph.db")) as connection, connection:
         connection.executescript(
             "ALTER TABLE corpus DROP COLUMN renewed_to; ALTER TABLE corpus DROP COLUMN calibration;"
-            "ALTER TABLE summary DROP COLUMN level;"
+            "ALTER TABLE summary DROP COLUMN level; ALTER TABLE vector DROP COLUMN checksum; DROP TABLE seal;"
             "DELETE FROM migration WHERE version >= 7;"
         )
     return folder, wanted

@@ -383,6 +383,7 @@ SHARED_NAMES = {
     "chat": "a chat model behind the seam ChatModel",
     "communities": "communities found by Leiden",
     "cypher": "queries of people's own, in Cypher",
+    "damage": "rows of a vector store that are not what was written",
     "derived": "what is derived from a corpus as a whole: DerivedStore and its fillings",
     "diameter": "search under a bound on the diameter (TopoRAG)",
     "doctor": "whether a store is consistent",

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import print_json, say
+from hlgraph.cli.output import piece, print_json, say
 from hlgraph.cli.state import Corpus, Json, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
     from hlgraph.settings import Settings
+    from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats, Stores
 
 PLACE = 70  # position in the list of commands
@@ -165,22 +166,30 @@ def stats(
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check that the stored data is consistent.
+    """Check that the stored data is as it was written.
 
-    Checks links, counts, vectors, journal and files, and changes nothing; the exit code is 1 if a check fails.
+    Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
+    checksums and records (on servers: of 500 records of each kind). Prints each finding as it is made. Changes nothing;
+    the exit code is 1 if a check fails.
 
     \b
     Example:
       hlgraph doctor
     """
+    from hlgraph.sdk.doctor import open_checked
+
     state: State = context.obj
-    with state.open() as graph:
-        findings = graph.check()
+    opened = open_checked(state.settings())
+    findings: list[Finding] = []
+    with opened.closing:
+        for item in opened.check():
+            findings.append(item)
+            if not json:
+                piece(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}\n")
     is_fine = all(item.is_fine for item in findings)
     if json:
         print_json({"is_fine": is_fine, "checks": [item._asdict() for item in findings]})
     else:
-        say(*(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}" for item in findings))
         say("the store is fine" if is_fine else "the store is not fine")
     if not is_fine:
         raise typer.Exit(1)

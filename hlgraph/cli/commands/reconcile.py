@@ -22,12 +22,12 @@ def reconcile(
     repair: Annotated[bool, typer.Option("--repair", help="Repair the differences.")] = False,
     json: Json = False,
 ) -> None:
-    """Check that the graph and the vectors of every corpus hold the same ids; with --repair fix the differences.
+    """Check that the graph and the vectors of every corpus hold the same, as it was written; with --repair fix the differences.
 
-    Lost vectors are computed again from the records; lost statements, topics and entities by extracting the stored chunks
-    again (local extraction). A lost chunk needs its document: ingest it again. A corpus embedded with another model is
-    reported and left unchanged: repair it with the settings that it was built with. The exit code is 1 if a difference
-    remains.
+    Lost or altered vectors and full text are made again from the records; lost statements, topics and entities, and altered
+    links, by extracting the stored chunks again (local extraction). A lost or altered chunk needs its document: ingest it
+    again. A corpus embedded with another model is reported and left unchanged: repair it with the settings that it was
+    built with. The exit code is 1 if a difference remains.
 
     \b
     Examples:
@@ -68,22 +68,36 @@ def reconcile(
         raise typer.Exit(1)
 
 
+_BY_KIND = {
+    "without_vector": "without a vector",
+    "without_record": "without a record",
+    "altered_vectors": "with an altered vector",
+    "altered_texts": "with an altered full text",
+    "altered_records": "altered",
+}
+
+
 def _tree(drift: Drift) -> dict[str, object]:
     return {
-        "without_vector": {kind.value: list(ids) for kind, ids in drift.without_vector.items()},
-        "without_record": {kind.value: list(ids) for kind, ids in drift.without_record.items()},
+        **{name: {kind.value: list(ids) for kind, ids in getattr(drift, name).items()} for name in _BY_KIND},
+        "stray_texts": {kind.value: count for kind, count in drift.stray_texts.items()},
         "sources_to_ingest": list(drift.sources_to_ingest),
+        "is_restored": drift.is_restored,
     }
 
 
 def _lines(drift: Drift) -> list[str]:
     if drift.is_none:
-        return [f"corpus {drift.corpus}: graph and vectors hold the same ids"]
-    lines = [f"corpus {drift.corpus}: graph and vectors differ"]
-    for what, ids_by_kind in (("vector", drift.without_vector), ("record", drift.without_record)):
-        for kind, ids in ids_by_kind.items():
-            lines.append(f"  {kind.value} without a {what}: {len(ids)}, such as {ids[0]}")
-    lines.extend(f"  lost a chunk; ingest this source again: {uri}" for uri in drift.sources_to_ingest)
+        return [f"corpus {drift.corpus}: graph and vectors hold the same"]
+    differ = "differ" if not drift.is_same else "are not what was written"
+    lines = [f"corpus {drift.corpus}: graph and vectors {differ}"]
+    if drift.is_restored:
+        lines.append("  the database file was damaged; its indexes were made again")
+    for name, words in _BY_KIND.items():
+        for kind, ids in getattr(drift, name).items():
+            lines.append(f"  {kind.value} {words}: {len(ids)}, such as {ids[0]}")
+    lines.extend(f"  full text of no {kind.value}: {count}" for kind, count in drift.stray_texts.items())
+    lines.extend(f"  lost or altered; ingest this source again: {uri}" for uri in drift.sources_to_ingest)
     return lines
 
 

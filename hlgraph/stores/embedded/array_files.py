@@ -21,6 +21,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hlgraph import files
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.sqlite import corrupt
 
 FORMAT = 1
 """Version of the file layout; folders of another format are removed like those of an old version."""
@@ -216,9 +217,16 @@ def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]
     path : path of the matrix
     slots : number of rows; 0 gives an empty array
     dimensions : length of a row
+
+    Raises
+    ------
+    StoreCorruptError
+        The file is gone or too short.
     """
     if not slots:
         return np.empty((0, dimensions), dtype=np.float32)
+    if not path.exists() or path.stat().st_size < 4 * slots * dimensions:
+        raise corrupt(path.parents[1], f"{path.name} holds fewer than {slots} rows of {dimensions} numbers")
     return np.memmap(path, dtype="<f4", mode="r", shape=(slots, dimensions))
 
 

@@ -17,7 +17,7 @@ from hlgraph import files
 from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import Sealing, mapped
 
 DATABASE = "hlgraph.db"
 
@@ -37,6 +37,7 @@ class Database:
         self._open: list[sqlite3.Connection] = []
         self._guard = threading.RLock()
         self._writer: sqlite3.Connection | None = None
+        self._sealing: Sealing | None = None
         self._owner: int | None = None
         self._depth = 0
         self._is_checked = False
@@ -171,7 +172,7 @@ class Database:
             with contextlib.suppress(sqlite3.Error):
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
-            self._writer = None
+            self._writer = self._sealing = None
         self._owner = None
         self._file_lock.release()
 
@@ -187,6 +188,7 @@ class Database:
                 connection.execute("PRAGMA secure_delete = ON")
                 connection.execute("PRAGMA temp_store = MEMORY")
                 connection.execute("PRAGMA cache_size = -131072")
+                self._sealing = Sealing(connection)
                 self._writer = connection
         return self._writer
 
@@ -198,8 +200,12 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
+                if self._sealing is not None:
+                    self._sealing.flush()
                 connection.execute("COMMIT")
             except BaseException:
+                if self._sealing is not None:
+                    self._sealing.clear()
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise

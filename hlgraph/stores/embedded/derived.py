@@ -13,7 +13,7 @@ from hlgraph.records import Community, Kind, Summary
 from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.subgraph import KINDS
 
 _RUNS = """
@@ -59,7 +59,7 @@ class EmbeddedDerivedStore:
         """See :meth:`DerivedStore.runs`."""
         if not self._database.exists():
             return ()
-        with mapped(self._database.path):
+        with reading(self._database.path):
             rows = self._database.reader().execute(_RUNS, (corpus,)).fetchall()
         return tuple(Run(corpus, *row) for row in rows)
 
@@ -92,7 +92,7 @@ class EmbeddedDerivedStore:
         if not self._database.exists():
             return []
         values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
-        with mapped(self._database.path), sqlite.sql("list communities", _COMMUNITIES, values=values) as call:
+        with reading(self._database.path), sqlite.sql("list communities", _COMMUNITIES, values=values) as call:
             rows = self._database.reader().execute(_COMMUNITIES, values).fetchall()
             call.rows = len(rows)
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
@@ -106,7 +106,7 @@ class EmbeddedDerivedStore:
         if held is not None:
             return held
         values = {"corpus": corpus, "name": name, "chunk": KINDS.index(Kind.CHUNK)}
-        with mapped(self._database.path), sqlite.sql("read summaries", _SUMMARIES, values=values) as call:
+        with reading(self._database.path), sqlite.sql("read summaries", _SUMMARIES, values=values) as call:
             rows = self._database.reader().execute(_SUMMARIES, values).fetchall()
             call.rows = len(rows)
         return self._kept.put(
@@ -133,7 +133,7 @@ class EmbeddedDerivedStore:
                 "most": _ALL if most is None else most,
                 "summary": KINDS.index(Kind.SUMMARY),
             }
-            with mapped(self._database.path), sqlite.sql("read members", _MEMBERS, values=values) as call:
+            with reading(self._database.path), sqlite.sql("read members", _MEMBERS, values=values) as call:
                 rows = self._database.reader().execute(_MEMBERS, values).fetchall()
                 call.rows = len(rows)
             for community, name, kind in rows:
@@ -190,6 +190,27 @@ def _remove_summaries(connection: sqlite3.Connection, condition: str, ids: list[
     for table in ("rests_on", "summary_member_of"):
         connection.execute(f"DELETE FROM {table} WHERE summary IN (SELECT s FROM summary WHERE {condition})", values)
     connection.execute(f"DELETE FROM summary WHERE {condition}", values)
+
+
+def remove_summaries(connection: sqlite3.Connection, ids: list[str]) -> None:
+    """Removes summaries with these ids; the next build of the hierarchy or of the communities makes them again.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    ids : ids of the summaries
+    """
+    held = (
+        "SELECT o.community FROM summary_member_of AS o JOIN summary ON s = o.summary "
+        "WHERE id IN (SELECT value FROM json_each(?))"
+    )
+    communities = [m for (m,) in connection.execute(held, (json.dumps(ids),))]
+    _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", ids)
+    connection.executemany(
+        "UPDATE community SET size = (SELECT count(*) FROM member_of WHERE community = m)"
+        " + (SELECT count(*) FROM summary_member_of WHERE community = m) WHERE m = ?",
+        ((m,) for m in communities),
+    )
 
 
 def _remove_other_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> set[str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 
+from hlgraph.errors import MigrationError, StoreCorruptError
 from hlgraph.stores import migrate
+from hlgraph.stores.embedded import damage
 from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.migrations import SqliteTarget
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.seals import NAMES_OF_ENTITIES, NAMES_OF_TOPICS, altered_records
+from hlgraph.stores.embedded.sqlite import reading
 
 _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("in_chunk", {"chunk": "chunk", "statement": "statement"}),
@@ -56,6 +59,8 @@ _WRONG = {
       WITH counted AS (SELECT entity, surface, kind, count(*) FROM mentions GROUP BY 1, 2, 3)
       SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM alias))
            + (SELECT count(*) FROM (SELECT * FROM alias EXCEPT SELECT * FROM counted))""",
+    "names of entities": f"SELECT count(*) {NAMES_OF_ENTITIES}",
+    "names of topics": f"SELECT count(*) {NAMES_OF_TOPICS}",
     "merges of two corpora": """
       SELECT count(*) FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical WHERE a.c <> b.c""",
     "communities without a member": """
@@ -103,22 +108,55 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
     if not database.exists():
         yield "store", True, f"{database.path} is empty"
         return
-    plan = migrate.plan(SqliteTarget(database.file))
-    yield "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+    for finding in _told(database, "database file", _migrations(database)):
+        yield finding
+        if not finding[1]:
+            return
     connection = database.reader()
-    with mapped(database.path):
-        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        yield "database file", answer == "ok", answer
-        if has_graph:
-            yield from _journal(connection)
-        queries = (*_links(), *_WRONG.items()) if has_graph else tuple((name, _WRONG[name]) for name in _VECTORS_ONLY)
-        for name, query in queries:
-            count = connection.execute(query).fetchone()[0]
-            yield name, count == 0, f"{count} wrong"
-        yield from _files(database, connection)
+    yield from _told(database, "database file", _file(connection))
+    if has_graph:
+        yield from _told(database, "journal", _journal(connection))
+    queries = (*_links(), *_WRONG.items()) if has_graph else tuple((name, _WRONG[name]) for name in _VECTORS_ONLY)
+    for name, query in queries:
+        yield from _told(database, name, _counted(connection, name, query=query))
+    yield from _told(database, "vector files", _files(database, connection))
+    if has_graph:
+        yield from _told(database, "records as written", _records(connection))
 
 
-def _journal(connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
+_Findings = Iterator[tuple[str, bool, str]]
+
+
+def _told(database: Database, name: str, findings: _Findings) -> _Findings:
+    """The findings of one check; a check that the damage itself stops is a finding, and the next check goes on."""
+    try:
+        with reading(database.path):
+            yield from findings
+    except StoreCorruptError as error:
+        yield name, False, str(error)
+
+
+def _migrations(database: Database) -> _Findings:
+    try:
+        plan = migrate.plan(SqliteTarget(database.file))
+    except MigrationError as error:
+        yield "migrations", False, str(error)
+        return
+    yield "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+
+
+def _file(connection: sqlite3.Connection) -> _Findings:
+    answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    wrong = [] if answer == "ok" else [" ".join(answer.split())]
+    yield "database file", not wrong, _said(wrong, answer)
+
+
+def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> _Findings:
+    count = connection.execute(query).fetchone()[0]
+    yield name, count == 0, f"{count} wrong"
+
+
+def _journal(connection: sqlite3.Connection) -> _Findings:
     count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
     seen = (
         "nothing unfinished"
@@ -134,12 +172,27 @@ def _links() -> Iterator[tuple[str, str]]:
         yield f"links of {table}", f"SELECT count(*) FROM {table} WHERE {checks}"
 
 
-def _files(database: Database, connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
-    rows = connection.execute("SELECT file, generation, dimensions, slots, corpus, kind FROM vector_file").fetchall()
+def _files(database: Database, connection: sqlite3.Connection) -> _Findings:
+    held = damage.states(connection)
     wrong = []
-    for file, generation, dimensions, slots, corpus, kind in rows:
-        path = matrix_path(database.path, file, generation=generation)
+    for corpus, kind, state in held:
+        path = matrix_path(database.path, state.file, generation=state.generation)
         size = path.stat().st_size if path.exists() else 0
-        if size < slots * dimensions * 4:
-            wrong.append(f"{corpus}/{kind}: {size} bytes for {slots} rows")
-    yield "vector files", not wrong, "; ".join(wrong) or f"{len(rows)} files"
+        if size < state.slots * state.dimensions * 4:
+            wrong.append(f"{corpus}/{kind}: {size} bytes for {state.slots} rows")
+    yield "vector files", not wrong, _said(wrong, f"{len(held)} files")
+
+
+def _said(wrong: list[str], otherwise: str) -> str:
+    return f"{'; '.join(wrong)}; next: hlgraph reconcile --repair" if wrong else otherwise
+
+
+def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
+    """The sources, chunks and summaries whose rows are not those that were written, by their seals."""
+    found = [item for _, item in altered_records(connection)]
+    names = [
+        f"{'links of ' * item.is_links}{item.kind.value} {item.id} of {item.where or item.corpus}" for item in found
+    ]
+    count = connection.execute("SELECT count(*) FROM seal").fetchone()[0]
+    wrong = [f"{len(found)} altered, such as {names[0]}"] if found else []
+    yield "records as written", not found, _said(wrong, f"{count} with their checksums")

@@ -6,7 +6,7 @@ import json
 
 from hlgraph.records import Domain
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import reading
 
 
 class EmbeddedDomainStore:
@@ -19,7 +19,7 @@ class EmbeddedDomainStore:
         """See :meth:`DomainStore.read`."""
         if not self._database.exists():
             return None
-        with mapped(self._database.path):
+        with reading(self._database.path):
             row = (
                 self._database.reader()
                 .execute("SELECT kinds, topics, made_by FROM domain WHERE corpus = ?", (corpus,))

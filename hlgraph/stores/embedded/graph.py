@@ -20,7 +20,7 @@ from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
@@ -83,7 +83,7 @@ class EmbeddedGraphStore:
             yield self._pending()
 
     def _pending(self) -> tuple[Pending, ...]:
-        with mapped(self._database.path):
+        with reading(self._database.path):
             rows = (
                 self._database.writer()
                 .execute("SELECT payload, state, outcome FROM journal JOIN journal_change USING (id) ORDER BY seq")
@@ -182,7 +182,7 @@ class EmbeddedGraphStore:
         def read(missing: list[tuple[str, str]]) -> dict[tuple[str, str], Record]:
             condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND {_OF_CORPUS}"
             values = {"ids": json.dumps([name for _, name in missing]), "corpus": scope.corpus}
-            with mapped(self._database.path):
+            with reading(self._database.path):
                 found = select(connection, kind, condition=condition, values=values)
             return {(scope.corpus, record.id): record for record in found}
 
@@ -207,14 +207,14 @@ class EmbeddedGraphStore:
             condition, more = to_sql(scope.where)
             values.update(more)
             conditions.append(f"node.source IN (SELECT n FROM ({_SOURCE_ROWS}) AS source WHERE {condition})")
-        with mapped(self._database.path):
+        with reading(self._database.path):
             return iter(select(self._database.reader(), kind, condition=" AND ".join(conditions), values=values))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
         from hlgraph.stores.embedded.adjacency import nothing
 
-        with mapped(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
+        with reading(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.pull(seeds, shape, scope=scope)
             call.rows = len(graph)
@@ -224,7 +224,7 @@ class EmbeddedGraphStore:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
         seeds = [item for name in query.names for item in name]
-        with mapped(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
+        with reading(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
             held = self._current(MENTIONED, scope)
             found = [] if held is None else held.match(query, scope=scope)
             call.rows = sum(len(item.ids) for item in found)
@@ -240,7 +240,7 @@ class EmbeddedGraphStore:
         """
         from hlgraph.stores.embedded.adjacency import nothing
 
-        with mapped(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
+        with reading(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.whole(shape, scope=scope)
             call.rows = len(graph)
@@ -254,7 +254,7 @@ class EmbeddedGraphStore:
         shape : relationships to count
         scope : corpus; its filter is ignored
         """
-        with mapped(self._database.path):
+        with reading(self._database.path):
             found = self._current(shape, scope)
         return 0 if found is None else found.count(shape.relationships)
 
@@ -286,7 +286,7 @@ class EmbeddedGraphStore:
         if not self._database.exists():
             return ()
         connection = self._database.reader()
-        with mapped(self._database.path):
+        with reading(self._database.path):
             with sqlite.sql("read corpora", _CORPORA) as call:
                 rows = connection.execute(_CORPORA).fetchall()
                 call.rows = len(rows)
@@ -340,7 +340,8 @@ _FIELDS = """
       SELECT e.key, CASE e.type
         WHEN 'array' THEN (SELECT group_concat(DISTINCT replace(i.type, 'true', 'false')) FROM json_each(e.value) AS i)
         ELSE e.type END AS type
-      FROM source JOIN node USING (n), json_each(source.metadata) AS e WHERE node.c = :c AND source.metadata <> '{}')
+      FROM source JOIN node USING (n), json_each(source.metadata) AS e
+      WHERE node.c = :c AND source.metadata <> '{}' AND json_valid(source.metadata))
     GROUP BY key ORDER BY key"""
 # Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
 _TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}

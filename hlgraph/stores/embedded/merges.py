@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hlgraph.errors import StoreConflictError
 from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
 
 _DECISIONS = """
@@ -34,7 +34,7 @@ class EmbeddedMergeStore:
         if not self._database.exists():
             return ()
         values = {"corpus": corpus}
-        with mapped(self._database.path), sqlite.sql("list decisions", _DECISIONS, values=values) as call:
+        with reading(self._database.path), sqlite.sql("list decisions", _DECISIONS, values=values) as call:
             rows = self._database.reader().execute(_DECISIONS, values).fetchall()
             call.rows = len(rows)
         return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)

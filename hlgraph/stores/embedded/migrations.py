@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from hlgraph import files
 from hlgraph.errors import MigrationError
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
 from hlgraph.stores.migrate import Applied, Migration, running_version
 
 _HISTORY = """\
@@ -67,6 +68,10 @@ class SqliteTarget:
                 yield
             finally:
                 self._writer = None
+            if (
+                connection.total_changes
+            ):  # a migration may have written rows, and what is there may be older than checksums
+                _seal(connection, self.path.parent)
             connection.execute("COMMIT")
 
     def history(self) -> list[Applied]:
@@ -109,6 +114,26 @@ class SqliteTarget:
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=self._lock_seconds, isolation_level=None)
+
+
+def _seal(connection: sqlite3.Connection, folder: Path) -> None:
+    """Seals what a migration wrote, and what is older than checksums: rows of vectors without one, and all records."""
+    from hlgraph.stores.embedded.array_files import matrix_path
+
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'seal'").fetchone():
+        return
+    connection.execute("DELETE FROM seal")
+    write_seals(connection, totals(connection))
+    for file, generation, dimensions in connection.execute("SELECT file, generation, dimensions FROM vector_file"):
+        path = matrix_path(folder, file, generation=generation)
+        if not path.exists():
+            continue
+        width = 4 * dimensions
+        rows = connection.execute("SELECT n, slot FROM vector WHERE file = ? AND checksum = 0", (file,)).fetchall()
+        with path.open("rb") as matrix:
+            for n, slot in rows:
+                matrix.seek(slot * width)
+                connection.execute("UPDATE vector SET checksum = ? WHERE n = ?", (zlib.crc32(matrix.read(width)), n))
 
 
 def statements(migration: Migration) -> list[str]:

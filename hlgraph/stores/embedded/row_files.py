@@ -25,10 +25,18 @@ LEAST_ROWS = 50_000
 """Maximum number of rows held in memory; beyond it, all rows go to files."""
 
 _BATCH = 10_000
-_FIELDS = {"names": "S32", "slots": "<i8", "sources": "<i4", "changes": "<i4", "numbers": "<i8", "ids": "S32"}
+_FIELDS = {
+    "names": "S32",
+    "slots": "<i8",
+    "sources": "<i4",
+    "changes": "<i4",
+    "numbers": "<i8",
+    "checksums": "<u4",
+    "ids": "S32",
+}
 _CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
 _LAST_CODE = "rests"
-_ROWS = "SELECT n, slot, id, source, change FROM vector WHERE +file = ? AND n > ? ORDER BY n"
+_ROWS = "SELECT n, slot, id, source, change, checksum FROM vector WHERE +file = ? AND n > ? ORDER BY n"
 _LONGEST = 32
 
 
@@ -41,6 +49,7 @@ class Columns(NamedTuple):
     slots : slot of each row in the matrix, ascending
     sources, changes : positions in ``names``
     numbers : number of each row in the database, ascending
+    checksums : CRC-32 of the bytes of each vector as it was written
     ids : bytes of length 32
     """
 
@@ -49,6 +58,7 @@ class Columns(NamedTuple):
     sources: NDArray[np.int32]
     changes: NDArray[np.int32]
     numbers: NDArray[np.int64]
+    checksums: NDArray[np.uint32]
     ids: NDArray[np.bytes_]
 
     def then(self, more: Columns) -> Columns:
@@ -160,7 +170,7 @@ class RowFiles(ArrayFiles):
         return {int(path.stem) for path in self.folder.glob(f"*.{last}")} if self.folder.is_dir() else set()
 
 
-_ROW = np.dtype([(name, _FIELDS[name]) for name in ("numbers", "slots", "ids", "sources", "changes")])
+_ROW = np.dtype([(name, _FIELDS[name]) for name in ("numbers", "slots", "ids", "sources", "changes", "checksums")])
 
 
 def read_columns(connection: sqlite3.Connection, *, file: int, last: int, names: dict[str, int]) -> Columns:
@@ -186,8 +196,8 @@ def _batches(connection: sqlite3.Connection, *, file: int, last: int) -> Iterato
 
 def _table(batch: list[tuple[Any, ...]], names: dict[str, int]) -> NDArray[np.void]:
     found = np.empty(len(batch), dtype=_ROW)
-    numbers, slots, ids, sources, changes = zip(*batch, strict=True)
-    found["numbers"], found["slots"], found["ids"] = numbers, slots, _texts(ids)
+    numbers, slots, ids, sources, changes, checksums = zip(*batch, strict=True)
+    found["numbers"], found["slots"], found["ids"], found["checksums"] = numbers, slots, _texts(ids), checksums
     found["sources"] = [names.setdefault(name, len(names)) for name in sources]
     found["changes"] = [names.setdefault(name, len(names)) for name in changes]
     return found

@@ -222,6 +222,10 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     vanished: dict[str, list[str]] = {}
     for kind, name in connection.execute("SELECT kind, id FROM t_dead ORDER BY kind, id"):
         vanished.setdefault(KINDS[kind].value, []).append(name)
+    connection.executemany(
+        "UPDATE chunk SET fingerprint = '' WHERE n = (SELECT n FROM node WHERE id = ?)",
+        ((item,) for item in change.doubted),
+    )
     if change.renewal is not None:
         mark = None if change.renewal.is_complete else change.renewal.last_id
         connection.execute("UPDATE corpus SET renewed_to = ? WHERE name = ?", (mark, change.corpus))

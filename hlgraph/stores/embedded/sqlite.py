@@ -1,4 +1,9 @@
-"""SQLite at the edge of the embedded store: its errors become those of hlgraph, and its calls are traced."""
+"""SQLite at the edge of the embedded store: its errors become those of hlgraph, its calls are traced, its records are sealed.
+
+A seal is the sum of the hashes of some rows, modulo 2^64: of a source or chunk, of the links of a chunk, of a summary, or of the
+synonyms of an entity. A writer adds the hash of each row that it writes, and takes away that of each row that it removes, so
+that an edit costs no more than what it writes. Rows that anything else altered do not have the sum any more.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,14 @@ import errno
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from hashlib import blake2b
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from hlgraph.errors import StoreCorruptError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.stores.protocols import PullShape, Scope, VectorQuery
@@ -19,6 +29,25 @@ from hlgraph.where import Where, to_text
 STORE = "embedded"
 """The name of this store in a trace."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode", "malformed")
+_WORD: Final = 1 << 64
+RECORD, LINKS, SUMMARY, SYNONYMS = range(4)
+"""What a seal is of: a source or chunk, the links that a chunk asserts, a summary, the synonyms of an entity."""
+# The column with the number of the owner, what the seal is of, and the columns that the hash is of. What ids prove already
+# (texts of statements, words of facts) and what is counted from other rows needs no seal.
+SEALED: Final[Mapping[str, tuple[str, int, tuple[str, ...]]]] = {
+    "source": ("n", RECORD, ("uri", "title", "checksum", "metadata", "version", "valid_from", "valid_to")),
+    "chunk": ("n", RECORD, ("text", "start", "end", "position", "tokens", "headings", "page", "fingerprint")),
+    "in_chunk": ("chunk", LINKS, ("statement", "ordinal", "start", "end", "details")),
+    "chunk_topic": ("chunk", LINKS, ("topic", "name")),
+    "about": ("chunk", LINKS, ("statement", "topic")),
+    "mentions": ("chunk", LINKS, ("statement", "entity", "surface", "kind")),
+    "supports": ("chunk", LINKS, ("statement", "fact")),
+    "summary": ("s", SUMMARY, ("id", "community", "source", "text", "input_hash", "vector", "level")),
+    "rests_on": ("summary", SUMMARY, ("node",)),
+    "synonym": ("a", SYNONYMS, ("b", "similarity")),
+}
+"""Tables whose rows are sealed."""
 
 
 @contextlib.contextmanager
@@ -38,9 +67,13 @@ def mapped(path: Path) -> Iterator[None]:
             ) from error
         if "readonly" in text or "unable to open" in text:
             raise StoreUnavailableError(f"{path}: {text}; check that the directory exists and is writable") from error
+        if any(item in text for item in _GONE):
+            raise corrupt(path, text) from error
         raise StoreError(f"{path}: {text}") from error
     except sqlite3.DatabaseError as error:
-        raise StoreCorruptError(f"{path}: {error}; restore a copy, or delete the directory and ingest again") from error
+        raise corrupt(path, str(error)) from error
+    except UnicodeDecodeError as error:
+        raise corrupt(path, f"stored text cannot be read ({error})") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         remedy = (
@@ -49,6 +82,132 @@ def mapped(path: Path) -> Iterator[None]:
             else "check that the directory exists and is writable"
         )
         raise StoreUnavailableError(f"{path}: {reason}; {remedy}") from error
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """As :func:`mapped`, for a block that reads stored data only: values that cannot be understood are corruption, too.
+
+    Not for a block that runs code of callers.
+    """
+    try:
+        with mapped(path):
+            yield
+    except (ValueError, TypeError, LookupError, OverflowError, msgspec.MsgspecError) as error:
+        raise corrupt(path, f"stored data cannot be read ({type(error).__name__}: {error})") from error
+
+
+def corrupt(path: Path, what: str) -> StoreCorruptError:
+    """The error for a store that holds something else than was written, with the mend.
+
+    Parameters
+    ----------
+    path : folder of the store
+    what : what is wrong
+    """
+    store = f"hlgraph --store hlgraph://{path}"
+    return StoreCorruptError(
+        f"{path}: {what}; run: {store} doctor, which says what is damaged, then: {store} reconcile --repair, which makes "
+        "vectors, full text and links again from the records; if the database itself is damaged, restore a copy, or delete "
+        "the directory and ingest again"
+    )
+
+
+class Sealing:
+    """Keeps the seals of the rows that one connection writes; :meth:`flush` writes them, before the commit.
+
+    Parameters
+    ----------
+    connection : connection of the writer; its triggers are its own, so what another program writes is not sealed
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sums: Counter[int] = Counter()
+        connection.execute("PRAGMA recursive_triggers = ON")  # a row that REPLACE removes is a removed row
+        connection.create_function("hlgraph_seal", -1, self._add)
+        for table in SEALED:
+            fresh, old = _called(table, "new"), _called(table, "old")
+            for name, body in (("insert", fresh), ("delete", old), ("update", f"{old} {fresh}")):
+                connection.execute(
+                    f"CREATE TEMP TRIGGER seal_{table}_{name} AFTER {name.upper()} ON {table} BEGIN {body} END"
+                )
+
+    def _add(self, table: str, sign: int, owner: int, *values: object) -> None:
+        self._sums[owner] += sign * _hash(table, values)
+
+    def flush(self) -> None:
+        """Adds to the stored seals what was written since the last call."""
+        changed = {owner: total for owner, total in self._sums.items() if total % _WORD}
+        self._sums.clear()
+        if not changed:
+            return
+        rows = self._connection.execute(
+            "SELECT owner, total FROM seal WHERE owner IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(changed)),),
+        )
+        for owner, total in rows:
+            changed[owner] += total
+        write_seals(self._connection, changed)
+
+    def clear(self) -> None:
+        """Forgets what was written since the last call of :meth:`flush`, after a rollback."""
+        self._sums.clear()
+
+
+def _called(table: str, row: str) -> str:
+    number, part, columns = SEALED[table]
+    values = ", ".join(f'{row}."{column}"' for column in columns)
+    return f"SELECT hlgraph_seal('{table}', {1 if row == 'new' else -1}, 4 * {row}.{number} + {part}, {values});"
+
+
+def _hash(table: str, values: Sequence[object]) -> int:
+    return int.from_bytes(blake2b(msgspec.msgpack.encode((table, values)), digest_size=8).digest(), "big")
+
+
+def write_seals(connection: sqlite3.Connection, sums: Mapping[int, int]) -> None:
+    """Writes seals; a sum of 0 belongs to an owner without rows, and is removed.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    sums : by owner
+    """
+    totals = {owner: total % _WORD for owner, total in sums.items()}
+    connection.executemany(
+        "DELETE FROM seal WHERE owner = ?", ((owner,) for owner, total in totals.items() if not total)
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO seal VALUES (?, ?)",  # SQLite has signed numbers of 64 bits
+        ((owner, total - _WORD if total >= _WORD // 2 else total) for owner, total in totals.items() if total),
+    )
+
+
+def totals(connection: sqlite3.Connection) -> dict[int, int]:
+    """The seals that the stored rows should have, by owner. Reads every sealed row.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    """
+    found: Counter[int] = Counter()
+    for table, (number, part, columns) in SEALED.items():
+        names = ", ".join(f'"{column}"' for column in columns)
+        for row in connection.execute(f"SELECT 4 * {number} + {part}, {names} FROM {table}"):
+            found[row[0]] += _hash(table, row[1:])
+    return {owner: total % _WORD for owner, total in found.items()}
+
+
+def broken_seals(connection: sqlite3.Connection) -> list[int]:
+    """The owners whose rows are not those that were written, ascending. Reads every sealed row.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    """
+    stored = {owner: total % _WORD for owner, total in connection.execute("SELECT owner, total FROM seal")}
+    found = totals(connection)
+    return sorted(owner for owner in stored.keys() | found.keys() if stored.get(owner, 0) != found.get(owner, 0))
 
 
 def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> AbstractContextManager[Running]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sqlite3
+import zlib
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
@@ -33,6 +36,19 @@ def text_table(file: int) -> str:
     the ranking in one corpus would reveal the content of the others.
     """
     return f"text_{file}"
+
+
+def create_text(connection: sqlite3.Connection, file: int) -> None:
+    """Creates the full-text table of a matrix, if there is none.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    file : number of the matrix
+    """
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {text_table(file)} USING fts5 (words, tokenize = 'porter unicode61')"
+    )
 
 
 def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
@@ -65,9 +81,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
             f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
             f"{block.dimensions}; use the embedding model of the corpus, or another corpus"
         )
-    connection.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS {text_table(file)} USING fts5 (words, tokenize = 'porter unicode61')"
-    )
+    create_text(connection, file)
     held = dict(
         connection.execute(
             "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
@@ -80,11 +94,15 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     replaced = [block.ids[at] for at in fresh if block.ids[at] in held]
     if replaced:
         free_rows(database, file, wanted=json.dumps(replaced))
-    write_rows(matrix_path(database.path, file, generation=generation), slots, rows=block.matrix()[fresh])
+    rows = np.ascontiguousarray(block.matrix()[fresh], dtype="<f4")
+    write_rows(matrix_path(database.path, file, generation=generation), slots, rows=rows)
     last = connection.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0]
     connection.executemany(
-        "INSERT INTO vector (file, id, source, change, slot) VALUES (?, ?, ?, ?, ?)",
-        ((file, block.ids[at], block.source_ids[at], batch.change_id, slots + place) for place, at in enumerate(fresh)),
+        "INSERT INTO vector (file, id, source, change, slot, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (file, block.ids[at], block.source_ids[at], batch.change_id, slots + place, zlib.crc32(rows[place]))
+            for place, at in enumerate(fresh)
+        ),
     )
     n = dict(connection.execute("SELECT id, n FROM vector WHERE n > ? AND +file = ?", (last, file)))
     connection.executemany(
@@ -118,7 +136,9 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
         return 0
     connection.executemany(f"DELETE FROM {text_table(file)} WHERE rowid = ?", ((n,) for n, _ in rows))
     connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
-    connection.executemany("INSERT INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows))
+    connection.executemany(
+        "INSERT OR IGNORE INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows)
+    )
     connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
     # Only merging the segments removes deleted words from the index for good.
     connection.execute(f"INSERT INTO {text_table(file)} ({text_table(file)}) VALUES ('optimize')")
@@ -169,7 +189,32 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
         freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
         zero_rows(path, freed, dimensions=dimensions)
         indices.forget(path, freed)
-    if len(free) == slots:  # no row is left: forget the dimensions, so that another model may fill it
+    if len(free) < max(_COMPACT, slots // 2) and len(free) < slots:
+        with database.transaction():
+            connection.execute("UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND is_zeroed = 0", (file,))
+        return
+    with mapped(database.path):
+        matrix = (
+            np.empty((0, dimensions), np.float32)
+            if len(free) == slots
+            else read_rows(path, slots, dimensions=dimensions)
+        )
+    move_rows(database, state, matrix=matrix)
+
+
+def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) -> None:
+    """Moves the rows of a matrix to a new file without free slots; forgets the matrix if no row is left.
+
+    Parameters
+    ----------
+    database : database of the store
+    state : state of the matrix
+    matrix : the rows by slot
+    """
+    connection, file = database.writer(), state.file
+    path = matrix_path(database.path, file, generation=state.generation)
+    kept = connection.execute("SELECT n, slot FROM vector WHERE file = ? ORDER BY slot", (file,)).fetchall()
+    if not kept:  # forget the dimensions, so that another model may fill it
         with database.transaction():
             connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
             connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
@@ -177,16 +222,10 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
         _remove(path)
         drop_old_rows(database.path, file, kept=None)
         return
-    if len(free) < max(_COMPACT, slots // 2):
-        with database.transaction():
-            connection.execute("UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND is_zeroed = 0", (file,))
-        return
-    kept = connection.execute("SELECT n, slot FROM vector WHERE file = ? ORDER BY slot", (file,)).fetchall()
     with mapped(database.path):
-        rows = read_rows(path, slots, dimensions=dimensions)[[slot for _, slot in kept]] if kept else None
-        fresh = matrix_path(database.path, file, generation=generation + 1)
+        fresh = matrix_path(database.path, file, generation=state.generation + 1)
         fresh.unlink(missing_ok=True)
-        write_rows(fresh, 0, rows=np.empty((0, dimensions), dtype=np.float32) if rows is None else rows)
+        write_rows(fresh, 0, rows=matrix[[slot for _, slot in kept]])
     with database.transaction():
         connection.executemany(
             "UPDATE vector SET slot = ? WHERE n = ?", ((place, n) for place, (n, _) in enumerate(kept))

@@ -21,11 +21,11 @@ from hlgraph.stores.embedded import ann, coarse, sqlite
 from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import Recent, metadata_json, script
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import mapped, reading
 from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
 from hlgraph.text import content_words, words
 from hlgraph.where import Where
 
@@ -131,7 +131,8 @@ class EmbeddedVectorStore:
 
     def _by_vector(self, query: VectorQuery, k: int) -> list[Hit]:
         with sqlite.searching(query, k) as call:
-            found = self._nearest(query, k)
+            with reading(self._database.path):
+                found = self._nearest(query, k)
             call.rows = len(found)
         return found
 
@@ -140,6 +141,7 @@ class EmbeddedVectorStore:
         if view is None or not len(view) or query.vector is None:
             return []
         if len(query.vector) != view.dimensions:
+            self._verify(view, np.array([0]))  # as rows of another length, all would be altered
             raise ModelMismatchError(
                 f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
                 f"{view.dimensions}; use the embedding model of the corpus"
@@ -150,8 +152,18 @@ class EmbeddedVectorStore:
         rows = self._narrowed(view, query, k, rows=rows)
         scores = _scores(view, question, rows)
         ids = view.ids(rows)
+        unusable = np.flatnonzero(~np.isfinite(scores))
+        self._verify(view, unusable if rows is None else rows[unusable])
         best = top_k(scores, k, tie_break=ids)
+        self._verify(view, best if rows is None else rows[best])
         return list(map(Hit, ids[best].astype(np.str_).tolist(), scores[best].tolist()))
+
+    def _verify(self, view: View, rows: NDArray[np.intp]) -> None:
+        """Raises StoreCorruptError if one of some rows does not hold what was written."""
+        altered = rows[view.altered(rows)]
+        if len(altered):
+            name = str(view.ids(altered[:1])[0], "ascii")
+            raise sqlite.corrupt(self._database.path, f"the vector of {name} is not the one that was written")
 
     def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
         """Rows to score: those that the ANN index proposes and those that it does not cover; None: all rows."""
@@ -232,7 +244,7 @@ class EmbeddedVectorStore:
             "k": k,
         }
         connection = self._database.reader()
-        with mapped(self._database.path):
+        with reading(self._database.path):
             row = connection.execute(
                 "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (query.corpus, query.kind)
             ).fetchone()
@@ -249,7 +261,7 @@ class EmbeddedVectorStore:
         view = self._views.view(kind, corpus) if self._database.exists() else None
         if view is None or not len(view):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
-        with self._guard:  # the index grows
+        with reading(self._database.path), self._guard:  # the index grows
             if not view.index and len(vectors) <= _FEW:
                 pairs = pairs_between(vectors, view.matrix, threshold=threshold)
             else:
@@ -278,10 +290,29 @@ class EmbeddedVectorStore:
 
         with self._guard:
             held = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
-        with sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call:
+        with (
+            reading(self._database.path),
+            sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call,
+        ):
             slots = held.read(ids, read)
             call.rows = len(slots)
-        return list(slots), np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+            found = np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+            # All of them have a checksum, but a search reads thousands: what it cannot calculate with, and one more.
+            suspects = np.append(np.flatnonzero(~np.isfinite(found).all(axis=1)), np.arange(min(len(found), 1)))
+            self._verify(view, np.searchsorted(view.slots, np.array(list(slots.values()), dtype=np.int64)[suspects]))
+            return list(slots), found
+
+    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+        """See :meth:`VectorStore.examine`."""
+        from hlgraph.stores.embedded import damage
+
+        if not self._database.exists():
+            return Damage()
+        with self._database.lock() if repair else contextlib.nullcontext(), mapped(self._database.path):
+            for name, of, state in damage.states(self._database.reader()):
+                if (name, of) == (corpus, kind):
+                    return damage.examine(self._database, state, rows=rows, repair=repair)
+        return Damage()
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """See :meth:`VectorStore.ids`."""

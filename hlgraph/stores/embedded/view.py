@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import zlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from hlgraph.stores.embedded.array_files import State, matrix_path, read_rows
 from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.row_files import Columns, RowFiles, no_rows, read_columns
-from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.sqlite import corrupt, mapped, reading
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +67,18 @@ class View:
         """The slot of each row in the matrix, ascending."""
         found: NDArray[np.int64] = _joined(self.first.slots, self.rest.slots)
         return found
+
+    def altered(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of some rows do not hold the vector that was written: one checksum a row.
+
+        Parameters
+        ----------
+        rows : positions in this view
+        """
+        wanted = _joined(self.first.checksums, self.rest.checksums)[rows].tolist()
+        vectors = np.ascontiguousarray(self.matrix[self.slots[rows]])
+        pairs = zip(vectors, wanted, strict=True)
+        return np.array([zlib.crc32(vector.data) != checksum for vector, checksum in pairs], dtype=bool)
 
     def ids(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.bytes_]:
         """The ids of some rows (None: of all), as bytes."""
@@ -117,7 +130,7 @@ class Views:
         corpus : name of the corpus
         """
         connection = self._database.reader()
-        with self._guard, mapped(self._database.path):
+        with self._guard, reading(self._database.path):
             for is_in_files in (True, False):
                 connection.execute("BEGIN")
                 try:
@@ -187,6 +200,8 @@ class Views:
             last=view.rest.last or view.first.last,
             names=names,
         )
+        if len(fresh.slots) and not 0 <= fresh.slots.min() <= fresh.slots.max() < state.slots:
+            raise corrupt(self._database.path, f"rows of vectors {state.file} have slots beyond its {state.slots}")
         fresh = fresh._replace(sources=fresh.sources + start, changes=fresh.changes + start)
         path = matrix_path(self._database.path, state.file, generation=state.generation)
         return replace(

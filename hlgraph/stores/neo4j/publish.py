@@ -60,6 +60,7 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     _count(transaction, change, old=old, new=new)
     if change.recounted:
         _recount(transaction, sorted(change.recounted))
+    transaction.write("persist/doubt_chunks", sorted(change.doubted), key="ids")
     vanished = _remove(transaction, change, old)
     sources = sorted(item.id for item in change.sources) if change.chunks else []
     outgrown = transaction.collect("persist/delete_outgrown_summaries", sources, key="ids")
@@ -167,7 +168,7 @@ def _link(transaction: Transaction, change: Change, mentions: list[Row]) -> None
 
 def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Said]) -> None:
     """Updates the derived data that is counted: names, CO_OCCURS, RELATES."""
-    topics = old.topic_ids | {item.topic_id for item in change.abouts}
+    topics = old.topic_ids | {item.topic_id for item in change.abouts} | set(change.recounted)
     transaction.write("index/name_topics", sorted(topics), key="ids")
     names = name_changes(old.said, new)
     stored = transaction.collect("index/read_names", sorted(names))

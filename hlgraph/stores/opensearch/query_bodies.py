@@ -306,6 +306,12 @@ def matrix(rows: Sequence[Row], dimensions: int) -> NDArray[np.float32]:
     return found
 
 
+def vector_of(row: Row) -> NDArray[np.float32]:
+    """The stored vector of one row, of whatever length; empty if the row has none, or bytes that are no numbers."""
+    data = _bytes(row.text("data")) if "data" in row.fields else b""
+    return np.frombuffer(data if len(data) % 4 == 0 else b"", dtype="<f4")
+
+
 def _bytes(text: str) -> bytes:
     """Decodes base64 text, from which the server removes the padding."""
     return base64.b64decode(text + "=" * (-len(text) % 4))

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError
+from hlgraph.ids import content_id
 from hlgraph.records import Hit, Kind, Source
 from hlgraph.stores import migrate
-from hlgraph.stores.opensearch import bulk, serverless
+from hlgraph.stores.opensearch import bulk, damage, serverless
 from hlgraph.stores.opensearch.analysis import phrases, terms
 from hlgraph.stores.opensearch.connection import Connection, ServerSettings
 from hlgraph.stores.opensearch.doctor import check
@@ -40,7 +41,7 @@ from hlgraph.stores.opensearch.query_bodies import (
 from hlgraph.stores.opensearch.replica import Replica
 from hlgraph.stores.opensearch.where_query import conditions, to_query
 from hlgraph.stores.opensearch.wire import Anything, Json, Meta
-from hlgraph.stores.protocols import Neighbours, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
 from hlgraph.where import Where
 
 PURGE_BELOW = 2_000
@@ -281,6 +282,26 @@ class OpenSearchVectorStore:
             queries = [{"bool": {"filter": one_of("id", part)}} for part in _cut(list(among), PAGE)]
         found = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)
         return {row.text("id") for row in itertools.chain.from_iterable(found)}
+
+    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+        """See :meth:`VectorStore.examine`."""
+        meta = self._opened(kind, corpus)
+        if meta is None:
+            return Damage()
+        held = list(rows) if repair else rows
+        alias = self.indexes.alias(corpus, kind)
+        found = damage.examine(self.connection, alias, dimensions=meta.dimensions, rows=held)
+        if not repair or found.is_none:
+            return found
+        written = {item.id: item for item in held if item.id in found.texts - found.vectors}
+        for part in _cut(sorted(written), _VECTORS):
+            ids, matrix = self.vectors(kind, corpus, ids=part)
+            texts, sources = zip(*(written[name][1:] for name in ids), strict=True)
+            block = VectorBlock(kind, tuple(ids), texts, sources, meta.dimensions, matrix.tobytes())
+            self.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
+        if found.vectors:
+            self.delete(corpus, {kind: sorted(found.vectors)})
+        return found
 
     def _opened(self, kind: Kind, corpus: str) -> Meta | None:
         self._check_schema(is_writing=False)

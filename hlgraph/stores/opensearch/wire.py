@@ -48,6 +48,7 @@ class Row(msgspec.Struct):
     sort: list[str | int | float | None] = []
     matched_queries: dict[str, float] | list[str] = {}
     key: str = msgspec.field(name="_id", default="")
+    source: dict[str, str] = msgspec.field(name="_source", default={})
 
     def number(self, name: str) -> float:
         """The single value of a numeric field."""

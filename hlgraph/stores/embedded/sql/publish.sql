@@ -54,9 +54,9 @@ INSERT OR REPLACE INTO source
 INSERT OR REPLACE INTO chunk
   SELECT node.n, t.text, t.start, t."end", t.position, t.tokens, t.headings, t.page, t.fingerprint FROM t_chunk AS t CROSS JOIN node ON node.id = t.id;
 INSERT OR IGNORE INTO topic SELECT node.n, t.name FROM t_topic AS t CROSS JOIN node ON node.id = t.id;
-INSERT OR IGNORE INTO statement SELECT node.n, t.text FROM t_statement AS t CROSS JOIN node ON node.id = t.id;
+INSERT OR REPLACE INTO statement SELECT node.n, t.text FROM t_statement AS t CROSS JOIN node ON node.id = t.id;
 INSERT OR IGNORE INTO entity SELECT node.n, '', '' FROM t_entity AS t CROSS JOIN node ON node.id = t.id;
-INSERT OR IGNORE INTO fact
+INSERT OR REPLACE INTO fact
   SELECT node.n, s.n, t.predicate, o.n, t.complement
   FROM t_fact AS t CROSS JOIN node ON node.id = t.id CROSS JOIN node AS s ON s.id = t.subject LEFT JOIN node AS o ON o.id = t.object;
 UPDATE chunk SET (start, "end", position, page) = (SELECT m.start, m."end", m.position, m.page FROM node CROSS JOIN t_move AS m ON m.id = node.id WHERE node.n = chunk.n)
@@ -116,11 +116,12 @@ INSERT INTO alias
 -- mentions say (ties by the alphabet).
 UPDATE topic SET
   name = coalesce((SELECT t.name FROM chunk_topic AS t WHERE t.topic = topic.n AND t.name <> '' GROUP BY t.name ORDER BY count(*) DESC, t.name LIMIT 1), name)
-  WHERE n IN (SELECT n FROM t_dirty) OR n IN (SELECT topic FROM chunk_topic WHERE chunk IN (SELECT n FROM t_new));
+  WHERE n IN (SELECT n FROM t_dirty) OR n IN (SELECT topic FROM chunk_topic WHERE chunk IN (SELECT n FROM t_new))
+  OR n IN (SELECT node.n FROM t_recounted AS t CROSS JOIN node ON node.id = t.id);
 UPDATE entity SET
   name = coalesce((SELECT surface FROM alias WHERE entity = entity.n GROUP BY surface ORDER BY sum(mentions) DESC, surface LIMIT 1), name),
   kind = coalesce((SELECT kind FROM alias WHERE entity = entity.n AND kind <> '' GROUP BY kind ORDER BY sum(mentions) DESC, kind LIMIT 1), '')
-  WHERE n IN (SELECT entity FROM t_alias);
+  WHERE n IN (SELECT entity FROM t_alias) OR n IN (SELECT node.n FROM t_recounted AS t CROSS JOIN node ON node.id = t.id);
 
 -- 10. Relations are counted anew for the facts that were touched.
 INSERT OR IGNORE INTO t_dirty SELECT f.n FROM t_support AS t CROSS JOIN node AS f ON f.id = t.fact;

@@ -1,0 +1,82 @@
+"""Whether a store holds what was written: the checks of each store, then the content of records and of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hlgraph.errors import HLGraphError
+from hlgraph.records import Kind
+from hlgraph.settings import Settings
+from hlgraph.stores.open import Finding, Opened, open_stores
+from hlgraph.stores.protocols import Scope, Stores
+
+_MEND = "next: hlgraph reconcile --repair"
+
+
+def open_checked(settings: Settings) -> Opened:
+    """The open stores of the settings, whose checks include the content of records and rows.
+
+    Parameters
+    ----------
+    settings : name the stores
+    """
+    opened = open_stores(settings)
+    return opened._replace(check=lambda: findings(opened))
+
+
+def findings(opened: Opened) -> Iterator[Finding]:
+    """Every finding of ``hlgraph doctor``, as it is made.
+
+    Parameters
+    ----------
+    opened : the open stores
+    """
+    is_whole = True
+    for item in opened.check():
+        is_whole = is_whole and item.is_fine
+        yield item
+    try:
+        yield from _contents(opened.stores, opened.sample)
+    except HLGraphError as error:
+        if is_whole:  # otherwise the finding that says why is there already
+            yield Finding("content", False, str(error))
+
+
+def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
+    from hlgraph.sdk.reconcile import (
+        KINDS_IN_BOTH,
+        rows_of,
+        untrue_records,
+    )  # every command opens stores, few check them
+
+    corpora = [item.corpus for item in stores.graph.stats(has_counts=False)]
+    for kind in (*KINDS_IN_BOTH, Kind.FACT):
+        wrong: list[str] = []
+        count = 0
+        for corpus in corpora:
+            read, found = untrue_records(kind, corpus, stores=stores, sample=sample)
+            count += read
+            if found:
+                wrong.append(f"{corpus}: {len(found)} are not what their ids say, such as {found[0]}")
+        yield _finding(f"content of {_plural(kind)}", wrong, f"{count} read")
+    for kind in KINDS_IN_BOTH[1:]:
+        wrong = []
+        count = 0
+        for corpus in corpora:
+            records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
+            count += len(records)
+            damage = stores.vectors.examine(kind, corpus, rows=rows_of(records, corpus, stores=stores))
+            for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
+                if ids:
+                    wrong.append(f"{corpus}: {len(ids)} {what} not as they were written, such as that of {min(ids)}")
+            if damage.strays:
+                wrong.append(f"{corpus}: {damage.strays} texts without a row")
+        yield _finding(f"vectors and text of {_plural(kind)}", wrong, f"{count} compared")
+
+
+def _plural(kind: Kind) -> str:
+    return "entities" if kind is Kind.ENTITY else f"{kind.value}s"
+
+
+def _finding(check: str, wrong: list[str], seen: str) -> Finding:
+    return Finding(check, not wrong, f"{'; '.join(wrong)}; {_MEND}" if wrong else seen)
