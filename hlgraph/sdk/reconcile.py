@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hlgraph import ids
+from hlgraph import ids, progress
 from hlgraph.change import Change, Synonym
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput, Extractor
@@ -29,6 +29,7 @@ from hlgraph.persist import (
     persist,
     resume,
 )
+from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Document, Kind, Record, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
@@ -57,7 +58,9 @@ class Drift:
         return not (self.without_vector or self.without_record or self.sources_to_ingest)
 
 
-def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool) -> tuple[Drift, Drift]:
+def reconcile(
+    corpus: str, *, stores: Stores, models: ChosenModels, repair: bool, on_progress: OnProgress | None = None
+) -> tuple[Drift, Drift]:
     """The drift of a corpus before and after mending.
 
     Parameters
@@ -66,15 +69,17 @@ def reconcile(corpus: str, *, stores: Stores, models: ChosenModels, repair: bool
     stores : the open stores
     models : the embedder, made when it is first used
     repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
+    on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
     Returns
     -------
     (found, left)
     """
-    if not repair:
-        found = find_drift(corpus, stores=stores)
-        return found, found
-    return mend(corpus, stores=stores, extractor=LocalExtractor(), embedder=models.embedder)
+    with progress.listening(on_progress), progress.step("compare", unit="kinds of records"):
+        if not repair:
+            found = find_drift(corpus, stores=stores)
+            return found, found
+        return mend(corpus, stores=stores, extractor=LocalExtractor(), embedder=models.embedder)
 
 
 def find_drift(corpus: str, *, stores: Stores) -> Drift:
@@ -106,6 +111,7 @@ def _drift(corpus: str, stores: Stores) -> Drift:
             without_vector[kind] = tuple(sorted(records - vectors))
         if vectors - records:
             without_record[kind] = tuple(sorted(vectors - records))
+        progress.advance("compare")
     damaged = _damaged(corpus, stores)
     return Drift(corpus, without_vector, without_record, tuple(item.uri for item in damaged))
 

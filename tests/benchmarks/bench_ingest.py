@@ -28,7 +28,8 @@ from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
 if TYPE_CHECKING:
-    from hlgraph.ingest.pipeline import Progress, Report
+    from hlgraph.ingest.pipeline import Report
+    from hlgraph.progress import Progress
     from hlgraph.retrieve import SearchResult
     from hlgraph.sdk.client import HLGraph
 

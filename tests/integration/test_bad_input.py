@@ -16,7 +16,7 @@ from ingest_keywords import keywords
 
 import hlgraph
 from hlgraph import errors
-from hlgraph.ingest.pipeline import Progress
+from hlgraph.progress import Progress
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot

@@ -33,7 +33,7 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     job.seen.update(given)
     # Documents of the caller may have the URIs of files, or of rows of files.
     taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
-    found = list(_found(discover(job.paths, job.options.format), report, taken=taken))
+    found = list(_found(discover(job.paths, job.options.format, files=job.files), report, taken=taken))
     total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
     size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))
     steps = replace(job.steps, batch_characters=size)
