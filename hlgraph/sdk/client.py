@@ -519,9 +519,7 @@ class HLGraph:
         """
         from hlgraph.sdk.reconcile import reconcile
 
-        return reconcile(
-            self.corpus, stores=self._opened.stores, models=self._models, repair=repair, on_progress=on_progress
-        )
+        return reconcile(self.corpus, stores=self._opened.stores, models=self._models, repair=repair, told=on_progress)
 
     # Parts
 

@@ -59,7 +59,7 @@ class Drift:
 
 
 def reconcile(
-    corpus: str, *, stores: Stores, models: ChosenModels, repair: bool, on_progress: OnProgress | None = None
+    corpus: str, *, stores: Stores, models: ChosenModels, repair: bool, told: OnProgress | None = None
 ) -> tuple[Drift, Drift]:
     """The drift of a corpus before and after mending.
 
@@ -69,13 +69,13 @@ def reconcile(
     stores : the open stores
     models : the embedder, made when it is first used
     repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
-    on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+    told : called with the :class:`hlgraph.Progress` of every step; default none
 
     Returns
     -------
     (found, left)
     """
-    with progress.listening(on_progress), progress.step("compare", unit="kinds of records"):
+    with progress.listening(told), progress.step("compare", unit="kinds of records"):
         if not repair:
             found = find_drift(corpus, stores=stores)
             return found, found

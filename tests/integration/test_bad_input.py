@@ -327,7 +327,7 @@ def test_interrupts_end_an_ingest_cleanly(graph: HLGraph, tmp_path: Path) -> Non
     folder = _folder(tmp_path)
 
     def stop(at: Progress) -> None:
-        if at.step == "persist":
+        if at.step == "persist" and at.sources:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
