@@ -81,6 +81,7 @@ class _Listener:
     statements: int = 0
     found: int | None = None
     size: int | None = None
+    taken: int = 0
     arrived: deque[tuple[float, int]] = field(default_factory=deque)
 
     def tell(self, step: _Step, *, is_edge: bool) -> None:
@@ -91,14 +92,19 @@ class _Listener:
         units, seconds = self.past.get(step.name, (0, 0.0))
         units, seconds = units + step.done, seconds + now - step.began
         rate = units / seconds if units and seconds > 0 else None
-        left = self._left(now) if self.size is not None else _left_of(step, rate)
+        left = self._left(step, rate, now) if self.size is not None else _left_of(step, rate)
         counts = units, self.sources, self.found, self.chunks, self.statements
         self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
 
-    def _left(self, now: float) -> float | None:
-        """The rest of the bytes, at the speed of the last minute."""
-        if not self.arrived or self.size is None:
+    def _left(self, step: _Step, rate: float | None, now: float) -> float | None:
+        """The rest of the bytes, at the speed of the last minute; in the first batch, at that of its embedding."""
+        if self.size is None:
             return None
+        if not self.arrived:
+            rest = _left_of(step, rate) if step.name == "embed" else None
+            if rest is None or not self.taken:
+                return None
+            return rest + (now - self.began + rest) * (self.size - self.taken) / self.taken
         last, size = self.arrived[-1]
         since, before = self.arrived[0] if len(self.arrived) > 1 else (self.began, 0)
         if size <= before or last <= since:
@@ -201,6 +207,13 @@ def expect(found: int, size: int) -> None:
     if listener is not None:
         listener.found, listener.size = found, size
         listener.arrived.clear()
+
+
+def take(size: int) -> None:
+    """Note how much of the files and documents a batch and those before it have, in the measure of :func:`expect`."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener.taken = size
 
 
 def count(*, sources: int, chunks: int, statements: int, size: int) -> None:

@@ -217,6 +217,7 @@ def _prepared(
             batch = next(reading, None)
         if batch is None:
             break
+        progress.take(report.files.size)
         with progress.step("compare", len(batch), unit="sources"):
             changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
         if not changed:

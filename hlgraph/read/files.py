@@ -49,7 +49,7 @@ class Files:
 
     left_out: list[LeftOut] = field(default_factory=list)
     size: int = 0
-    _states: dict[str, _State] = field(default_factory=dict)
+    _states: dict[str, _State] = field(default_factory=dict, repr=False)
 
     @property
     def found(self) -> int:
