@@ -32,7 +32,7 @@ _DOING = {
     "embed": "embedding",
     "extract": "extracting",
     "judge": "judging",
-    "look": "looking for files",
+    "look": "looking",
     "migrate": "migrating",
     "pair": "pairing names",
     "persist": "writing",
@@ -92,12 +92,12 @@ def _bars(title: str, console: Console) -> Iterator[Callable[[Progress], None]]:
             verb, (done, total) = at.step.partition(" ")[0], _done(at)
             if verb not in rows:
                 rows[verb] = live.add_task("", total=None, said="")
-            said = _counts(at) or _said(at)
+            said = _counts(at) or f"{_said(at)}{'' if at.found else _left(at)}"
             live.update(rows[verb], description=_doing(at.step), completed=done, total=total, said=said)
-            if at.found is not None and at.seconds_left is not None:
+            if at.found and at.seconds_left is not None:
                 live.update(whole, completed=at.seconds, total=at.seconds + at.seconds_left, said=_left(at))
             else:
-                live.update(whole, completed=0, total=None, said=_left(at))
+                live.update(whole, completed=0, total=None, said="")
 
         yield tell
 
@@ -137,8 +137,10 @@ class _Lines:
         last = self.last or Progress("")
         if self.is_json:
             return json.dumps({"progress": {"command": self.title, **_tree(last), "seconds": round(seconds, 1)}})
-        parts = [_files(last), _counts_of(last), f"{_doing(last.step)} {_said(last)}".strip()]
-        spent = f"{_time(seconds)}{_left(last, passed=time.monotonic() - self.at)}"
+        left = _left(last, passed=time.monotonic() - self.at)
+        step = f"{_doing(last.step)} {_said(last)}".strip()
+        parts = [_files(last), _counts_of(last), step if last.found else f"{step}{left}"]
+        spent = f"{_time(seconds)}{left if last.found else ''}"
         return f"{self.title}: {'; '.join(part for part in (*parts, spent) if part)}"
 
 
@@ -161,7 +163,11 @@ def _said(at: Progress) -> str:
     if not at.unit or (not done and total is None):
         return ""
     amount = f"{done:,} {at.unit}" if total is None else f"{done:,} of {total:,} {at.unit}"
-    return f"{amount}, {_rate(at.rate)} a second" if at.rate and at.step not in ("read", "persist") else amount
+    return (
+        f"{amount}, {_rate(at.rate)} a second"
+        if at.rate and at.step not in ("look", "read", "compare", "persist")
+        else amount
+    )
 
 
 def _rate(rate: float) -> str:

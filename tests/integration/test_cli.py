@@ -160,7 +160,7 @@ def test_doctor_finds_what_is_wrong(copy: Path) -> None:
 
 
 def test_search_for_people(copy: Path) -> None:
-    done = call("search", QUESTION, "--k", 2, "--explain")
+    done = call("search", QUESTION, "--k", 2, "--explain", "full")
     first, where, why, *_ = done.out.splitlines()
     assert re.match(r"\[1\] 0\.\d{3}  .*Jonas Querl", first)
     assert re.match(r"    Halfmoon Bridge, .*; characters \d+-\d+ of file:///.*halfmoon-bridge\.md$", where)

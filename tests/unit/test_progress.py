@@ -16,7 +16,7 @@ from hlgraph.cli import bars
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.local.token_batches import run_batches
 from hlgraph.models.remote import RemoteEmbedder
-from hlgraph.progress import Progress, advance, count, expect, listening, step
+from hlgraph.progress import Progress, advance, count, expect, listening, step, take
 from hlgraph.records import Document
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -64,6 +64,20 @@ def test_the_time_left_is_that_of_the_bytes_of_the_last_minute(monkeypatch: pyte
         with step("embed", 4, unit="texts"):
             pass
     assert (heard[0].found, heard[0].sources, heard[0].seconds_left) == (500, 200, pytest.approx(100))
+
+
+def test_in_the_first_batch_the_time_left_is_that_of_its_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the bytes are in it: ten seconds are left of its twenty, and then the other half takes twenty."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    heard: list[Progress] = []
+    with listening(heard.append):
+        expect(500, 3_000)
+        take(1_500)
+        with step("embed", 100, unit="texts"):
+            clock[0] = 10
+            advance("embed", 50)
+    assert [at.seconds_left for at in heard] == [None, 30.0, 10.0]
 
 
 def test_another_step_is_not_advanced_and_an_error_tells_no_end(heard: list[Progress]) -> None:

@@ -84,11 +84,11 @@ def how_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.seeds:
         yield "seeds, where the search began:"
         yield from _limited([list(_seeds(item)) for item in explanation.seeds], _MOST_GROUPS, "more groups of seeds")
-    if explanation.hops:
+    hops = [item for item in explanation.hops if item.name != "rerank" or item.kept < item.expanded]
+    if hops:
         yield "hops, from the seeds to the evidence:"
-        yield from _limited(
-            [[f"  {_part(item.part)}{_hop(item)}"] for item in explanation.hops], _MOST_HOPS, "more hops"
-        )
+        yield from _limited([[f"  {_part(item.part)}{_hop(item)}"] for item in hops[:-1]], _MOST_HOPS, "more hops")
+        yield f"  {_part(hops[-1].part)}{_hop(hops[-1])}"
     leading = {number for item in explanation.results for number in item.paths}
     paths = [(number, path) for number, path in enumerate(explanation.paths, 1) if number in leading]
     if paths:
