@@ -18,6 +18,7 @@ from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.books import Books, FarBooks, FarPurse, Limits
 from hlgraph.integrations.ray.sources import parts
 from hlgraph.models.accounts.budget import Purse
+from hlgraph.read import Files
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
