@@ -48,7 +48,7 @@ class Files:
     """
 
     left_out: list[LeftOut] = field(default_factory=list)
-    size: int = 0
+    size: int = field(default=0, compare=False)
     _states: dict[str, _State] = field(default_factory=dict, repr=False)
 
     @property
