@@ -169,7 +169,7 @@ def _files_lines(files: Files) -> Iterator[str]:
     )
     reasons = files.reasons
     if reasons:
-        said = ", ".join(f"{count} {reason}" for reason, count in reasons[:_MOST_REASONS])
+        said = ", ".join(f"{reason} ({count})" for reason, count in reasons[:_MOST_REASONS])
         more = len(reasons) - _MOST_REASONS
         yield f"left out: {said}{f', and {more} more reasons' if more > 0 else ''} (--json lists them)"
 

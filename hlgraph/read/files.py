@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 HIDDEN = "hidden"
-HIDDEN_FOLDER = "hidden folder, with all that is in it"
-WALKED = "a link to a folder that is read anyway"
+HIDDEN_FOLDER = "hidden folder with all that is in it"
+WALKED = "link to a folder that is read anyway"
 
 
 class LeftOut(NamedTuple):

@@ -365,7 +365,7 @@ def _warned(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) 
     files = Files()
     yield from _read(paths, options, stdin, files=files)
     if files.left_out:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in files.reasons[:10])
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in files.reasons[:10])
         _logger.warning("%d files were left out: %s", len(files.left_out), reasons)
 
 

@@ -42,8 +42,8 @@ def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.
     assert not caplog.messages
     root = tmp_path.as_uri()
     assert sorted(files.left_out) == [
-        (f"{root}/.git/", "hidden folder, with all that is in it"),
-        (f"{root}/again/", "a link to a folder that is read anyway"),
+        (f"{root}/.git/", "hidden folder with all that is in it"),
+        (f"{root}/again/", "link to a folder that is read anyway"),
         (f"{root}/b.log", "no reader for .log"),
         (f"{root}/sub/.hidden.txt", "hidden"),
         (f"{root}/sub/c.LOG", "no reader for .log"),
@@ -53,8 +53,8 @@ def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.
     with caplog.at_level(logging.WARNING, logger="hlgraph.read"):
         assert texts(tmp_path) == ["words"]  # without a list, a warning counts
     assert caplog.messages == [
-        "5 files were left out: 2 no reader for .log, 1 a link to a folder that is read anyway, 1 hidden, "
-        "1 hidden folder, with all that is in it"
+        "5 files were left out: no reader for .log (2), hidden (1), hidden folder with all that is in it (1), "
+        "link to a folder that is read anyway (1)"
     ]
 
 
