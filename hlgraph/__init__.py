@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.seams import ChatModel, Embedder, Reranker
     from hlgraph.progress import OnProgress, Progress
-    from hlgraph.read.files import Files, LeftOut
+    from hlgraph.read.found import Files, LeftOut
     from hlgraph.resolve.candidates import CandidateQuery, Candidates
     from hlgraph.resolve.decide import JudgedMerges
     from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
@@ -203,7 +203,7 @@ _LATER = {
     "Failure": "hlgraph.ingest.report",
     "Failures": "hlgraph.sdk.failures",
     "Faithfulness": "hlgraph.sdk.quality",
-    "Files": "hlgraph.read.files",
+    "Files": "hlgraph.read.found",
     "Finding": "hlgraph.stores.open",
     "FoundCommunities": "hlgraph.sdk.communities",
     "FoundHierarchy": "hlgraph.sdk.hierarchy",
@@ -216,7 +216,7 @@ _LATER = {
     "IngestOptions": "hlgraph.ingest.options",
     "Ingestion": "hlgraph.ingest.run",
     "JudgedMerges": "hlgraph.resolve.decide",
-    "LeftOut": "hlgraph.read.files",
+    "LeftOut": "hlgraph.read.found",
     "Limits": "hlgraph.stores.cypher",
     "Mending": "hlgraph.sdk.failures",
     "Merges": "hlgraph.sdk.merges",

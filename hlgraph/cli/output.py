@@ -14,7 +14,7 @@ from hlgraph.cli.explained import short
 if TYPE_CHECKING:
     from hlgraph.ingest.pipeline import Report
     from hlgraph.models.accounts.usage import Usage
-    from hlgraph.read.files import Files
+    from hlgraph.read.found import Files
     from hlgraph.records import Answer, Domain, Evidence
     from hlgraph.retrieve import SearchResult
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hlgraph.models.accounts.usage import Usage
-from hlgraph.read.files import Files
+from hlgraph.read.found import Files
 from hlgraph.records import Domain
 from hlgraph.stores.protocols import Stores
 

@@ -18,7 +18,7 @@ from hlgraph.ingest.delete import delete_missing
 from hlgraph.ingest.forget import forgetting
 from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
 from hlgraph.models.accounts.usage import Usage
-from hlgraph.read.files import Files
+from hlgraph.read.found import Files
 from hlgraph.stores.domains import domain_of, domain_store
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
 from hlgraph.read.failure import ReadFailure, failure
-from hlgraph.read.files import HIDDEN, HIDDEN_FOLDER, WALKED, Files
 from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
+from hlgraph.read.found import HIDDEN, HIDDEN_FOLDER, WALKED, Files
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 from hlgraph.records import Document
