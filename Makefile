@@ -14,6 +14,7 @@ COMPAT_STATE := .hlgraph/compat
 BENCH_STATE := .hlgraph/bench
 MUTANTS := .hlgraph/mutants
 NOTEBOOKS_STATE := .hlgraph/notebooks
+SBOM := .hlgraph/sbom.cdx.json
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
@@ -23,14 +24,15 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check docs test test-fast test-thorough test-compat faults bench mutants servers servers-stop notebooks clean
+.PHONY: help setup browser demo check audit docs test test-fast test-thorough test-compat faults bench mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with everything for development, and the local models"
 	@echo "make browser  a Chromium for the tests of pages, where apt can install one"
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
-	@echo "make check   format, lint, types, architecture, docs"
+	@echo "make check   audit, format, lint, types, architecture, docs"
+	@echo "make audit   known vulnerabilities and licences of what hlgraph needs when it runs, and its bill of materials"
 	@echo "make docs    the documentation as HTML in docs/_build/html, without a network"
 	@echo "make test    all tests, some with a dozen cases in place of hundreds"
 	@echo "make test-fast     the tests without servers, models and killed processes, within two minutes"
@@ -66,12 +68,18 @@ demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) stats
 	$(RUN)/hlgraph --store $(DEMO_STORE) answer "Which architect designed the lighthouse at which the author of The Water Came at Four was born?"
 
-check: setup
+check: setup audit
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
 	$(RUN)/mypy
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
 	$(RUN_DOCS)
+
+# Within 20 seconds. Without a network it says that nothing is proven, and does not fail.
+audit: setup
+	$(RUN)/python tests/support/dependencies.py audit
+	$(RUN)/python tests/support/dependencies.py licences
+	$(RUN)/python tests/support/dependencies.py sbom $(SBOM)
 
 docs: setup
 	$(RUN_DOCS)

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.merges import Decision
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats, Stores
-    from hlgraph.where import Where, field
+    from hlgraph.where import AnyWhere, Where, field
 
 __version__ = "0.2.0"
 __all__ = [
@@ -92,6 +92,7 @@ __all__ = [
     "AnyChat",
     "AnyEmbedder",
     "AnyReranker",
+    "AnyWhere",
     "AsyncHLGraph",
     "BatchReport",
     "Batches",
@@ -183,6 +184,7 @@ _LATER = {
     "AnyChat": "hlgraph.models.choose",
     "AnyEmbedder": "hlgraph.models.choose",
     "AnyReranker": "hlgraph.models.choose",
+    "AnyWhere": "hlgraph.where",
     "AsyncHLGraph": "hlgraph.sdk.aio",
     "BatchReport": "hlgraph.ingest.batches",
     "Batches": "hlgraph.sdk.batches",

@@ -21,7 +21,8 @@
     │   ├── StoreLockedError      another process is writing (retryable)
     │   ├── StoreConflictError    the source changed after the change was planned (retryable)
     │   ├── StoreUnavailableError read-only, disk full, server unreachable (retryable)
-    │   └── StoreCorruptError     the stored data are inconsistent
+    │   ├── StoreCorruptError     the stored data are inconsistent
+    │   └── StoreClosedError      the graph was closed before this call
     ├── ClusterError              worker processes of a distributed ingest cannot start or have died (retryable)
     └── MigrationError            a migration is pending, changed, or newer than this hlgraph
 
@@ -64,7 +65,10 @@ class ReadError(InputError):
     uri : the source
     reason : why it cannot be read
     mend : what to do about it; may be empty
+    extra : name of the extra that is not installed, where this is the reason; else empty
     """
+
+    extra: str = ""
 
     def __init__(self, uri: str, reason: str, mend: str = "") -> None:
         super().__init__(f"{uri}: {reason}" + (f"; {mend}" if mend else ""))
@@ -176,6 +180,10 @@ class StoreUnavailableError(StoreError):
 
 class StoreCorruptError(StoreError):
     """The stored data are inconsistent; ``hlgraph doctor`` reports where."""
+
+
+class StoreClosedError(StoreError):
+    """The graph was closed before this call; open it again with :func:`hlgraph.connect`."""
 
 
 class ClusterError(HLGraphError):

@@ -27,6 +27,7 @@ import platformdirs
 
 from hlgraph.errors import SettingsError
 from hlgraph.ids import checksum
+from hlgraph.text import UNSTORABLE
 
 DEFAULT_STORE = "hlgraph://./.hlgraph"
 _Server = TypeVar("_Server", "Neo4jSettings", "OpenSearchSettings")
@@ -261,6 +262,11 @@ class Settings:
     vectors : URL of the vector store if ``store`` is a graph server
     corpus : name of the default corpus
     chunk, models, neo4j, opensearch : settings of these parts
+
+    Raises
+    ------
+    SettingsError
+        The name of the corpus is not a text, is empty, or holds a character that no store can hold.
     """
 
     store: str = DEFAULT_STORE
@@ -270,6 +276,14 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
     opensearch: OpenSearchSettings = field(default_factory=OpenSearchSettings)
+
+    def __post_init__(self) -> None:
+        """Check the name of the corpus."""
+        if not isinstance(self.corpus, str) or not self.corpus.strip() or UNSTORABLE.search(self.corpus):
+            raise SettingsError(
+                f"the name of the corpus is {self.corpus!a}; give a text that is not empty, without NUL and halves of "
+                "surrogate pairs, such as default"
+            )
 
 
 def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:

@@ -18,6 +18,9 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""A character that no store can hold: NUL, or half of a surrogate pair."""
+
 STOP_WORDS = _names(
     """a about above after again against all also although am an and another any are as at be because been before being
     below between both but by can cannot could did do does doing down during each either else ever every few for from

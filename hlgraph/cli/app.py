@@ -22,6 +22,7 @@ from hlgraph import __version__, errors
 from hlgraph.cli.commands import commands
 from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
+from hlgraph.cli.words import in_options
 
 _INTERRUPTED = 130
 # Typer keeps the line breaks of a paragraph that begins with \b, and rewraps other paragraphs.
@@ -142,7 +143,7 @@ def _run(arguments: list[str], *, is_json: bool) -> int:
         complain("UsageError", _usage(error), is_json=is_json)
         return 2
     except errors.HLGraphError as error:
-        complain(type(error).__name__, str(error), is_json=is_json, is_retryable=error.retryable)
+        complain(type(error).__name__, in_options(str(error)), is_json=is_json, is_retryable=error.retryable)
         return exit_code(error)
     except (Abort, KeyboardInterrupt):
         code = _INTERRUPTED

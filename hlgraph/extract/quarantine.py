@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from hlgraph import files
 from hlgraph.errors import StoreUnavailableError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, content_id, source_id
@@ -148,8 +149,9 @@ class Quarantine:
         path = self._path(entry.chunk)
         part = path.with_suffix(".part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(msgspec.json.format(msgspec.json.encode(_row(entry))))
+            files.make_folder(path.parent)
+            with files.write_bytes(part) as out:
+                out.write(msgspec.json.format(msgspec.json.encode(_row(entry))))
             part.replace(path)
         except OSError as error:
             _log.warning(

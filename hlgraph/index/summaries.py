@@ -170,7 +170,8 @@ def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
 def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, list[_Sentence]]:
     """The sentences of each chunk, and each statement by itself, by id."""
     chunk_ids = sorted({name for group in groups for name in group.chunk_ids})
-    chunks = {item.id: item for item in stores.graph.records(Kind.CHUNK, chunk_ids) if isinstance(item, Chunk)}
+    held = stores.graph.records(Kind.CHUNK, chunk_ids, scope=Scope(corpus))
+    chunks = {item.id: item for item in held if isinstance(item, Chunk)}
     sources = tuple(sorted({item.source_id for item in chunks.values()}))
     said: dict[str, list[Statement]] = {}
     for record in stores.graph.find(Kind.STATEMENT, Scope(corpus, sources=sources)):
@@ -224,7 +225,7 @@ class ChatSummariser:
         """Version of the prompt, the model and the limit."""
         return f"chat/{read_prompt(_PROMPT).version}/{self.model.fingerprint}/{self.max_tokens}"
 
-    def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:  # noqa: ARG002
+    def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:
         """See :class:`Summariser`. Raises ModelError and its subclasses as the model does."""
         calls = self.model if isinstance(self.model, Executor) else Executor(self.model, most=self.concurrency).begin()
         asked = calls.about(
@@ -233,7 +234,7 @@ class ChatSummariser:
         found: list[Written] = []
         for part in _batched(groups):
             names = sorted({name for group in part for name in group.shown})
-            chunks = stores.graph.records(Kind.CHUNK, names)
+            chunks = stores.graph.records(Kind.CHUNK, names, scope=Scope(corpus))
             texts = {item.id: item.text for item in chunks if isinstance(item, Chunk)}
             passages = [(*(texts[name] for name in group.shown if name in texts), *group.texts) for group in part]
             found += [

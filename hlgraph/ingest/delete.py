@@ -120,7 +120,8 @@ def delete_missing(
 
 
 def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: Stores, batch_sources: int) -> None:
-    found = [record for record in stores.graph.records(Kind.SOURCE, source_ids) if isinstance(record, Source)]
+    records = stores.graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus))
+    found = [record for record in records if isinstance(record, Source)]
     for start in range(0, len(found), batch_sources):
         part = found[start : start + batch_sources]
         with report.timed("persist"):

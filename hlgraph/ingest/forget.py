@@ -113,7 +113,8 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     wanted: dict[str, set[str]] = {}
     for start in range(0, len(held), _SOURCES_AT_ONCE):
         part = tuple(held[start : start + _SOURCES_AT_ONCE])
-        sources = {item.id: item for item in graph.records(Kind.SOURCE, part) if isinstance(item, Source)}
+        found = graph.records(Kind.SOURCE, part, scope=Scope(corpus))
+        sources = {item.id: item for item in found if isinstance(item, Source)}
         for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ():
             if not isinstance(record, Chunk):
                 continue

@@ -33,7 +33,7 @@ class IngestOptions:
 
     Attributes
     ----------
-    format, mapping, encoding, max_bytes : see :class:`hlgraph.read.ReadOptions`
+    format, mapping, encoding, max_bytes, follow_links : see :class:`hlgraph.read.ReadOptions`
     extract : ``local`` (rules), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of ``extractions``) or
         ``chat`` (the chat model)
     spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
@@ -55,6 +55,7 @@ class IngestOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     max_bytes: int | None = None
+    follow_links: bool = False
     extract: ExtractorName = "local"
     spacy_model: str | None = None
     extractions: tuple[str, ...] = ()
@@ -70,18 +71,18 @@ class IngestOptions:
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
         if self.adapt and self.extract != "chat":
             raise InputError(
-                f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; add "
-                "--extract chat (extract='chat'), or leave --adapt (adapt) out"
+                f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; write "
+                "extract='chat', or leave adapt out"
             )
         if self.spacy_model is not None and self.extract != "spacy":
             raise InputError(
-                f"extraction by {self.extract!r} has no use for a model of spaCy; add --extract spacy (extract='spacy'), or "
-                "leave --spacy-model (spacy_model) out"
+                f"extraction by {self.extract!r} has no use for a model of spaCy; write extract='spacy', or leave "
+                "spacy_model out"
             )
         if self.budget is not None and self.extract != "chat":
             raise InputError(
-                f"extraction by {self.extract!r} costs nothing, so it has no budget; leave the budget out, or "
-                "extract by a chat model"
+                f"extraction by {self.extract!r} costs nothing, so it has no budget; leave the budget out, or write "
+                "extract='chat'"
             )
 
 
@@ -144,7 +145,7 @@ def extractor_of(
         return SpacyExtractor(options.spacy_model) if options.spacy_model else SpacyExtractor()
     if options.extract == "precomputed":
         if not options.extractions:
-            raise InputError("precomputed extraction needs files with its records; name them with --extractions")
+            raise InputError("precomputed extraction needs files with its records; write extractions=['FILE']")
         missing = LocalExtractor() if options.missing == "local" else None
         return PrecomputedExtractor([Path(item) for item in options.extractions], missing=missing)
     if options.extract == "chat":

@@ -188,7 +188,7 @@ def batches(
         if item is None:
             break
         if isinstance(item, ReadFailure):
-            report.failed.append(Failure(item.uri, str(item.error)))
+            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
             continue
         refused = inadmissible(item)
         if refused is None and item.uri in seen:
@@ -324,7 +324,7 @@ def compared(
     """
     with report.timed("resolve"):
         names = [source_id(corpus, document.uri) for document in batch]
-        found = stores.graph.records(Kind.SOURCE, names)
+        found = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
         stored = {record.id: record for record in found if isinstance(record, Source)}
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [

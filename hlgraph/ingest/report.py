@@ -21,10 +21,12 @@ class Failure(NamedTuple):
     ----------
     uri : the source
     error : the reason and the mend
+    extra : name of the extra that is not installed, where this is the reason; else empty
     """
 
     uri: str
     error: str
+    extra: str = ""
 
 
 @dataclass(slots=True)

@@ -102,7 +102,7 @@ class Ingestion:
 
     def bring(
         self,
-        sources: str | Path | Iterable[str | Path | Document],
+        sources: str | Path | Document | Iterable[str | Path | Document],
         options: IngestOptions,
         *,
         run: Run = run_here,
@@ -196,13 +196,13 @@ def _expect(paths: list[str], documents: list[Document], options: IngestOptions)
     from hlgraph.read.stream import expected
 
     with progress.step("look", unit="files"):
-        files = expected(paths, options.format)
+        files = expected(paths, options.format, follow_links=options.follow_links)
     if files is not None:
         progress.expect(files[0] + len(documents), files[1] + sum(len(item.text) for item in documents))
 
 
 def read_all(
-    sources: str | Path | Iterable[str | Path | Document], options: IngestOptions
+    sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions
 ) -> Iterator[Document | ReadFailure]:
     """Read paths and documents.
 
@@ -219,11 +219,11 @@ def read_all(
     return read_sources(paths, documents, options=options)
 
 
-def split_sources(sources: str | Path | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
+def split_sources(sources: str | Path | Document | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
     """Paths and documents, apart."""
     from hlgraph.records import Document
 
-    items = [sources] if isinstance(sources, str | Path) else list(sources)
+    items = [sources] if isinstance(sources, str | Path | Document) else list(sources)
     paths = [str(item) for item in items if not isinstance(item, Document)]
     return paths, [item for item in items if isinstance(item, Document)]
 
@@ -245,7 +245,7 @@ def read_sources(
     """
     from hlgraph.read import ReadOptions, read
 
-    reading = ReadOptions(options.format, options.mapping, options.encoding)
+    reading = ReadOptions(options.format, options.mapping, options.encoding, follow_links=options.follow_links)
     if options.max_bytes is not None:
         reading = replace(reading, max_bytes=options.max_bytes)
     for document in documents:

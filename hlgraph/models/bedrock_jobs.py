@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 from urllib.parse import urlsplit
 
+from hlgraph import files
 from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.models.bedrock import bedrock_client
 from hlgraph.models.calls import mapped
@@ -196,7 +197,7 @@ class BedrockJobs:
         bucket, folder = _place(found.output)
         partial = out.with_name(f"{out.name}.part")
         try:
-            with partial.open("wb") as file:
+            with files.write_bytes(partial) as file:
                 for key in self._results(bucket, folder, job=job):
                     mapped(job, lambda key=key: self._copy(bucket, key, file=file))  # type: ignore[misc]
             partial.replace(out)

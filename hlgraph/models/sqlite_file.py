@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import filelock
 
+from hlgraph import files
+
 _log = logging.getLogger(__name__)
 _WAIT_SECONDS = 10.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -88,8 +90,9 @@ class DiskFile:
             _inherited.append(self.connection)
             self.connection, self._process = None, os.getpid()
         if self.connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.path.parent)
             with self._exclusively():
+                files.reserve(self.path)  # SQLite gives its other files the mode of this one
                 self.connection = _connect(self.path)
                 self._inode = self.path.stat().st_ino
                 self._prepare(self.connection)
@@ -106,7 +109,7 @@ class DiskFile:
 
     def _exclusively(self) -> filelock.BaseFileLock:
         """Lock held while the file is created or moved; reads and writes need SQLite's own locks only."""
-        return filelock.FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=_WAIT_SECONDS)
+        return filelock.FileLock(self.path.with_name(f"{self.path.name}.lock"), mode=files.FILE, timeout=_WAIT_SECONDS)
 
     def _put_aside(self, reason: Exception) -> bool:
         """Renames a corrupt file, unless another process has done so already; returns whether a new one may be created."""

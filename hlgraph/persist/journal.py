@@ -97,7 +97,7 @@ def abandon(pending: Pending, stores: Stores) -> None:
         written.setdefault(block.kind, []).extend(block.ids)
     hidden: dict[str, list[str]] = {}
     for kind, ids in written.items():
-        visible = {record.id for record in stores.graph.records(kind, ids)}
+        visible = {record.id for record in stores.graph.records(kind, ids, scope=Scope(pending.change.corpus))}
         hidden[kind.value] = [name for name in ids if name not in visible]
     stores.vectors.delete(change.corpus, {kind: ids for kind, ids in hidden.items() if ids})
     stores.graph.advance(change.id, ChangeState.DONE)

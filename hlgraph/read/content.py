@@ -10,7 +10,7 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -204,6 +204,9 @@ def inadmissible(document: Document) -> ReadError | None:
     doc:1: metadata 'weight' is nan; use text, a finite number, a boolean, or leave it out
     """
     uri = document.uri
+    wrong = _wrong_kind(document)
+    if wrong:
+        return ReadError(ascii(uri), wrong, "give texts, and a mapping of names to values")
     if not uri.strip():
         return ReadError(repr(uri), "the uri is empty", "give each document its own uri")
     for name, text in (("uri", uri), ("text", document.text), ("title", document.title)):
@@ -219,6 +222,15 @@ def inadmissible(document: Document) -> ReadError | None:
                     uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out"
                 )
     return None
+
+
+def _wrong_kind(document: Document) -> str:
+    """The first attribute that is not of its type, with its value, since callers need not be type-checked; else empty."""
+    for name, kind in (("uri", str), ("text", str), ("title", str), ("metadata", Mapping)):
+        value = getattr(document, name)
+        if not isinstance(value, kind):
+            return f"the {name} is {value!a:.60}"
+    return ""
 
 
 def _is_clean(text: str) -> bool:

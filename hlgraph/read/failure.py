@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hlgraph.errors import ReadError
+from hlgraph.errors import MissingExtraError, ReadError
 
 # Third-party parsers raise more on broken files than they document (pypdf says so itself). One broken file must not stop
 # the rest, so all of these are caught around calls of such a parser, and never around our own code.
@@ -85,3 +85,16 @@ def failure(uri: str, reason: str, *, mend: str = "") -> ReadFailure:
     mend : what the user can do about it, default nothing
     """
     return ReadFailure(uri, ReadError(uri, reason, mend))
+
+
+def not_installed(uri: str, missing: MissingExtraError) -> ReadFailure:
+    """A :class:`ReadFailure` of a source whose reader needs an extra.
+
+    Parameters
+    ----------
+    uri : URI of the source
+    missing : what is not installed
+    """
+    error = ReadError(uri, str(missing))
+    error.extra = missing.extra
+    return ReadFailure(uri, error)

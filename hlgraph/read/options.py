@@ -29,6 +29,7 @@ class ReadOptions:
         UTF-8; encodings are never guessed
     max_bytes : the largest source after decompression, bytes, default 64 MiB; for JSON lines and CSV the largest row, so
         files may be of any length
+    follow_links : read what links in a folder lead to outside it. Default False: each is a failure
 
     Raises
     ------
@@ -42,6 +43,7 @@ class ReadOptions:
     mapping: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     max_bytes: int = 64 * MIB
+    follow_links: bool = False
 
     def __post_init__(self) -> None:
         if self.format is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import io
+import itertools
 import logging
 import os
 import stat
@@ -23,7 +24,7 @@ from urllib.parse import quote
 from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
-from hlgraph.read.failure import ReadFailure, failure
+from hlgraph.read.failure import ReadFailure, failure, not_installed
 from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
 from hlgraph.read.found import HIDDEN, HIDDEN_FOLDER, WALKED, Files
 from hlgraph.read.options import ReadOptions
@@ -56,30 +57,32 @@ class Found:
 
 
 def discover(
-    paths: Sequence[str], format_name: str | None = None, *, files: Files | None = None
+    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False, files: Files | None = None
 ) -> Iterator[Found | ReadFailure]:
     """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
 
-    A folder is walked recursively, following links to folders outside it. Hidden files and folders are skipped, and so
-    are files in folders whose suffix has no reader, unless ``format_name`` is given; ``files`` lists what was left out. A
-    glob matches files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several
-    paths reach is yielded once.
+    A folder is walked recursively. A link in it that leads out of it is refused: whoever may write into the folder could
+    otherwise have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
+    named it. Hidden files and folders are skipped, and so are files in folders whose suffix has no reader, unless
+    ``format_name`` is given; ``files`` lists what was left out. A glob matches files only.
+    ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several paths reach is yielded once.
 
     Parameters
     ----------
     paths : files, folders, globs, S3 paths, or ``-`` for standard input
     format_name : one of ``FORMATS`` for every source; default None, by suffix
+    follow_links : read what links lead to outside the folder, or the folder before the first wildcard; default False
     files : receives what is found and what is left out; default None: no list is made
 
     Returns
     -------
     Iterator[Found | ReadFailure]
-        A failure for each path that does not exist, cannot be listed, or yields nothing to read.
+        A failure for each path that does not exist, cannot be listed, or yields nothing to read, and for each refused link.
     """
     seen: set[str] = set()
     noted = Files() if files is None else files
     for path in paths:
-        for found in _expand(path, format_name, noted):
+        for found in _expand(path, format_name, noted, follow_links=follow_links):
             uri = found.uri if isinstance(found, ReadFailure) else found.origin.uri
             if uri in seen:
                 continue
@@ -90,12 +93,14 @@ def discover(
             yield found
 
 
-def expected(paths: Sequence[str], format_name: str | None = None) -> tuple[int, int] | None:
+def expected(
+    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False
+) -> tuple[int, int] | None:
     """How many files paths stand for, and how many bytes they have, to tell how long an ingest takes.
 
     Parameters
     ----------
-    paths, format_name : as for :func:`discover`
+    paths, format_name, follow_links : as for :func:`discover`
 
     Returns
     -------
@@ -105,7 +110,7 @@ def expected(paths: Sequence[str], format_name: str | None = None) -> tuple[int,
     if any(path == STDIN or is_s3(path) for path in paths):
         return None
     count = size = 0
-    for found in discover(paths, format_name):
+    for found in discover(paths, format_name, follow_links=follow_links):
         if isinstance(found, Found):
             count += 1
             size += _size(found)
@@ -170,7 +175,7 @@ def source_uri(path: str) -> str:
     return _absolute(path).as_uri()
 
 
-def _expand(path: str, format_name: str | None, files: Files) -> Iterator[Found | ReadFailure]:
+def _expand(path: str, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
     if path == STDIN:
         yield Found(None, Origin(STDIN_URI), format_name or "text")
         return
@@ -189,10 +194,15 @@ def _expand(path: str, format_name: str | None, files: Files) -> Iterator[Found 
     except OSError:  # for example a name that is too long; opening it reports that
         is_folder = False
     if is_folder:
-        yield from _walk(absolute, format_name, files)
+        yield from _walk(absolute, format_name, files, follow_links=follow_links)
     elif glob.has_magic(path) and not os.path.lexists(absolute):
         matches = [Path(match) for match in sorted(glob.glob(str(absolute), recursive=True))]  # noqa: PTH207 - pathlib's shows hidden files
-        found = [_found(match, format_name) for match in matches if not match.is_dir()]
+        root = _plain_part(absolute)
+        found = [
+            _found(match, format_name) if follow_links or not _leads_out(match, root) else _refused(match, root)
+            for match in matches
+            if not match.is_dir()
+        ]
         yield from found or [
             failure(absolute.as_uri(), "no file matches", mend="quote the pattern, or check it with ls")
         ]
@@ -233,7 +243,7 @@ def _in_s3(path: str, format_name: str | None, files: Files) -> Iterator[Found |
         yield ReadFailure(error.uri, error)
         return
     except MissingExtraError as error:
-        yield failure(place.uri, str(error))
+        yield not_installed(place.uri, error)
         return
     if is_empty:
         yield failure(place.uri, "holds no object that can be read", mend="check the path, or give a --format")
@@ -246,7 +256,7 @@ def _unreadable(name: str, format_name: str | None) -> str:
     return f"no reader for {Path(name).suffix.lower() or 'files without a suffix'}"
 
 
-def _walk(root: Path, format_name: str | None, files: Files) -> Iterator[Found | ReadFailure]:
+def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
     is_empty = True
     errors: list[OSError] = []
     entered = {root.resolve()}
@@ -254,12 +264,15 @@ def _walk(root: Path, format_name: str | None, files: Files) -> Iterator[Found |
         here = Path(folder)
         entering: list[str] = []
         for name in sorted(folders):
-            reason = "" if _is_shown(name) else HIDDEN_FOLDER
-            reason = reason or ("" if _enters(here / name, root, entered) else WALKED)
-            if reason:
-                files.leave_out(_folder_uri(here / name), reason)
-            else:
+            if not _is_shown(name):
+                files.leave_out(_folder_uri(here / name), HIDDEN_FOLDER)
+            elif not follow_links and _is_link_out(here / name, root):
+                is_empty = False
+                yield _refused(here / name, root)
+            elif _enters(here / name, root, entered):
                 entering.append(name)
+            else:
+                files.leave_out(_folder_uri(here / name), WALKED)
         folders[:] = entering
         for name in sorted(names):
             reason = _unreadable(name, format_name) if _is_shown(name) else HIDDEN
@@ -267,12 +280,37 @@ def _walk(root: Path, format_name: str | None, files: Files) -> Iterator[Found |
                 files.leave_out((here / name).as_uri(), reason)
             else:
                 is_empty = False
-                yield _found(here / name, format_name)
+                is_refused = not follow_links and _is_link_out(here / name, root)
+                yield _refused(here / name, root) if is_refused else _found(here / name, format_name)
     for error in errors:
         is_empty = False
         yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
     if is_empty:
         yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Whether a path in a folder leads out of it by a link."""
+    try:
+        return not path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # links that go round: opening it reports that
+        return False
+
+
+def _is_link_out(path: Path, root: Path) -> bool:
+    return path.is_symlink() and _leads_out(path, root)
+
+
+def _refused(link: Path, root: Path) -> ReadFailure:
+    uri = _folder_uri(link) if link.is_dir() else link.as_uri()
+    mend = "name what it leads to as a path, or add --follow-links"
+    return failure(uri, f"leads out of {root} by a link", mend=mend)
+
+
+def _plain_part(pattern: Path) -> Path:
+    """The folder before the first wildcard of a pattern."""
+    parts = list(itertools.takewhile(lambda part: not glob.has_magic(part), pattern.parts))
+    return Path(*parts)
 
 
 def _enters(folder: Path, root: Path, entered: set[Path]) -> bool:
@@ -372,7 +410,7 @@ def _warned(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) 
 def _read(
     paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None, *, files: Files
 ) -> Iterator[Document | ReadFailure]:
-    for found in discover(paths, options.format, files=files):
+    for found in discover(paths, options.format, follow_links=options.follow_links, files=files):
         if isinstance(found, ReadFailure):
             yield found
             continue
@@ -408,7 +446,7 @@ def _read_one(
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
-        yield failure(origin.uri, str(error))
+        yield not_installed(origin.uri, error)
     except OSError as error:
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
 

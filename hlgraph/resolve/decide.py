@@ -12,7 +12,7 @@ from hlgraph.models.executor import Executor
 from hlgraph.records import Kind, Statement
 from hlgraph.resolve.candidates import Candidate, statements_of
 from hlgraph.stores.merges import Decider, Decision, Verdict
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 
 RULE = "same words/1"
 """Name of the rule that merges certain candidates."""
@@ -93,7 +93,7 @@ def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, 
     sides = {side.id: side for item in candidates for side in (item.alias, item.canonical)}
     found = statements_of(corpus, sorted(sides), most=_STATEMENTS, stores=stores)
     names = sorted({name for some in found.values() for name in some})
-    records = stores.graph.records(Kind.STATEMENT, names)
+    records = stores.graph.records(Kind.STATEMENT, names, scope=Scope(corpus))
     texts = {item.id: item.text for item in records if isinstance(item, Statement)}
     shown = {
         key: Side(side.name, side.kind, tuple(texts[name] for name in found.get(key, ()) if name in texts))

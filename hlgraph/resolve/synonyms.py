@@ -13,7 +13,7 @@ from hlgraph.algorithms.similarity import pairs_within
 from hlgraph.change import Synonym
 from hlgraph.ids import normalise_name
 from hlgraph.records import Calibration, Entity, Kind
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 
 SYNONYM_THRESHOLD = 0.8
 """Lowest cosine of two names that makes them synonyms, for the shipped embedder; :func:`least_synonym` fits it to a corpus."""
@@ -91,7 +91,7 @@ def synonyms(
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
     held = {
         item.id: normalise_name(item.name)
-        for item in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)))
+        for item in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
         if isinstance(item, Entity)
     }
     for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):

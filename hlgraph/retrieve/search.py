@@ -115,6 +115,11 @@ def search(
     """
     start = time.perf_counter()
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
+    if isinstance(retriever, type) or not callable(getattr(retriever, "rank", None)):
+        raise InputError(
+            f"strategy is {strategy!a:.60}; give the name of one ({', '.join(sorted(STRATEGIES))}) or a retriever, such as "
+            "hlgraph.retrieve.STRATEGIES['path']"
+        )
     corpus = _checked(request, stores)
     unit = _unit(request, retriever, name=strategy if isinstance(strategy, str) else "")
     if unit != retriever.unit:
@@ -197,9 +202,10 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
     with trace.step("find corpus"):
         found = stores.graph.stats(request.corpus, has_counts=False)
     if not found:
-        known = [item.corpus for item in stores.graph.stats(has_counts=False)]
-        there = f"there are: {', '.join(known)}" if known else "the store is empty; ingest something first"
-        raise UnknownNameError(f"there is no corpus {request.corpus!r}; {there}")
+        # Other corpora are not named: who asks here need not know of them.
+        raise UnknownNameError(
+            f"there is no corpus {request.corpus!r}; ingest something into it first, or name another"
+        )
     corpus = found[0]
     if request.where is not None:
         check_fields(request.where, corpus.fields)

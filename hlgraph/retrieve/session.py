@@ -420,7 +420,10 @@ class Session:
         if missing:
             self.round_trips += 1
             with trace.step(f"read {kind}"):
-                found = {item.id: item for item in self._stores.graph.records(kind, missing)}
+                found = {
+                    item.id: item
+                    for item in self._stores.graph.records(kind, missing, scope=Scope(self.request.corpus))
+                }
             self._read.update({(kind, item): found.get(item) for item in missing})
 
     @contextlib.contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
 from hlgraph.sdk.batches import planning_executor
+from hlgraph.sdk.given import checked, parsed
 
 if TYPE_CHECKING:
     from hlgraph.answer.rehearsal import AnswerPlan
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
-    from hlgraph.where import Where
+    from hlgraph.where import AnyWhere
 
 _NO_CHAT = "a plan needs the name of a chat model, and none is named; set HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini)"
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Answers:
     """Plans of answers. Where only the name of the chat model is given, no key is needed.
@@ -40,7 +42,7 @@ class Answers:
         request: AnswerRequest,
         *,
         strategy: str | Retriever = "auto",
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
     ) -> AnswerPlan:
         """What an answer by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
 
@@ -63,10 +65,8 @@ class Answers:
         from hlgraph.answer.finding import finding
         from hlgraph.answer.rehearsal import Rehearsal
         from hlgraph.retrieve import SearchRequest, search
-        from hlgraph.where import parse
 
-        filtered = parse(where) if isinstance(where, str) else where
-        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=filtered)
+        asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))
         if not self.models.chat_asked_for:
             raise InputError(_NO_CHAT)
         with planning_executor(self.models.chat_asked_for, self.settings) as executor:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlgraph import files
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import read_all, read_sources, samples_of, split_sources
+from hlgraph.sdk.given import checked
 
 if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchFiles, BatchReport
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import Stores
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Batches:
     """Plans and batch files of an extraction by a chat model. Where only the name of the model is given, no key is needed.
@@ -37,7 +40,7 @@ class Batches:
     stores: Stores
     chat: AnyChat | None
 
-    def plan(self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
+    def plan(self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
         """What an ingest by the chat model would cost. Nothing is asked or written.
 
         Parameters
@@ -67,7 +70,7 @@ class Batches:
             return planner.plan(read_sources(*given, options=options), stores=self.stores, chunker=chunker)
 
     def export(
-        self, sources: str | Path | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
+        self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
     ) -> BatchReport:
         """Write the calls that can be made now into a file.
 
@@ -88,6 +91,7 @@ class Batches:
             batches = self._batches(executor, options)
             chunker = chunker_of(options, self.settings)
             try:
+                files.reserve(path)
                 with path.open("w", encoding="utf-8") as out:
                     return batches.export(read_all(sources, options), out, stores=self.stores, chunker=chunker)
             except OSError as error:
@@ -97,7 +101,7 @@ class Batches:
 
     def take(
         self,
-        sources: str | Path | Iterable[str | Path | Document],
+        sources: str | Path | Document | Iterable[str | Path | Document],
         options: IngestOptions,
         *,
         results: Sequence[Path],

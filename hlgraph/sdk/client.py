@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
+from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.sdk.given import checked, checking, parsed
 from hlgraph.settings import Settings, at_store, load
-from hlgraph.where import Where, parse
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding, Opened
     from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.where import AnyWhere
 
 __all__ = ["HLGraph", "connect"]
 
@@ -50,10 +52,12 @@ class _Resources:
     ----------
     opened : the stores
     models : the models, made when they are first used
+    is_closed : set once they were closed
     """
 
     opened: Opened
     models: ChosenModels
+    is_closed: threading.Event = field(default_factory=threading.Event)
     _making: threading.Lock = field(default_factory=threading.Lock)
     _executors: dict[str, Executor] = field(default_factory=dict)
 
@@ -87,6 +91,7 @@ def _open_resources(
     return _Resources(opened, models)
 
 
+@checked
 class HLGraph:
     """One corpus of one store, open for use; a context manager.
 
@@ -130,8 +135,9 @@ class HLGraph:
         self.close()
 
     def close(self) -> None:
-        """Close the store and the models."""
-        self._opened.closing.close()
+        """Close the store and the models; a second call does nothing, and any other then raises StoreClosedError."""
+        self._resources.is_closed.set()
+        self._resources.opened.closing.close()
 
     def in_corpus(self, name: str) -> HLGraph:
         """Another corpus of the same store, with the same models. Closing either object closes both."""
@@ -145,12 +151,13 @@ class HLGraph:
 
     def ingest(
         self,
-        sources: str | Path | Iterable[str | Path | Document],
+        sources: str | Path | Document | Iterable[str | Path | Document],
         *,
         format: str | None = None,  # noqa: A002
         mapping: Mapping[str, str] | None = None,
         encoding: str | None = None,
         max_bytes: int | None = None,
+        follow_links: bool = False,
         extract: Literal["local", "spacy", "precomputed", "chat"] = "local",
         spacy_model: str | None = None,
         extractions: Sequence[str] = (),
@@ -169,7 +176,7 @@ class HLGraph:
         Parameters
         ----------
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
-        format, mapping, encoding, max_bytes : how files are read; see :class:`hlgraph.read.ReadOptions`
+        format, mapping, encoding, max_bytes, follow_links : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
             ``extractions``) or ``chat`` (the chat model)
         spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
@@ -198,6 +205,7 @@ class HLGraph:
             mapping=dict(mapping or {}),
             encoding=encoding,
             max_bytes=max_bytes,
+            follow_links=follow_links,
             extract=extract,
             spacy_model=spacy_model,
             extractions=tuple(extractions),
@@ -217,7 +225,7 @@ class HLGraph:
         return Ingestion(self.settings, self.corpus, self._opened, self._models, self._executor)
 
     def plan(
-        self, sources: str | Path | Iterable[str | Path | Document], *, options: IngestOptions | None = None
+        self, sources: str | Path | Document | Iterable[str | Path | Document], *, options: IngestOptions | None = None
     ) -> Plan:
         """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
 
@@ -244,14 +252,14 @@ class HLGraph:
         return Batches(self.settings, self._opened.stores, self._models.chat_asked_for)
 
     def delete(
-        self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, everything: bool = False
+        self, uris: str | Sequence[str] = (), *, where: AnyWhere | None = None, everything: bool = False
     ) -> Report:
         """Remove sources, and everything that only they assert.
 
         Parameters
         ----------
         uris : uris or paths of sources, or folders of them
-        where : a filter over the metadata of sources
+        where : a filter over the metadata of sources, as for :meth:`search`
         everything : remove all sources of the corpus, and a domain that a model inferred; one that a person wrote stays
 
         Returns
@@ -267,7 +275,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened).run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened).run(uris, where=parsed(where), everything=everything)
 
     # Reading
 
@@ -278,7 +286,7 @@ class HLGraph:
         strategy: str | Retriever = "auto",
         k: int = 10,
         unit: Unit | None = None,
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
         mode: Mode = "vector",
         diversity: float | None = None,
         tabular: bool = False,
@@ -293,7 +301,8 @@ class HLGraph:
         k : how many pieces of evidence (1 to 10,000)
         unit : ``statement`` or ``chunk``; with the strategy ``hierarchy`` also ``summary``, or ``mixed``: chunks and summaries
             in one ranking, its default. None leaves it to the strategy
-        where : filter over the metadata of sources; it holds on every hop
+        where : filter over the metadata of sources, which holds on every hop: a text such as ``year >= 2023``, a mapping
+            such as ``{"year": 2023, "category": ["tech", "science"]}``, or one made by :func:`hlgraph.field`
         mode : how seeds are searched: ``vector``, ``text`` or ``hybrid`` (rank fusion of both)
         diversity : drop evidence whose words repeat better evidence: TF-IDF cosine above 1 - diversity (0 keeps all);
             None takes the default of the strategy
@@ -312,7 +321,7 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest
 
         request = SearchRequest(
-            question, self.corpus, k, unit, mode, _parsed(where), diversity=diversity, tabular=tabular, explain=explain
+            question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
         )
         return self._search(request, strategy, self._executor())
 
@@ -323,7 +332,7 @@ class HLGraph:
         strategy: str | Retriever = "auto",
         k: int | None = None,
         unit: Unit | None = None,
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
         mode: AnswerMode = "short",
         search_mode: Mode = "vector",
         diversity: float | None = None,
@@ -374,18 +383,9 @@ class HLGraph:
         from hlgraph.answer.events import last
         from hlgraph.retrieve import SearchRequest
 
-        request = AnswerRequest(
-            question=question,
-            mode=mode,
-            k=k,
-            context_tokens=context_tokens,
-            unsupported=unsupported,
-            verify=verify,
-            least_support=least_support,
-            choices=choices,
-            style=style,
-        )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
+        request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
+        request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
@@ -396,7 +396,7 @@ class HLGraph:
         strategy: str | Retriever = "auto",
         k: int | None = None,
         unit: Unit | None = None,
-        where: Where | str | None = None,
+        where: AnyWhere | None = None,
         mode: AnswerMode = "short",
         search_mode: Mode = "vector",
         diversity: float | None = None,
@@ -431,18 +431,9 @@ class HLGraph:
         from hlgraph.answer import AnswerRequest
         from hlgraph.retrieve import SearchRequest
 
-        request = AnswerRequest(
-            question=question,
-            mode=mode,
-            k=k,
-            context_tokens=context_tokens,
-            unsupported=unsupported,
-            verify=verify,
-            least_support=least_support,
-            choices=choices,
-            style=style,
-        )
-        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, _parsed(where))
+        request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
+        request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
+        search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
@@ -490,9 +481,18 @@ class HLGraph:
 
         return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 
-    def stats(self) -> tuple[CorpusStats, ...]:
-        """Counts of the records and relationships of every corpus of the store."""
-        return self._opened.stores.graph.stats()
+    def stats(self, *, everything: bool = False) -> tuple[CorpusStats, ...]:
+        """Counts of the records and relationships of this corpus; empty before its first ingest.
+
+        Parameters
+        ----------
+        everything : every corpus of the store
+
+        Returns
+        -------
+        tuple of CorpusStats
+        """
+        return self._opened.stores.graph.stats(None if everything else self.corpus)
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent: constraints, links, counts, and both stores with each other."""
@@ -576,6 +576,8 @@ class HLGraph:
 
     @property
     def _opened(self) -> Opened:
+        if self._resources.is_closed.is_set():
+            raise StoreClosedError(f"{self.settings.store} was closed; open it again with hlgraph.connect")
         return self._resources.opened
 
     @property
@@ -610,6 +612,7 @@ class HLGraph:
         return self._resources.executor(self.settings, budget)
 
 
+@checking
 def connect(
     target: str | Path | Settings | None = None,
     *,
@@ -639,6 +642,8 @@ def connect(
     SettingsError : a file or variable that cannot be used
     UnknownNameError : a url with an unknown scheme
     """
+    if target == "":
+        raise SettingsError("target is an empty text; give the url of a store or a settings file, or leave it out")
     if isinstance(target, Settings):
         settings = target
     elif isinstance(target, str) and "://" in target:
@@ -649,8 +654,3 @@ def connect(
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)
     return HLGraph(chosen, embedder=embedder, reranker=reranker, chat=chat)
-
-
-def _parsed(where: Where | str | None) -> Where | None:
-    """A filter, parsed where it is a text: here, so that a call without one enters no file of the filter language."""
-    return parse(where) if isinstance(where, str) else where

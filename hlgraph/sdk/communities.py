@@ -11,8 +11,9 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import BuiltCommunities, build_communities, derived_store
 from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
+from hlgraph.sdk.given import checked
 from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 
 __all__ = ["BuiltCommunities", "Communities", "FoundCommunities"]
 
@@ -36,6 +37,7 @@ class FoundCommunities:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+@checked
 class Communities:
     """The communities of one corpus.
 
@@ -133,7 +135,7 @@ class Communities:
         records: dict[str, Record] = {}
         for kind in (Kind.ENTITY, Kind.CHUNK, Kind.STATEMENT):
             ids = sorted({item.id for some in members.values() for item in some if item.kind is kind})
-            records |= {item.id: item for item in self._stores.graph.records(kind, ids)}
+            records |= {item.id: item for item in self._stores.graph.records(kind, ids, scope=Scope(self._corpus))}
         return {
             name: tuple(_name(records[item.id]) for item in some if item.id in records)
             for name, some in members.items()

@@ -20,6 +20,7 @@ from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Executor
 from hlgraph.records import Chunk, Document, Domain, Kind, Source
+from hlgraph.sdk.given import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.domains import domain_of, domain_store
 from hlgraph.stores.protocols import Scope, Stores
@@ -45,6 +46,7 @@ class InferredDomain:
     usage: Usage = field(compare=False)
 
 
+@checked
 class CorpusDomain:
     """The domain of one corpus.
 
@@ -75,7 +77,7 @@ class CorpusDomain:
 
     def infer(
         self,
-        sources: str | Path | Iterable[str | Path | Document] = (),
+        sources: str | Path | Document | Iterable[str | Path | Document] = (),
         *,
         options: IngestOptions | None = None,
         budget: Budget | None = None,
@@ -161,7 +163,7 @@ class CorpusDomain:
                 shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
                 sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
         chosen = sampler.chosen()
-        found = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}))
+        found = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}), scope=Scope(self._settings.corpus))
         sources = {item.id: item for item in found if isinstance(item, Source)}
         return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
 

@@ -33,6 +33,7 @@ from hlgraph.persist import (
     resume,
 )
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
+from hlgraph.sdk.given import checked
 from hlgraph.sdk.hierarchy import HasEmbedder
 from hlgraph.settings import Settings
 from hlgraph.stores.domains import domain_of
@@ -73,6 +74,7 @@ class _Found:
     made_by: str
 
 
+@checked
 class Failures:
     """The failed chunks of one corpus.
 
@@ -258,7 +260,8 @@ class Failures:
         """The sources of these failures, and all their chunks."""
         names = sorted({self._source_id(item) for item in entries})
         graph = self._stores.graph
-        sources = {item.id: item for item in graph.records(Kind.SOURCE, names) if isinstance(item, Source)}
+        held = graph.records(Kind.SOURCE, names, scope=Scope(self._settings.corpus))
+        sources = {item.id: item for item in held if isinstance(item, Source)}
         chunks: dict[str, list[Chunk]] = {}
         for record in graph.find(Kind.CHUNK, Scope(self._corpus, sources=tuple(sources))) if sources else ():
             if isinstance(record, Chunk):

@@ -15,8 +15,9 @@ from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.seams import ChatModel, Embedder
 from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
+from hlgraph.sdk.given import checked
 from hlgraph.stores.derived import Run, Summarised, run_named
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 
 __all__ = ["BuiltHierarchy", "FoundHierarchy", "Hierarchy", "HierarchyQuery"]
 
@@ -52,6 +53,7 @@ class HasEmbedder(Protocol):
         """The embedder of the corpus."""
 
 
+@checked
 class Hierarchy:
     """The hierarchy of one corpus.
 
@@ -170,7 +172,7 @@ class Hierarchy:
 
     def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
         about = sorted({item.source_id for item in items if item.source_id})
-        records = self._stores.graph.records(Kind.SOURCE, about)
+        records = self._stores.graph.records(Kind.SOURCE, about, scope=Scope(self._corpus))
         uris = {item.id: item.uri for item in records if isinstance(item, Source)}
         found = [(item.summary, uris[item.source_id]) for item in items if item.source_id in uris]
         found.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))

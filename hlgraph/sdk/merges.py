@@ -32,8 +32,9 @@ from hlgraph.resolve.decide import (
     now,
     settled_merges,
 )
+from hlgraph.sdk.given import checked
 from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict, grouped
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 
 __all__ = ["Candidate", "CandidateQuery", "Candidates", "FoundMerges", "Group", "JudgedMerges", "Merges"]
 
@@ -71,6 +72,7 @@ class FoundMerges:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+@checked
 class Merges:
     """The merges of one corpus.
 
@@ -327,7 +329,7 @@ class Merges:
             return found
 
     def _entities(self, ids: Iterable[str]) -> dict[str, Entity]:
-        found = self._stores.graph.records(Kind.ENTITY, sorted(ids))
+        found = self._stores.graph.records(Kind.ENTITY, sorted(ids), scope=Scope(self._corpus))
         return {item.id: item for item in found if isinstance(item, Entity)}
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:

@@ -19,6 +19,7 @@ from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Executor
 from hlgraph.quality.coverage import SourceCoverage, cover
 from hlgraph.records import Chunk, Kind, Source, Statement
+from hlgraph.sdk.given import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Scope, Stores
 
@@ -107,6 +108,7 @@ class _Sampled(NamedTuple):
     source: Source
 
 
+@checked
 class Quality:
     """Coverage and faithfulness of the statements of one corpus.
 
@@ -241,15 +243,16 @@ class Quality:
 
         statements = [item for _, _, item in heapq.nsmallest(size, keyed())]
         chunks: dict[str, Chunk] = {}
+        scope = Scope(self._corpus)
         names = sorted({item.chunk_id for item in statements})
         for start in range(0, len(names), _CHUNKS_AT_ONCE):
-            for record in self._stores.graph.records(Kind.CHUNK, names[start : start + _CHUNKS_AT_ONCE]):
+            part = names[start : start + _CHUNKS_AT_ONCE]
+            for record in self._stores.graph.records(Kind.CHUNK, part, scope=scope):
                 if isinstance(record, Chunk):
                     chunks[record.id] = record
         owners = sorted({item.source_id for item in statements})
-        sources = {
-            item.id: item for item in self._stores.graph.records(Kind.SOURCE, owners) if isinstance(item, Source)
-        }
+        held = self._stores.graph.records(Kind.SOURCE, owners, scope=scope)
+        sources = {item.id: item for item in held if isinstance(item, Source)}
         # A change that another process publishes in between may take a statement away; then it is not in the sample.
         found = [
             _Sampled(item, chunks[item.chunk_id], sources[item.source_id])

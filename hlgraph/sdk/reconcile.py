@@ -123,7 +123,8 @@ def _damaged(corpus: str, stores: Stores) -> list[Source]:
         if isinstance(record, Chunk):
             places.setdefault(record.source_id, set()).add(record.position)
     names = sorted(source for source, found in places.items() if found != set(range(len(found))))
-    return [item for item in stores.graph.records(Kind.SOURCE, names) if isinstance(item, Source)]
+    found_sources = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
+    return [item for item in found_sources if isinstance(item, Source)]
 
 
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
@@ -253,26 +254,26 @@ def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
         if kind is Kind.TOPIC:
             continue
         for start in range(0, len(names), _BATCH):
-            records = stores.graph.records(kind, names[start : start + _BATCH])
+            records = stores.graph.records(kind, names[start : start + _BATCH], scope=Scope(drift.corpus))
             change = ids.content_id("repair", drift.corpus, kind, *names[start : start + _BATCH])
             described = tuple(item for item in records if isinstance(item, Source))
             batch = VectorBatch(drift.corpus, change, described)
             if kind is not Kind.SOURCE:
-                titles = dict(_titles(records, stores))
+                titles = dict(_titles(records, drift.corpus, stores=stores))
                 batch = replace(batch, blocks=(embed_records(records, titles, embedder=embedder),))
             stores.vectors.upsert(batch)
 
 
 def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
     """The topics of statements that were lost: a change may have renewed the topics without them."""
-    found = [item.id for item in stores.graph.records(Kind.STATEMENT, sorted(lost))]
+    found = [item.id for item in stores.graph.records(Kind.STATEMENT, sorted(lost), scope=Scope(corpus))]
     return set(links_about(found, corpus, graph=stores.graph)) if found else set()
 
 
 def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
     """Write the rows of topics, after those of all statements."""
     for start in range(0, len(names), _BATCH):
-        found = stores.graph.records(Kind.TOPIC, names[start : start + _BATCH])
+        found = stores.graph.records(Kind.TOPIC, names[start : start + _BATCH], scope=Scope(corpus))
         topics = [item for item in found if isinstance(item, Topic)]
         if topics:
             change = ids.content_id("repair", corpus, Kind.TOPIC, *names[start : start + _BATCH])
@@ -280,8 +281,8 @@ def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, em
             stores.vectors.upsert(VectorBatch(corpus, change, (), (block,)))
 
 
-def _titles(records: Sequence[Record], stores: Stores) -> Iterator[tuple[str, str]]:
+def _titles(records: Sequence[Record], corpus: str, *, stores: Stores) -> Iterator[tuple[str, str]]:
     wanted = sorted({item.source_id for item in records if isinstance(item, Chunk | Statement | Topic)})
-    for source in stores.graph.records(Kind.SOURCE, wanted):
+    for source in stores.graph.records(Kind.SOURCE, wanted, scope=Scope(corpus)):
         if isinstance(source, Source):
             yield source.id, source.title

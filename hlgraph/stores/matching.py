@@ -1,13 +1,17 @@
-"""What the matchers of the stores share: checks of a query, and counts of mentions grouped as a result."""
+"""What the stores share: checks of a match, counts of mentions grouped as a result, and which records a scope admits."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.records import Kind, Relationship
-from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
+from hlgraph.errors import StoreError
+from hlgraph.records import Chunk, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
+from hlgraph.where import matches, source_values
 
 MENTIONED = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}))
 """The relationship and the kinds that a match reads."""
@@ -50,3 +54,36 @@ def matched(
         found.append(Matched(int(count), len(some), held))
         wanted -= len(some)
     return found
+
+
+def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], list[Record]]) -> list[Record]:
+    """The records that the filter and the sources of a scope admit, in their order.
+
+    Parameters
+    ----------
+    found : records of one kind of the corpus of the scope
+    scope : filter and sources
+    read : reads sources of the corpus by id
+
+    Raises
+    ------
+    StoreError
+        Facts and entities, which belong to the whole corpus, are to be filtered.
+    """
+    if scope.where is None and scope.sources is None:
+        return found
+    owners = [_owner(item) for item in found]
+    names = set(owners) if scope.sources is None else set(owners).intersection(scope.sources)
+    if scope.where is not None:
+        held = [item for item in read(sorted(names)) if isinstance(item, Source)]
+        names = {item.id for item in held if matches(scope.where, source_values(item))}
+    return [item for item, owner in zip(found, owners, strict=True) if owner in names]
+
+
+def _owner(record: Record) -> str:
+    """The id of the source that a record belongs to."""
+    if isinstance(record, Source):
+        return record.id
+    if isinstance(record, Chunk | Statement | Topic):
+        return record.source_id
+    raise StoreError("facts and entities belong to the whole corpus; read them without a filter or sources")

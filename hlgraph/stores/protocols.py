@@ -78,7 +78,8 @@ class CorpusStats:
     embedding : name of the embedding model; empty before the first vector
     dimensions : length of the vectors; 0 before the first vector
     records, relationships : counts; empty unless they were asked for
-    fields : metadata fields that a filter can name
+    fields : metadata fields that a filter can name, each with the types of its values: ``text``, ``number``, ``truth``; none
+        where the store does not know
     pending : ids of the changes that are staged but not done
     renewed_to : in a corpus of an older version, the id up to which topics have vectors with their statements in them;
         None: all have
@@ -91,7 +92,7 @@ class CorpusStats:
     dimensions: int = 0
     records: Mapping[Kind, int] = field(default_factory=dict)
     relationships: Mapping[Relationship, int] = field(default_factory=dict)
-    fields: tuple[str, ...] = ()
+    fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
     renewed_to: str | None = None
     calibration: Calibration | None = None
@@ -129,13 +130,14 @@ class GraphStore(Protocol):
             What the change added, what vanished with it, and the statements of the topics that it touched.
         """
 
-    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
-        """The visible records with these ids, in the order of ``ids``.
+    def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
+        """The visible records with these ids in a scope, in the order of ``ids``.
 
         Parameters
         ----------
         kind : kind of the records
-        ids : unknown ids are left out of the result
+        ids : ids that are unknown or outside the scope are left out of the result
+        scope : for facts and entities a whole corpus, without filter or sources
         """
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:

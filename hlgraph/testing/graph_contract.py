@@ -57,27 +57,27 @@ class GraphStoreContract:
 
     def test_an_empty_store_answers_with_nothing(self, stores: Stores) -> None:
         assert stores.graph.stats() == ()
-        assert stores.graph.records(Kind.CHUNK, ["x"]) == []
+        assert stores.graph.records(Kind.CHUNK, ["x"], scope=Scope(CORPUS)) == []
         assert list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))) == []
         assert len(stores.graph.pull(["x"], _ALL, scope=Scope(CORPUS))) == 0
 
     def test_records_come_back_as_they_went_in(self, stores: Stores) -> None:
         fill(stores)
         source = ids.source_id(CORPUS, "doc:bridge")
-        found = stores.graph.records(Kind.SOURCE, [source])[0]
+        found = stores.graph.records(Kind.SOURCE, [source], scope=Scope(CORPUS))[0]
         assert isinstance(found, Source)
         assert (found.uri, found.title, found.version) == ("doc:bridge", "Aldane Bridge", 1)
         assert dict(found.metadata) == dict(DOCUMENTS[0].metadata)
         assert [type(found.metadata[key]) for key in ("year", "tags", "is_open")] == [int, tuple, bool]
         statement = ids.statement_id(source, "The Aldane Bridge opened in 1931.")
-        record = stores.graph.records(Kind.STATEMENT, [statement])[0]
+        record = stores.graph.records(Kind.STATEMENT, [statement], scope=Scope(CORPUS))[0]
         assert isinstance(record, Statement)
         assert DOCUMENTS[0].text[record.start : record.end] == record.text
 
     def test_records_keep_the_order_asked_for_and_leave_out_what_is_not_there(self, stores: Stores) -> None:
         fill(stores)
         names = [ids.entity_id(CORPUS, name) for name in ("Tessing", "Nobody", "Aldane Bridge")]
-        found = [item.id for item in stores.graph.records(Kind.ENTITY, names)]
+        found = [item.id for item in stores.graph.records(Kind.ENTITY, names, scope=Scope(CORPUS))]
         assert found == [names[0], names[2]]
 
     def test_find_is_by_ascending_id(self, stores: Stores) -> None:
@@ -225,6 +225,20 @@ class GraphStoreContract:
         assert len(graph.nodes(Kind.STATEMENT)) == 1
         assert len(stores.graph.pull([seed], _ALL, scope=Scope(CORPUS))) == 0
 
+    def test_records_of_another_scope_are_not_read(self, stores: Stores) -> None:
+        fill(stores)
+        graph, known = stores.graph, Scope(CORPUS)
+        sources = sorted(item.id for item in graph.find(Kind.SOURCE, known))
+        for kind in (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY):
+            names = [item.id for item in graph.find(kind, known)]
+            assert [item.id for item in graph.records(kind, names, scope=known)] == names
+            assert graph.records(kind, names, scope=Scope("other")) == []
+        names = [item.id for item in graph.find(Kind.STATEMENT, known)]
+        for scope in (Scope(CORPUS, sources=tuple(sources[:1])), Scope(CORPUS, parse('category = "person"'))):
+            inside = [item.id for item in graph.find(Kind.STATEMENT, scope)]
+            assert 0 < len(inside) < len(names)
+            assert [item.id for item in graph.records(Kind.STATEMENT, names, scope=scope)] == inside
+
     def test_stats_count_what_is_there(self, stores: Stores) -> None:
         fill(stores)
         stats = stores.graph.stats(CORPUS)[0]
@@ -236,7 +250,9 @@ class GraphStoreContract:
         assert stats.relationships[Relationship.RELATES] == 4
         assert stats.relationships[Relationship.CO_OCCURS] == 4
         assert stats.relationships[Relationship.SUPPORTS] == 5
-        assert {"category", "year", "tags", "is_open", "height", "uri", "title", "source_id"} == set(stats.fields)
+        texts = dict.fromkeys(("category", "tags", "uri", "title", "source_id"), frozenset({"text"}))
+        numbers = dict.fromkeys(("year", "height"), frozenset({"number"}))
+        assert {**texts, **numbers, "is_open": frozenset({"truth"})} == stats.fields
         assert (stats.embedding, stats.dimensions) == (_EMBEDDER.fingerprint, 32)
 
     def test_stats_count_no_more_than_is_asked_for(self, stores: Stores) -> None:
@@ -346,11 +362,15 @@ class GraphStoreContract:
 
 
 def _entities(stores: Stores, names: list[str]) -> list[Entity]:
-    return [item for item in stores.graph.records(Kind.ENTITY, names) if isinstance(item, Entity)]
+    return [item for item in stores.graph.records(Kind.ENTITY, names, scope=Scope(CORPUS)) if isinstance(item, Entity)]
 
 
 def _texts(stores: Stores, names: list[str]) -> set[str]:
-    return {item.text for item in stores.graph.records(Kind.STATEMENT, names) if isinstance(item, Statement)}
+    return {
+        item.text
+        for item in stores.graph.records(Kind.STATEMENT, names, scope=Scope(CORPUS))
+        if isinstance(item, Statement)
+    }
 
 
 def _sentences(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from hlgraph.where.filter import (
     MAX_NODES,
     MAX_VALUES,
     And,
+    AnyWhere,
     Compare,
     Exists,
     Field,
@@ -17,11 +18,13 @@ from hlgraph.where.filter import (
     check_fields,
     field,
     fields,
+    from_mapping,
     matches,
     metadata_key,
     parse,
     source_values,
     to_text,
+    type_of,
 )
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "MAX_NODES",
     "MAX_VALUES",
     "And",
+    "AnyWhere",
     "Compare",
     "Exists",
     "Field",
@@ -41,9 +45,11 @@ __all__ = [
     "check_fields",
     "field",
     "fields",
+    "from_mapping",
     "matches",
     "metadata_key",
     "parse",
     "source_values",
     "to_text",
+    "type_of",
 ]

@@ -25,14 +25,16 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import math
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, NoReturn, cast
 
 from hlgraph.errors import WhereError
 from hlgraph.records import MetadataValue, Scalar, Source
+from hlgraph.text import UNSTORABLE
 
 MAX_DEPTH = 50  # levels of nesting
 MAX_NODES = 1_000  # conditions and operators of a filter
@@ -61,10 +63,12 @@ class _Combinable:
     __slots__ = ()
 
     def __and__(self, other: Where) -> And:
+        _check_filter(other)
         sides = (cast("Where", self), other)
         return And(tuple(part for side in sides for part in (side.parts if isinstance(side, And) else (side,))))
 
     def __or__(self, other: Where) -> Or:
+        _check_filter(other)
         sides = (cast("Where", self), other)
         return Or(tuple(part for side in sides for part in (side.parts if isinstance(side, Or) else (side,))))
 
@@ -182,6 +186,8 @@ class Not(_Nest):
 
 
 Where = Compare | In | Exists | And | Or | Not
+AnyWhere = Where | str | Mapping[str, object]
+"""A filter as callers may give it: data, a text for :func:`parse`, or a mapping for :func:`from_mapping`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +217,9 @@ class Field:
         return Compare(self.name, Op.GE, value)
 
     def is_in(self, values: Iterable[Scalar]) -> In:
-        """The filter ``name in (values)``."""
+        """The filter ``name in (values)``. Raises WhereError if ``values`` is not a list of values."""
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise WhereError(f"{self.name} in {values!a:.60}: give a list of values, such as [{values!a:.60}]")
         return In(self.name, tuple(values))
 
     def exists(self) -> Exists:
@@ -245,6 +253,35 @@ def parse(text: str) -> Where:
     from hlgraph.where.syntax import read  # imports lark
 
     return read(text)
+
+
+def from_mapping(values: Mapping[str, object]) -> Where:
+    """The filter of a mapping: every field has its value, or one of a list of values.
+
+    Raises
+    ------
+    WhereError
+        The mapping is empty, or holds a value that cannot be compared.
+
+    Examples
+    --------
+    >>> to_text(from_mapping({"category": "tech", "year": [2023, 2024]}))
+    'category = "tech" and year in (2023, 2024)'
+    """
+    parts: list[Where] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            raise WhereError(
+                f"{name}: a mapping means `=`, or `in` with a list of values, and {dict(value)!a:.60} is neither; write "
+                f"the filter as a text, such as where='{name} >= 2023'"
+            )
+        if isinstance(value, list | tuple):
+            parts.append(In(name, tuple(value)))
+        else:
+            parts.append(Compare(name, Op.EQ, cast("Scalar", value)))
+    if not parts:
+        raise WhereError("the filter is an empty mapping; leave it out, or write for example {'year': 2023}")
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def to_text(where: Where) -> str:
@@ -349,18 +386,24 @@ def source_values(source: Source) -> dict[str, MetadataValue]:
     return values | {"source_id": source.id, "title": source.title, "uri": source.uri}
 
 
-def check_fields(where: Where, known: Collection[str]) -> None:
-    """Reject a filter on a field that no source has, which would silently match nothing or everything.
+def type_of(value: object) -> str:
+    """The type by which a filter compares a value: ``text``, ``number`` or ``truth``."""
+    return "text" if isinstance(value, str) else "truth" if isinstance(value, bool) else "number"
+
+
+def check_fields(where: Where, known: Mapping[str, Collection[str]]) -> None:
+    """Reject a filter that would silently match nothing or everything: by an unknown field, another type, or an empty list.
 
     Parameters
     ----------
     where : the filter
-    known : metadata keys that occur in the corpus
+    known : metadata keys that occur in the corpus, each with the types of its values (:func:`type_of`); none: they are unknown
 
     Raises
     ------
     WhereError
-        A field is unknown. The message lists similar names and the known ones.
+        A field is unknown: the message lists similar names and the known ones. A field has no value of the type that it is
+        compared with, or is compared with an empty list: the message names its type.
     """
     for name in sorted(fields(where)):
         key = metadata_key(name)
@@ -374,9 +417,56 @@ def check_fields(where: Where, known: Collection[str]) -> None:
             + (f"; did you mean {' or '.join(map(repr, near))}?" if near else "")
             + f"; known fields: {', '.join(names[:_MAX_SHOWN])}{more}"
         )
+    for part in _comparisons(where):
+        key = metadata_key(part.field)
+        _check_types(part, ("text",) if key is None else sorted(known[key]))
 
 
-def _check_name(name: str) -> None:
+_SAID = {"text": "texts", "number": "numbers", "truth": "true or false"}
+_WRITTEN = {
+    "text": 'a text in quotes, such as "a"',
+    "number": "a number without quotes, such as 2023",
+    "truth": "true or false",
+}
+
+
+def _comparisons(where: Where) -> Iterator[Compare | In]:
+    if isinstance(where, And | Or):
+        for part in where.parts:
+            yield from _comparisons(part)
+    elif isinstance(where, Not):
+        yield from _comparisons(where.part)
+    elif not isinstance(where, Exists):
+        yield where
+
+
+def _check_types(part: Compare | In, held: Sequence[str]) -> None:
+    """Raise WhereError if no value of a field can be as compared; ``held``: the types of its values."""
+    said = " and ".join(_SAID[item] for item in held) or "values of several types"
+    written = " or ".join(_WRITTEN[item] for item in held) or "values"
+    if isinstance(part, In) and not part.values:
+        raise WhereError(
+            f"{part.field} in (): the list is empty, so no source is in it; the field {part.field!r} holds {said}: write "
+            f"{written}, or leave the condition out"
+        )
+    for value in part.values if isinstance(part, In) else (part.value,):
+        if held and type_of(value) not in held:
+            shown = json.dumps(value, ensure_ascii=False)[:60]
+            raise WhereError(
+                f"{part.field} is compared with {shown}, and the field {part.field!r} holds {said}; write {written}"
+            )
+
+
+def _check_filter(given: object) -> None:
+    if not isinstance(given, _Combinable):
+        raise WhereError(f"a filter cannot be joined with {given!a:.60}; join it with another filter")
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise WhereError(
+            f"a field name is {name!a:.60}; give a text: the name of a metadata key, uri, title or source_id"
+        )
     if not name:
         raise WhereError("a field name is empty; give the name of a metadata key, uri, title or source_id")
     _check_text("a field name", name)
@@ -399,5 +489,5 @@ def _check_value(name: str, value: object) -> None:
 
 
 def _check_text(what: str, text: str) -> None:
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if UNSTORABLE.search(text):
         raise WhereError(f"{what} contains a NUL or a lone surrogate, which no store can hold; remove it: {text!a:.80}")

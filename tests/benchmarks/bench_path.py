@@ -91,7 +91,7 @@ def timed(graph: HLGraph, questions: Sequence[str], strategy: Retriever) -> Time
 def opened(target: str | Settings, item: BenchmarkSet, embedder: Embedder, *, closing: contextlib.ExitStack) -> HLGraph:
     """The set in a store, ingested where it is not."""
     graph = closing.enter_context(hlgraph.connect(target, corpus=f"eval-{item.name}", embedder=embedder))
-    if not any(found.corpus == f"eval-{item.name}" for found in graph.stats()):
+    if not any(found.corpus == f"eval-{item.name}" for found in graph.stats(everything=True)):
         files = tuple(str(path) for path in item.dataset.extractions)
         options = IngestOptions(extract="precomputed" if files else "local", extractions=files, is_chunked=True)
         documents = [hlgraph.Document(one.id, one.text, one.title, key=one.id) for one in item.passages]

@@ -172,9 +172,9 @@ def reading(made: MadeUpGraph, folder: Path) -> Iterator[Row]:
         pulled = len(stores.graph.pull(seeds[0], _SHAPE, scope=scope))
         (warm,) = medians((lambda run: stores.graph.pull(seeds[run], _SHAPE, scope=scope),), runs=RUNS)
         yield Row(f"pull, {_SHAPE.hops} hops from {K} seeds, later ({pulled:,} nodes)", 1000 * warm)
-        (many,) = medians((lambda run: stores.graph.records(Kind.STATEMENT, thousand[run]),), runs=RUNS)
+        (many,) = medians((lambda run: stores.graph.records(Kind.STATEMENT, thousand[run], scope=scope),), runs=RUNS)
         yield Row("records of 1,000 statements by id", 1000 * many)
-        (few,) = medians((lambda run: stores.graph.records(Kind.STATEMENT, seeds[run][:10]),), runs=RUNS)
+        (few,) = medians((lambda run: stores.graph.records(Kind.STATEMENT, seeds[run][:10], scope=scope),), runs=RUNS)
         yield Row("records of 10 statements by id", 1000 * few)
 
 

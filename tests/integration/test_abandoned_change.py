@@ -14,7 +14,7 @@ from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.persist import abandon
 from hlgraph.records import Document, Kind
-from hlgraph.stores.protocols import Stores, VectorQuery
+from hlgraph.stores.protocols import Scope, Stores, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
@@ -53,6 +53,7 @@ def test_a_change_that_cannot_be_published_is_given_up(servers: Any, graph_serve
             assert (report.resumed, report.sources_added) == (0, 3)
         finally:
             graph_server.schema(["DROP CONSTRAINT theirs"])
-        visible = {record.id for record in stores.graph.records(Kind.STATEMENT, sorted(held(stores)[Kind.STATEMENT]))}
+        names = sorted(held(stores)[Kind.STATEMENT])
+        visible = {record.id for record in stores.graph.records(Kind.STATEMENT, names, scope=Scope("c"))}
         assert visible == held(stores)[Kind.STATEMENT]
         assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 5, text="bridge"))

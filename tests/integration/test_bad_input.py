@@ -119,7 +119,7 @@ def test_another_model_is_refused_for_writing_and_for_searching(graph: HLGraph, 
     ("call", "kind", "says"),
     [
         (lambda g: g.search("x", strategy="statment"), errors.UnknownNameError, "did you mean 'statement'"),
-        (lambda g: g.in_corpus("nowhere").search("x"), errors.UnknownNameError, "there are: default"),
+        (lambda g: g.in_corpus("nowhere").search("x"), errors.UnknownNameError, "or name another$"),
         (lambda g: g.search("x", where="yaer > 3"), errors.WhereError, "yaer"),
         (lambda g: g.search("x", where="year >"), errors.WhereError, "year >"),
         (lambda g: g.search("   "), errors.InputError, "empty"),

@@ -17,6 +17,7 @@ from hlgraph.errors import InputError, ModelUnavailableError
 from hlgraph.records import Chunk, Document, Kind
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.stores.protocols import Scope
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
@@ -91,7 +92,7 @@ def test_prompts_and_model_stand_on_what_they_made(graph: HLGraph) -> None:
     graph.ingest(DOCUMENTS, **keywords(_CHAT))
     stores = graph._opened.stores
     found = graph.search("Who designed the Aldane Bridge?", k=1).evidence[0]
-    (chunk,) = stores.graph.records(Kind.CHUNK, [found.chunk_id])
+    (chunk,) = stores.graph.records(Kind.CHUNK, [found.chunk_id], scope=Scope(graph.corpus))
     assert isinstance(chunk, Chunk)
     assert chunk.fingerprint.partition(" ")[2] == "chat/1/entities/1+propositions/1+repair/1/scripted"
 

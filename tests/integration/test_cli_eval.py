@@ -202,7 +202,7 @@ def test_bench_keeps_its_store_where_it_is_told(place: Path) -> None:
         name: {"p50", "p95", "cpu", "own"} for name in ("statement", "chunk_entity")
     }
     with connect(f"hlgraph://{place}/kept") as graph:
-        counts = {item.corpus: item.records[Kind.STATEMENT] for item in graph.stats()}
+        counts = {item.corpus: item.records[Kind.STATEMENT] for item in graph.stats(everything=True)}
     assert counts == {corpus_name(size): size for size in (200, 400, 800)}
 
 
@@ -210,7 +210,7 @@ def test_bench_leaves_the_store_of_the_settings_alone(place: Path) -> None:
     code, out, _ = call("bench", "--statements", "100", "--questions", 2, "--strategies", "chunk", "--json")
     assert (code, json.loads(out)["store"]) == (0, "hlgraph")
     with connect() as graph:
-        assert not [item.corpus for item in graph.stats() if item.corpus.startswith("bench")]
+        assert not [item.corpus for item in graph.stats(everything=True) if item.corpus.startswith("bench")]
     code, _, err = call("--store", "neo4j://localhost", "--vectors", "http://localhost", "bench", "--folder", "x")
     assert code == 2
     assert "--folder x needs the embedded store" in err

@@ -91,7 +91,7 @@ def test_a_graph_runs_a_query_by_name(mill: MillGraph) -> None:
     with hlgraph.connect(mill.settings) as graph:
         found = graph.cypher("what_connects", source="hanna voss", target="Piet Marn")
         other = graph.in_corpus("nowhere")
-        with pytest.raises(UnknownNameError, match=f"no corpus 'nowhere'; there are: .*{mill.corpus}"):
+        with pytest.raises(UnknownNameError, match=r"no corpus 'nowhere'; .*or name another$"):
             other.cypher("rank_entities")
         assert other.cypher("rank_entities", corpus=mill.corpus, k=1).rows
     assert found.columns == ("step", "start", "end", "predicates", "chunks", "statement")

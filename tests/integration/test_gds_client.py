@@ -70,7 +70,8 @@ def test_nodes_carry_the_ids_of_records(settings: Settings) -> None:
         ids = [node["id"] for node in client.util.as_nodes(degrees["nodeId"].tolist())]
         shape = PullShape(frozenset(), frozenset({Kind.ENTITY}), hops=0)
         assert sorted(ids) == opened.stores.graph.pull(ids, shape, scope=Scope(settings.corpus)).ids.tolist()
-        assert len(opened.stores.graph.records(Kind.ENTITY, ids)) == len(ids) == graph.node_count()
+        held = opened.stores.graph.records(Kind.ENTITY, ids, scope=Scope(settings.corpus))
+        assert len(held) == len(ids) == graph.node_count()
 
 
 def test_what_was_there_stays_and_what_was_made_goes(settings: Settings, tiny: TinyGraph) -> None:

@@ -96,7 +96,8 @@ class _Set:
         shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}))
         graph = self.stores.graph.pull([statement], shape, scope=Scope("c"))
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.ENTITY)]
-        return {item.name for item in self.stores.graph.records(Kind.ENTITY, ids) if isinstance(item, Entity)}
+        held = self.stores.graph.records(Kind.ENTITY, ids, scope=Scope("c"))
+        return {item.name for item in held if isinstance(item, Entity)}
 
     def check_clean(self) -> None:
         assert [item for item in self.graph.check() if not item.is_fine] == []

@@ -92,14 +92,6 @@ def test_room_is_bounded_and_what_was_asked_for_last_stays(database: Database) -
     assert asked.keys == [["a"], ["b"], ["c"], ["b"]]
 
 
-def test_it_starts_anew_after_the_store_was_closed(database: Database) -> None:
-    recent, asked = Recent[str, int](database, most=10, size=lambda _: 1), Asked(database)
-    recent.read(["a"], asked)
-    database.close()
-    write(database.path, "UPDATE toy SET value = 9 WHERE id = 'a'")
-    assert recent.read(["a"], asked) == {"a": 9}
-
-
 def test_a_record_that_another_handle_deleted_is_gone_at_once(tmp_path: Path) -> None:
     with (
         hlgraph.connect(f"hlgraph://{tmp_path}/store") as graph,
@@ -110,9 +102,9 @@ def test_a_record_that_another_handle_deleted_is_gone_at_once(tmp_path: Path) ->
         with store:
             ids = [found.id for found in store.find(Kind.STATEMENT, Scope("default"))]
             assert len(ids) == 2
-            assert [item.id for item in store.records(Kind.STATEMENT, ids)] == ids
+            assert [item.id for item in store.records(Kind.STATEMENT, ids, scope=Scope("default"))] == ids
             other.delete(["ferry"])
-            assert store.records(Kind.STATEMENT, ids) == []
+            assert store.records(Kind.STATEMENT, ids, scope=Scope("default")) == []
 
 
 def test_looking_for_a_commit_does_not_wait_for_the_end_of_a_writer(database: Database) -> None:

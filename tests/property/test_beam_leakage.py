@@ -85,9 +85,9 @@ class _Watched:
         self.seen.update(name for each in found for name in each.ids)
         return found
 
-    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
+    def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
         self.seen.update(ids)
-        return self._graph.records(kind, ids)
+        return self._graph.records(kind, ids, scope=scope)
 
     def search(self, query: VectorQuery) -> list[Hit]:
         found = self._vectors.search(query)

@@ -28,7 +28,7 @@ from hlgraph.retrieve.steps.region import Region
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
@@ -82,7 +82,7 @@ def session_of(
 
 
 def statements(stores: Stores, ids: Sequence[str]) -> list[str]:
-    found = {item.id: item for item in stores.graph.records(Kind.STATEMENT, ids)}
+    found = {item.id: item for item in stores.graph.records(Kind.STATEMENT, ids, scope=Scope(CORPUS))}
     return [item.text for key in ids if isinstance(item := found[key], Statement)]
 
 

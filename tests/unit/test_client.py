@@ -136,10 +136,11 @@ def test_corpora_of_one_store_are_apart(graph: HLGraph) -> None:
     assert (graph.corpus, other.corpus) == ("default", "other")
     assert _uris(graph) == {"doc:bridge", "doc:engineer"}
     assert _uris(other) == {"doc:town", "doc:poet"}
-    assert {item.corpus for item in graph.stats()} == {item.corpus for item in other.stats()} == {"default", "other"}
+    assert [[item.corpus for item in each.stats()] for each in (graph, other)] == [["default"], ["other"]]
+    assert [item.corpus for item in graph.stats(everything=True)] == ["default", "other"]
     other.delete(everything=True)
     assert _uris(graph) == {"doc:bridge", "doc:engineer"}
-    with pytest.raises(UnknownNameError, match="no corpus 'third'; there are: default, other"):
+    with pytest.raises(UnknownNameError, match=r"no corpus 'third'; .*or name another$"):
         graph.in_corpus("third").search("x")
     with pytest.raises(UnknownNameError, match="doc:town"):
         graph.delete(["doc:town"])

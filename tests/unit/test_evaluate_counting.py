@@ -43,8 +43,8 @@ def test_hits_vectors_and_records(stores: Stores) -> None:
     assert tally.take() == Cost(1, 3, 3 * (IDS + 4 * 32))
     assert watched.vectors.ids(Kind.STATEMENT, CORPUS, among=ids) == set(ids)
     assert tally.take() == Cost(1, 3, 3 * IDS)
-    entities = stores.graph.records(Kind.ENTITY, [item.id for item in stores.graph.find(Kind.ENTITY, Scope(CORPUS))])
-    assert watched.graph.records(Kind.ENTITY, [item.id for item in entities]) == entities
+    entities = list(stores.graph.find(Kind.ENTITY, Scope(CORPUS)))
+    assert watched.graph.records(Kind.ENTITY, [item.id for item in entities], scope=Scope(CORPUS)) == entities
     texts = sum(
         len("".join((item.id, item.corpus, item.name, item.kind, *item.aliases)).encode())
         for item in entities

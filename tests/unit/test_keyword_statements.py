@@ -23,7 +23,7 @@ from hlgraph.retrieve.steps import beam_walk
 from hlgraph.retrieve.steps.beam_walk import keyword_statements, question_keywords
 from hlgraph.retrieve.steps.region import Region
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder
 
 _EMBEDDER = WordEmbedder()
@@ -126,9 +126,8 @@ def test_ties_are_broken_by_cosine_then_by_id(hubs: _Hubs, k: int, tied: int, mo
     monkeypatch.setattr(beam_walk, "_TIED", tied)
     session = _session(hubs.stores, "Has WEST2 or EAST2 number 17?")
     names = {entity_id(_CORPUS, "WEST2"), entity_id(_CORPUS, "EAST2")}
-    statements = [
-        item for item in hubs.stores.graph.records(Kind.STATEMENT, _every(hubs)) if isinstance(item, Statement)
-    ]
+    held = hubs.stores.graph.records(Kind.STATEMENT, _every(hubs), scope=Scope(_CORPUS))
+    statements = [item for item in held if isinstance(item, Statement)]
     counts = {item.id: len(names & {entity_id(_CORPUS, word) for word in item.text.split()}) for item in statements}
     cosines = session.similarities(Kind.STATEMENT, list(counts))
     wanted = sorted((item for item in counts if counts[item]), key=lambda item: (-counts[item], -cosines[item], item))
@@ -136,8 +135,6 @@ def test_ties_are_broken_by_cosine_then_by_id(hubs: _Hubs, k: int, tied: int, mo
 
 
 def _every(hubs: _Hubs) -> list[str]:
-    from hlgraph.stores.protocols import Scope
-
     return [item.id for item in hubs.stores.graph.find(Kind.STATEMENT, Scope(_CORPUS))]
 
 

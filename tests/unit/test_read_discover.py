@@ -144,10 +144,38 @@ def test_links_to_folders_are_followed_once_and_never_round(tmp_path: Path) -> N
     (root / "up").symlink_to(tmp_path)
     (root / "out").symlink_to(tmp_path / "outside")
     (tmp_path / "outside" / "self").symlink_to(tmp_path / "outside")
-    found = texts(root)
+    options = ReadOptions(follow_links=True)
+    found = [item.text for item in read([str(root)], options) if not isinstance(item, ReadFailure)]
     assert sorted(set(found)) == ["a", "b"]
     assert len(found) <= 4
     assert texts(root / "back") == texts(root)
+
+
+def test_links_that_lead_out_of_the_given_folder_are_refused(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    write(root / "a.txt", "a")
+    write(tmp_path / "root2" / "secret.txt", "secret")
+    (root / "b.txt").symlink_to(tmp_path / "root2" / "secret.txt")
+    (root / "inside.txt").symlink_to(root / "a.txt")
+    (root / "out").symlink_to(tmp_path / "root2")
+    (root / "round").symlink_to(root / "round")
+    (tmp_path / "named").symlink_to(root)
+    for given, uris in (
+        (root, ["root/out/", "root/b.txt"]),
+        (tmp_path / "named", ["named/out/", "named/b.txt"]),
+        (root / "*.txt", ["root/b.txt"]),
+        (root / "*" / "*.txt", ["root/out/secret.txt"]),
+        (root / "out", []),
+        (root / "b.txt", []),
+    ):
+        items = list(read([str(given)]))
+        refused = [item for item in items if isinstance(item, ReadFailure)]
+        assert [item.uri for item in refused] == [f"{tmp_path.as_uri()}/{uri}" for uri in uris], given
+        assert all(
+            "by a link; name what it leads to as a path, or add --follow-links" in str(item.error) for item in refused
+        )
+        texts_found = {item.text for item in items if not isinstance(item, ReadFailure)}
+        assert ("secret" in texts_found) == (not uris), given
 
 
 def test_pipes_sockets_and_devices_are_not_opened(tmp_path: Path) -> None:

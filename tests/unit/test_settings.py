@@ -119,9 +119,9 @@ def test_an_environment_that_is_given_is_the_only_one_read(tmp_path: Path, monke
 )
 def test_names_in_a_text_stand_for_the_environment(tmp_path: Path, written: str, read: str) -> None:
     environment = {"A": "one", "B": "two words", "EMPTY": "", "YAML": "a: [1, {b", "TWICE": "${A}"}
-    path = _file(tmp_path, yaml.safe_dump({"corpus": written, "models": {"embedder": written}}))
+    path = _file(tmp_path, yaml.safe_dump({"vectors": written, "models": {"embedder": written}}))
     found = load(path, environment=environment)
-    assert (found.corpus, found.models.embedder) == (read, read)
+    assert (found.vectors, found.models.embedder) == (read, read)
 
 
 def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 _SETTINGS = st.builds(
     Settings,
     store=_TEXT,
-    corpus=_TEXT,
+    corpus=_TEXT.filter(str.strip),
     chunk=st.builds(ChunkSettings, max_tokens=st.integers(20, 10**9), overlap=st.floats(0, 0.5)),
     models=st.builds(ModelSettings, root=st.none() | _TEXT, cache=st.none() | _TEXT, embedder=_TEXT),
 )
@@ -220,3 +220,9 @@ def test_settings_written_as_text_are_read_back(tmp_path_factory: pytest.TempPat
 def test_an_unknown_runtime_of_the_local_model_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"models\.runtime is 'torch'; choose onnxruntime or openvino"):
         load(environment={"HLGRAPH_RUNTIME": "torch"})
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\0b", "\ud800", 5, None])
+def test_a_name_of_a_corpus_that_no_store_can_hold_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="the name of the corpus is"):
+        Settings(corpus=name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from hlgraph.errors import WhereError
@@ -21,6 +23,7 @@ from hlgraph.where import (
     check_fields,
     field,
     fields,
+    from_mapping,
     matches,
     parse,
     source_values,
@@ -211,14 +214,85 @@ def test_a_source_has_its_own_fields_and_those_of_its_metadata() -> None:
         assert matches(parse(text), values), text
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "year = '2020'",
+            "year is compared with \"2020\", and the field 'year' holds numbers; write a number without quotes",
+        ),
+        ("not (open = 1 or exists year)", "'open' holds true or false"),
+        ("tag != true", "'tag' holds texts; write a text in quotes"),
+        ("tag in ('a', 5)", "tag is compared with 5"),
+        ("title > 5", "'title' holds texts"),
+        ("metadata.title = 'x'", "'metadata.title' holds numbers"),
+        ("year in ()", r"year in \(\): the list is empty.*'year' holds numbers"),
+        ("both = true", "'both' holds numbers and texts"),
+        ("odd in ()", "'odd' holds values of several types"),
+    ],
+)
+def test_a_filter_of_another_type_than_its_field_and_an_empty_list_are_refused(text: str, says: str) -> None:
+    types = {"year": ["number"], "tag": ["text"], "open": ["truth"], "title": ["number"], "both": ["text", "number"]}
+    with pytest.raises(WhereError, match=says):
+        check_fields(parse(text), {**types, "odd": []})
+    for fits in (
+        "year = 1.5",
+        "tag in ('a')",
+        "open = true",
+        "metadata.title = 1",
+        "title = 'a'",
+        "both = 1",
+        "odd = 1",
+    ):
+        check_fields(parse(fits), {**types, "odd": []})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"year": 2023}, "year = 2023"),
+        ({"tag": ["a", "b"], "is_open": True}, 'tag in ("a", "b") and is_open = true'),
+    ],
+)
+def test_a_mapping_is_a_filter(given: dict[str, object], text: str) -> None:
+    assert to_text(from_mapping(given)) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "empty mapping; leave it out"),
+        ({"year": {">=": 2023}}, "write the filter as a text, such as where='year >= 2023'"),
+        ({"year": None}, "not exists year"),
+        ({5: 1}, "a field name is 5"),
+        ({"year": {1, 2}}, "set was given"),
+    ],
+)
+def test_a_mapping_that_is_no_filter_says_what_to_write(given: dict[str, object], says: str) -> None:
+    with pytest.raises(WhereError, match=says):
+        from_mapping(given)
+
+
+def test_what_is_no_filter_and_no_list_is_refused() -> None:
+    wrong: list[Callable[[], object]] = [
+        lambda: (field("a") == 1) & 5,  # type: ignore[operator]
+        lambda: (field("a") == 1) | "b = 2",  # type: ignore[operator]
+        lambda: field("a").is_in("abc"),
+        lambda: field("a").is_in(5),  # type: ignore[arg-type]
+    ]
+    for call in wrong:
+        with pytest.raises(WhereError, match=r"join it with another filter|give a list of values"):
+            call()
+
+
 def test_fields_that_no_source_has_are_refused_with_the_nearest() -> None:
-    check_fields(parse("year = 1 and metadata.year = 1 and title = 'a' and exists uri"), ["year"])
+    check_fields(parse("year = 1 and metadata.year = 1 and title = 'a' and exists uri"), {"year": ["number"]})
     assert fields(parse("a=1 and (not exists b or c in (1))")) == {"a", "b", "c"}
     with pytest.raises(WhereError, match=r"no source has a field 'yaer'; did you mean 'year'\?; known fields: author,"):
-        check_fields(parse("yaer = 1"), {"year", "author"})
+        check_fields(parse("yaer = 1"), {"year": [], "author": []})
     with pytest.raises(WhereError, match=r"'metadata\.title'"):
-        check_fields(parse("metadata.title = 1"), {"year"})
+        check_fields(parse("metadata.title = 1"), {"year": []})
     with pytest.raises(WhereError) as caught:
-        check_fields(parse("q = 1"), [f"name{number}" for number in range(500)])
+        check_fields(parse("q = 1"), {f"name{number}": [] for number in range(500)})
     assert "and 483 more" in str(caught.value)
     assert len(str(caught.value)) < 500

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.commands.ingest import Chunked, Encoding, Format, Map, pairs
+from hlgraph.cli.commands.ingest import Chunked, Encoding, FollowLinks, Format, Map, existing, pairs
 from hlgraph.cli.output import domain_tree, print_json, say, usage_tree
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
 from hlgraph.errors import InputError
@@ -59,13 +59,17 @@ def infer(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PATH", help="Sources, as for ingest (default: the sources in the corpus).", show_default=False
+            metavar="PATH",
+            help="Sources, as for ingest (default: the sources in the corpus).",
+            show_default=False,
+            callback=existing,
         ),
     ] = None,
     corpus: Corpus = None,
     format_: Format = None,
     map_: Map = None,
     encoding: Encoding = None,
+    follow_links: FollowLinks = False,
     chunked: Chunked = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -82,7 +86,13 @@ def infer(
     """
     from hlgraph.ingest.options import IngestOptions
 
-    options = IngestOptions(format=format_, mapping=pairs(map_ or []), encoding=encoding, is_chunked=chunked)
+    options = IngestOptions(
+        format=format_,
+        mapping=pairs(map_ or []),
+        encoding=encoding,
+        follow_links=follow_links,
+        is_chunked=chunked,
+    )
     state: State = context.obj
     with state.open(corpus) as graph:
         found = graph.domain.infer(paths or (), options=options, budget=budget_of(max_tokens, max_usd))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.commands.ingest import Chunked, Encoding, Format, Map, Paths, pairs
+from hlgraph.cli.commands.ingest import Chunked, Encoding, FollowLinks, Format, Map, Paths, pairs
 from hlgraph.cli.commands.plan import ChatName
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, Quiet, State, show_help
@@ -58,11 +58,18 @@ def _opened(context: typer.Context, corpus: str | None, chat: str | None) -> HLG
     return connect(settings if chat is None else replace(settings, models=replace(settings.models, chat=chat)))
 
 
-def _options(format_: str | None, map_: list[str] | None, encoding: str | None, chunked: bool) -> IngestOptions:
+def _options(
+    format_: str | None, map_: list[str] | None, encoding: str | None, *, follow_links: bool, chunked: bool
+) -> IngestOptions:
     from hlgraph.ingest.options import IngestOptions
 
     return IngestOptions(
-        format=format_, mapping=pairs(map_ or []), encoding=encoding, extract="chat", is_chunked=chunked
+        format=format_,
+        mapping=pairs(map_ or []),
+        encoding=encoding,
+        follow_links=follow_links,
+        extract="chat",
+        is_chunked=chunked,
     )
 
 
@@ -87,6 +94,7 @@ def export(
     format_: Format = None,
     map_: Map = None,
     encoding: Encoding = None,
+    follow_links: FollowLinks = False,
     chunked: Chunked = False,
     json: Json = False,
 ) -> None:
@@ -102,7 +110,9 @@ def export(
       hlgraph extract export docs/ --out batch.jsonl --chat openai:gpt-4o-mini
     """
     with _opened(context, corpus, chat) as graph:
-        report = graph.batches.export(list(paths), _options(format_, map_, encoding, chunked), path=out)
+        report = graph.batches.export(
+            list(paths), _options(format_, map_, encoding, follow_links=follow_links, chunked=chunked), path=out
+        )
     next_ = (
         "next: run the batch, then: hlgraph extract import" if report.calls else "next: hlgraph ingest --extract chat"
     )
@@ -193,6 +203,7 @@ def import_(
     format_: Format = None,
     map_: Map = None,
     encoding: Encoding = None,
+    follow_links: FollowLinks = False,
     chunked: Chunked = False,
     json: Json = False,
 ) -> None:
@@ -206,7 +217,9 @@ def import_(
       hlgraph extract import docs/ --results output.jsonl --chat openai:gpt-4o-mini
     """
     with _opened(context, corpus, chat) as graph:
-        report = graph.batches.take(list(paths), _options(format_, map_, encoding, chunked), results=results)
+        report = graph.batches.take(
+            list(paths), _options(format_, map_, encoding, follow_links=follow_links, chunked=chunked), results=results
+        )
     lines = [
         f"results: {report.calls:,} stored, {report.known:,} already known, {report.refused:,} refused, "
         f"{report.unknown:,} of other sources",

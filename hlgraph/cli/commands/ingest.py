@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -21,10 +23,22 @@ if TYPE_CHECKING:
 
 PLACE = 10  # position in the list of commands
 
+
+def existing(paths: list[str] | None) -> list[str] | None:
+    """The paths, before anything is read. Raises InputError for one that is not there, and for a pattern without a file."""
+    for path in paths or ():
+        is_local = path != "-" and "://" not in path
+        if is_local and not os.path.lexists(path) and not (glob.has_magic(path) and glob.glob(path, recursive=True)):  # noqa: PTH207 - as the reader does
+            reason = "no file matches" if glob.has_magic(path) else "there is no such file or folder"
+            raise InputError(f"{path!a}: {reason}; nothing was read: correct the path")
+    return paths
+
+
 Paths = Annotated[
     list[str],
     typer.Argument(
         metavar="PATH",
+        callback=existing,
         help="Files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard input.",
         show_default=False,
     ),
@@ -66,6 +80,9 @@ Map = Annotated[
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Encoding of the text, if not UTF-8.", show_default=False)
+]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Also read what links in a folder lead to outside it.")
 ]
 Chunked = Annotated[bool, typer.Option("--chunked", help="Keep each document as one chunk.")]
 OnRay = Annotated[
@@ -113,6 +130,8 @@ def _finish(report: Report, *, is_json: bool) -> None:
         print_json(report_tree(report))
     else:
         say(*report_lines(report))
+    if any(item.extra for item in report.failed):
+        raise typer.Exit(4)
     if report.failed or report.problems:
         raise typer.Exit(1)
 
@@ -145,6 +164,7 @@ def ingest(
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
     ] = None,
+    follow_links: FollowLinks = False,
     chunked: Chunked = False,
     delete_missing: Annotated[
         bool, typer.Option("--delete-missing", help="Remove sources under the paths that no longer exist.")
@@ -160,7 +180,8 @@ def ingest(
     """Read sources and update the corpus to match them.
 
     Running it twice changes nothing; an edited source updates only the chunks that changed; after an interruption the
-    same command continues. A source that cannot be read is reported and makes the exit code 1; the others are ingested.
+    same command continues. A source that cannot be read is reported and makes the exit code 1 (4 where its reader must be
+    installed first); the others are ingested. A path that is not there is refused (2), before anything is read.
 
     \b
     Examples:
@@ -183,6 +204,7 @@ def ingest(
         mapping=pairs(map_ or []),
         encoding=encoding,
         max_bytes=max_bytes,
+        follow_links=follow_links,
         extract=_extractor(extract),
         spacy_model=spacy_model,
         extractions=tuple(extractions or ()),

@@ -11,7 +11,7 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, Quiet, State
+from hlgraph.cli.state import Corpus, Json, Quiet, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,22 +128,31 @@ def _thresholds(calibration: Calibration | None) -> dict[str, float]:
     }
 
 
-def stats(context: typer.Context, json: Json = False) -> None:
-    """Show what each corpus of the store holds.
+def stats(
+    context: typer.Context,
+    corpus: Corpus = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show every corpus of the store.")] = False,
+    json: Json = False,
+) -> None:
+    """Show what the corpus holds.
 
     \b
-    Example:
+    Examples:
       hlgraph stats --json
+      hlgraph stats --all
     """
+    if corpus is not None and all_:
+        raise InputError("--corpus and --all contradict each other; leave one of them out")
     state: State = context.obj
-    with state.open() as graph:
-        found = graph.stats()
+    with state.open(corpus) as graph:
+        found = graph.stats(everything=all_)
     store = graph.settings.store
     if json:
         print_json({"store": store, "corpora": {item.corpus: _stats_tree(item) for item in found}})
         return
     if not found:
-        say(f"{store} is empty; next: hlgraph ingest PATH...")
+        empty = f"{store} is empty" if all_ else f"there is no corpus {graph.corpus!r} in {store}"
+        say(f"{empty}; next: hlgraph ingest PATH...")
     for item in found:
         say(
             f"corpus {item.corpus} (version {item.version}, {item.embedding or 'no vectors'})",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, Format, Map, pairs
+from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, FollowLinks, Format, Map, existing, pairs
 from hlgraph.cli.commands.ledger import money
 from hlgraph.cli.commands.search import chosen
 from hlgraph.cli.output import print_json, say
@@ -44,6 +44,7 @@ _Paths = Annotated[
         help="Sources of an ingest: files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard "
         "input.",
         show_default=False,
+        callback=existing,
     ),
 ]
 _QuestionText = Annotated[
@@ -149,6 +150,7 @@ def plan(
     format_: Format = None,
     map_: Map = None,
     encoding: Encoding = None,
+    follow_links: FollowLinks = False,
     chunked: Chunked = False,
     adapt: Adapt = False,
     question: _QuestionText = None,
@@ -180,7 +182,7 @@ def plan(
     if chat is not None:
         settings = replace(settings, models=replace(settings.models, chat=chat))
     of_ingest: dict[str, object] = {"PATH": paths, "--format": format_, "--map": map_, "--encoding": encoding}
-    of_ingest |= {"--chunked": chunked, "--adapt": adapt}
+    of_ingest |= {"--follow-links": follow_links, "--chunked": chunked, "--adapt": adapt}
     of_answer: dict[str, object] = {
         "--strategy": strategy,
         "--preset": preset,
@@ -200,6 +202,7 @@ def plan(
             mapping=pairs(map_ or []),
             encoding=encoding,
             extract="chat",
+            follow_links=follow_links,
             is_chunked=chunked,
             adapt=adapt,
         )

@@ -40,7 +40,7 @@ def reconcile(
     found: list[tuple[Drift, Drift]] = []
     wrong: dict[str, str] = {}
     with state.open(corpus) as graph, progress("reconciling", quiet=quiet, is_json=json):
-        names = [graph.corpus] if corpus else [item.corpus for item in graph.stats()]
+        names = [graph.corpus] if corpus else [item.corpus for item in graph.stats(everything=True)]
         for name in names:
             try:
                 found.append(graph.in_corpus(name).reconcile(repair=repair))

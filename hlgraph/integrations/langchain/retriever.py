@@ -14,7 +14,7 @@ from hlgraph.integrations.langchain.documents import to_langchain
 from hlgraph.retrieve.request import MAX_K, Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
-from hlgraph.where import Where
+from hlgraph.where import AnyWhere
 
 _PER_CALL = frozenset({"k", "strategy", "unit", "where", "mode"})
 
@@ -44,7 +44,7 @@ class HLGraphRetriever(BaseRetriever):
     strategy: Annotated[str | Retriever, SkipValidation] = "auto"
     k: int = Field(default=10, ge=1, le=MAX_K)
     unit: Unit | None = None
-    where: Where | str | None = None
+    where: AnyWhere | None = None
     mode: Mode = "vector"
 
     @model_validator(mode="after")

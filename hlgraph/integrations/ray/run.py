@@ -22,6 +22,7 @@ from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Work, cut, 
 from hlgraph.models.accounts.prices import price_of
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.read.stream import STDIN
+from hlgraph.records import Document
 from hlgraph.settings import place_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from hlgraph.ingest.run import Ingestion, Job
     from hlgraph.progress import OnProgress
-    from hlgraph.records import Document
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
@@ -43,7 +43,7 @@ _AT_ONCE = 2
 
 def ingest(
     graph: HLGraph | Settings,
-    sources: str | Path | Iterable[str | Path | Document],
+    sources: str | Path | Document | Iterable[str | Path | Document],
     *,
     options: IngestOptions | None = None,
     workers: int = 2,
@@ -79,7 +79,7 @@ def ingest(
         raise InputError(f"workers is {workers}; choose at least 1")
     from hlgraph.sdk.client import HLGraph
 
-    given = [sources] if isinstance(sources, str | Path) else list(sources)
+    given = [sources] if isinstance(sources, str | Path | Document) else list(sources)
     if STDIN in given:
         raise InputError("other processes cannot read standard input; write it to a file, and give that file")
     if not isinstance(graph, HLGraph):

@@ -33,7 +33,8 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     job.seen.update(given)
     # Documents of the caller may have the URIs of files, or of rows of files.
     taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
-    found = list(_found(discover(job.paths, job.options.format, files=job.files), report, taken=taken))
+    items = discover(job.paths, job.options.format, follow_links=job.options.follow_links, files=job.files)
+    found = list(_found(items, report, taken=taken))
     total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
     size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))
     steps = replace(job.steps, batch_characters=size)
@@ -48,7 +49,7 @@ def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: froze
     """Paths with their sizes."""
     for item in items:
         if isinstance(item, ReadFailure):
-            report.failed.append(Failure(item.uri, str(item.error)))
+            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
         elif item.origin.uri in taken:
             error = ReadError(item.origin.uri, "it was read before in this run", "give each source one uri")
             report.failed.append(Failure(item.origin.uri, str(error)))

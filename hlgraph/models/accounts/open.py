@@ -86,7 +86,13 @@ def spent(settings: Settings, by: GroupBy, *, corpus: str, graph: GraphStore) ->
         ledger.close()
     if by != "source":
         return lines
+    from hlgraph.stores.protocols import Scope
+
     names = [line.name for line in lines if line.name]
-    held = graph.records(Kind.SOURCE, names) if names and graph.stats(corpus, has_counts=False) else []
+    held = (
+        graph.records(Kind.SOURCE, names, scope=Scope(corpus))
+        if names and graph.stats(corpus, has_counts=False)
+        else []
+    )
     uris = {record.id: record.uri for record in held if isinstance(record, Source)}
     return [replace(line, name=uris.get(line.name, line.name)) for line in lines]

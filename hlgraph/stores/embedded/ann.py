@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import files
 from hlgraph.models.local.runtime import load_runtime
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ def _add(index: Index, rows: NDArray[np.float32]) -> None:
 def _save(index: Index, path: Path) -> int:
     """Saves an index beside the old file and then replaces that file, so that a reader opens one or the other."""
     fresh = path.with_suffix(".usearch.new")
+    files.reserve(fresh)
     index.save(str(fresh))
     fresh.replace(path)
     return len(index)

@@ -19,6 +19,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import DTypeLike, NDArray
 
+from hlgraph import files
 from hlgraph.stores.embedded.database import Database
 
 FORMAT = 1
@@ -59,8 +60,8 @@ class ArrayFiles:
         OSError
             The folder is not writable, or a writer has just removed it.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(str(self.folder / "making.lock")):
+        files.make_folder(self.folder)
+        with FileLock(str(self.folder / "making.lock"), mode=files.FILE):
             try:
                 yield
             finally:  # also removes what a killed process left behind
@@ -100,7 +101,7 @@ class ArrayFiles:
         blocks : consecutive parts of the array
         """
         path = self.folder / f"{name}.new"
-        with path.open("wb") as out:
+        with files.write_bytes(path) as out:
             for block in blocks:
                 out.write(np.ascontiguousarray(block).tobytes())
             out.flush()
@@ -118,6 +119,7 @@ class ArrayFiles:
         size : number of its elements
         """
         path = self.folder / f"{name}.new"
+        files.reserve(path)
         held = np.memmap(path, dtype=dtype, mode="w+", shape=(size,))
         yield np.asarray(held)
         held.flush()
@@ -229,10 +231,10 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
     first : slot of the first row
     rows : shape (n, d)
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(path.parent)
     data = np.ascontiguousarray(rows, dtype="<f4")
     is_new = not path.exists()
-    with path.open("w+b" if is_new else "r+b") as out:
+    with files.write_bytes(path, "w+b") if is_new else path.open("r+b") as out:
         out.seek(first * data.shape[1] * 4)
         out.write(data.tobytes())
         out.flush()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hlgraph.errors import MigrationError, StoreError, StoreLockedError
+from hlgraph import files
+from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import mapped
@@ -39,14 +40,20 @@ class Database:
         self._owner: int | None = None
         self._depth = 0
         self._is_checked = False
+        self._is_closed = False
         self._watch: sqlite3.Connection | None = None
         self._watches = 0
         self._watching = threading.Lock()  # not the guard, which is held while a writer truncates its log
-        self._file_lock = FileLock(str(path / "writer.lock"), timeout=0, thread_local=False)
+        self._file_lock = FileLock(str(path / "writer.lock"), mode=files.FILE, timeout=0, thread_local=False)
 
     def exists(self) -> bool:
-        """Whether the directory holds a database."""
+        """Whether the directory holds a database. Raises StoreClosedError after :meth:`close`."""
+        self._check_open()
         return self.file.exists()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosedError(f"{self.path}: the store was closed; open it again")
 
     def reader(self) -> sqlite3.Connection:
         """The reading connection of this thread. Raises StoreError if the store does not exist yet."""
@@ -113,7 +120,7 @@ class Database:
         with mapped(self.path):
             target = SqliteTarget(self.file)
             if not self.exists() or not migrate.plan(target).applied:  # a kill may leave a file without a schema
-                (self.path / "vectors").mkdir(parents=True, exist_ok=True)
+                files.make_folder(self.path / "vectors")
                 migrate.apply(target)
             self._check_schema()
 
@@ -135,13 +142,14 @@ class Database:
                     self._let_go()
 
     def _take(self, me: int) -> None:
+        self._check_open()
         note = self.path / "writer.json"
         if self._owner is not None:
             raise StoreLockedError(
                 f"{self.path}: another thread of this process is writing to this store; wait until it has finished"
             )
         with mapped(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.path)
             try:
                 self._file_lock.acquire()
             except Timeout:
@@ -149,6 +157,7 @@ class Database:
                     f"{self.path}: {_holder(note)} is writing to this store; wait until it has finished, or stop it"
                 ) from None
             try:
+                files.reserve(note)
                 note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
                 self.create()
             except BaseException:
@@ -196,7 +205,8 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections; whatever is asked of the store afterwards raises StoreClosedError."""
+        self._is_closed = True
         with self._guard:
             for connection in self._open:
                 connection.close()

@@ -22,7 +22,7 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
 from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.matching import MENTIONED, check_match
+from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS
 
@@ -64,7 +64,7 @@ class EmbeddedGraphStore:
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._adjacency: dict[str, Adjacency] = {}
-        self._recent = {kind: Recent[str, Record](database, most=_ROOM, size=size_of) for kind in STORED}
+        self._recent = {kind: Recent[tuple[str, str], Record](database, most=_ROOM, size=size_of) for kind in STORED}
         self._guard = threading.Lock()
         self._staged: Change | None = None  # the last staged change, so that it need not be read from the journal
 
@@ -173,19 +173,23 @@ class EmbeddedGraphStore:
         )
         return msgspec.msgpack.decode(row[0], type=Change)
 
-    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
+    def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
         """See :meth:`GraphStore.records`."""
         if kind not in STORED or not ids or not self._database.exists():
             return []
         connection = self._database.reader()
 
-        def read(missing: list[str]) -> dict[str, Record]:
-            condition = "node.id IN (SELECT value FROM json_each(:ids))"
+        def read(missing: list[tuple[str, str]]) -> dict[tuple[str, str], Record]:
+            condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND {_OF_CORPUS}"
+            values = {"ids": json.dumps([name for _, name in missing]), "corpus": scope.corpus}
             with mapped(self._database.path):
-                found = select(connection, kind, condition=condition, values={"ids": json.dumps(missing)})
-            return {record.id: record for record in found}
+                found = select(connection, kind, condition=condition, values=values)
+            return {(scope.corpus, record.id): record for record in found}
 
-        return list(self._recent[kind].read(ids, read).values())
+        held = self._recent[kind].read([(scope.corpus, name) for name in ids], read)
+        return admitted(
+            list(held.values()), scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus))
+        )
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
@@ -194,7 +198,7 @@ class EmbeddedGraphStore:
         has_source = kind not in (Kind.FACT, Kind.ENTITY)
         if not has_source and (scope.where is not None or scope.sources is not None):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
-        conditions = ["node.c = (SELECT c FROM corpus WHERE name = :corpus)", "node.kind = :kind"]
+        conditions = [_OF_CORPUS, "node.kind = :kind"]
         values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
         if scope.sources is not None:
             conditions.append("node.source IN (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)))")
@@ -309,10 +313,11 @@ class EmbeddedGraphStore:
         connection = self._database.reader()
         held = self._stats.get(name)
         if held is None or held.version != version:
-            fields = connection.execute(_FIELDS, {"c": c})
-            held = CorpusStats(
-                name, version, embedding, dimensions, fields=(*BUILT_IN_FIELDS, *(key for (key,) in fields))
-            )
+            fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
+            for key, kinds in connection.execute(_FIELDS, {"c": c}):
+                found = [_TYPES.get(kind) for kind in json.loads(kinds)]
+                fields[key] = frozenset() if None in found else frozenset(kind for kind in found if kind)
+            held = CorpusStats(name, version, embedding, dimensions, fields=fields)
         if wanted[0] and not held.records:
             counts = dict(connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,)))
             held = replace(
@@ -331,6 +336,13 @@ class EmbeddedGraphStore:
 
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
 _FIELDS = """
-    SELECT DISTINCT e.key FROM source JOIN node USING (n), json_each(source.metadata) AS e
-    WHERE node.c = :c AND source.metadata <> '{}' ORDER BY 1"""
+    SELECT key, json_group_array(DISTINCT type) FROM (
+      SELECT e.key, CASE e.type
+        WHEN 'array' THEN (SELECT group_concat(DISTINCT replace(i.type, 'true', 'false')) FROM json_each(e.value) AS i)
+        ELSE e.type END AS type
+      FROM source JOIN node USING (n), json_each(source.metadata) AS e WHERE node.c = :c AND source.metadata <> '{}')
+    GROUP BY key ORDER BY key"""
+# Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
+_TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}
+_OF_CORPUS = "node.c = (SELECT c FROM corpus WHERE name = :corpus)"
 _SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import files
 from hlgraph.stores.embedded.array_files import ArrayFiles, folder_of, mapped_file
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.links import BLOCK, Links, OneWay
@@ -63,13 +64,13 @@ class GraphFiles(ArrayFiles):
         """
         loose, fresh, cursor = (self.folder / f"{name}.{part}" for part in ("loose", "new", "cursor"))
         count = 0
-        with loose.open("wb") as out:
+        with files.write_bytes(loose) as out:
             for block in rows:
                 out.write(_table(*block).tobytes())
                 count += len(block[0])
-        with fresh.open("wb") as out:
+        with files.write_bytes(fresh) as out:
             out.truncate(2 * (8 * (size + 1) + 8 * count))
-        with cursor.open("wb") as out:
+        with files.write_bytes(cursor) as out:
             out.truncate(8 * size)
         held = np.memmap(fresh, dtype=np.uint8, mode="r+")
         links = _links(np.asarray(held), size)

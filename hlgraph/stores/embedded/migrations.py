@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hlgraph import files
 from hlgraph.errors import MigrationError
 from hlgraph.stores.embedded.sqlite import mapped
 from hlgraph.stores.migrate import Applied, Migration, running_version
@@ -57,7 +58,8 @@ class SqliteTarget:
     def lock(self) -> Iterator[None]:
         """Runs a block as a transaction that excludes other writers; commits at its end, rolls back on an error."""
         with mapped(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.path.parent)
+            files.reserve(self.path)  # SQLite gives its other files the mode of this one
         with mapped(self.path), closing(self._connect("rwc")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._writer = connection

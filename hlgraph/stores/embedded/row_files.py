@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import files
 from hlgraph.stores.embedded.array_files import ArrayFiles, State, rows_folder
 from hlgraph.stores.embedded.coarse import BLOCK, CoarseRows, encoded
 
@@ -105,7 +106,7 @@ class RowFiles(ArrayFiles):
         """
         names = {str(name, "ascii"): at for at, name in enumerate(held.names)}
         rows = self.folder / "rows.loose"
-        with rows.open("wb") as out:
+        with files.write_bytes(rows) as out:
             for batch in _batches(connection, file=file, last=held.last):
                 out.write(_table(batch, names).tobytes())
         table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")

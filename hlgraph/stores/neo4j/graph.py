@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -13,9 +14,9 @@ import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
-from hlgraph.records import Calibration, Kind, Record, Relationship, Source
+from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores import migrate
-from hlgraph.stores.matching import check_match
+from hlgraph.stores.matching import admitted, check_match
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.journal import whole
@@ -164,16 +165,22 @@ class Neo4jGraphStore:
 
     # Reading
 
-    def records(self, kind: Kind, ids: Sequence[str]) -> list[Record]:
+    def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
         """See :meth:`GraphStore.records`."""
         if kind not in PLURAL or not ids or not self._is_ready():
             return []
         wanted = list(dict.fromkeys(ids))
         found: dict[str, Record] = {}
         for start in range(0, len(wanted), BATCH):
-            rows = self._server.ask(f"retrieve/read_{PLURAL[kind]}", ids=wanted[start : start + BATCH])
+            rows = self._server.ask(
+                f"retrieve/read_{PLURAL[kind]}", ids=wanted[start : start + BATCH], corpus=scope.corpus
+            )
             found |= records(kind, rows)
-        return [found[item] for item in wanted if item in found]
+        return admitted(
+            [found[item] for item in wanted if item in found],
+            scope,
+            read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)),
+        )
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
@@ -183,11 +190,11 @@ class Neo4jGraphStore:
         if not is_whole and kind not in (*_OF_A_SOURCE, Kind.SOURCE):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
         names = self._page(kind, scope.corpus) if is_whole else iter(self._inside(kind, scope))
-        return self._records(kind, names)
+        return self._records(kind, names, Scope(scope.corpus))
 
-    def _records(self, kind: Kind, pages: Iterator[list[str]]) -> Iterator[Record]:
+    def _records(self, kind: Kind, pages: Iterator[list[str]], scope: Scope) -> Iterator[Record]:
         for page in pages:
-            yield from self.records(kind, page)
+            yield from self.records(kind, page, scope=scope)
 
     def _page(self, kind: Kind, corpus: str) -> Iterator[list[str]]:
         """The ids of a corpus, page by page."""
@@ -211,8 +218,7 @@ class Neo4jGraphStore:
             listed = set(sources)
             sources = [name for page in self._page(Kind.SOURCE, scope.corpus) for name in page if name not in listed]
         elif scope.where is None:
-            held = self.records(Kind.SOURCE, sources)
-            sources = [item.id for item in held if isinstance(item, Source) and item.corpus == scope.corpus]
+            sources = [item.id for item in self.records(Kind.SOURCE, sources, scope=Scope(scope.corpus))]
         names = sorted(sources)
         if kind is not Kind.SOURCE:
             rows = self._server.read(
@@ -272,14 +278,10 @@ class Neo4jGraphStore:
         name, version = str(row["name"]), whole(row, "version")
         held = self._stats.get(name)
         if held is None or held.version != version:
-            fields = self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name))
-            held = CorpusStats(
-                name,
-                version,
-                str(row["embedding"]),
-                whole(row, "dimensions"),
-                fields=(*BUILT_IN_FIELDS, *(str(item["field"]) for item in fields)),
-            )
+            fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
+            for item in self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name)):
+                fields[str(item["field"])] = _types(item["types"])
+            held = CorpusStats(name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields)
         if has_counts and not held.records:
             counts = self._counts("admin/count_records", name, column="kind")
             held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})
@@ -297,6 +299,15 @@ class Neo4jGraphStore:
 def _calibration(row: Row) -> Calibration | None:
     found = row["calibration"]
     return None if found is None else msgspec.json.decode(str(found), type=Calibration)
+
+
+_TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "truth"}
+
+
+def _types(found: object) -> frozenset[str]:
+    """The types of a field as a filter names them; none where a value is not a property of its source, and so unknown."""
+    kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in _texts(found)]
+    return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -117,9 +117,8 @@ def _looked_up(
 
 
 def _check_corpus(ask: _Ask, corpus: str) -> None:
-    held = sorted(str(row["name"]) for row in ask("persist/read_corpora"))
-    if corpus not in held:
-        raise UnknownNameError(f"there is no corpus {corpus!r}; there are: {', '.join(held) or 'none'}")
+    if corpus not in {str(row["name"]) for row in ask("persist/read_corpora")}:
+        raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something into it first, or name another")
 
 
 def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:

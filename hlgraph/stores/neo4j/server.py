@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import neo4j
 
-from hlgraph.errors import SettingsError
+from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.stores import queries
 from hlgraph.stores.neo4j.foreign_errors import mapped
 from hlgraph.stores.trace import traced
@@ -120,6 +120,7 @@ class Server:
         self.round_trips = 0
         self.row_count = 0
         self._driver: neo4j.Driver | None = None
+        self._is_closed = False
         # In a cluster, a read goes to a member that has the earlier writes of this object.
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
         self._guard = threading.Lock()
@@ -143,6 +144,8 @@ class Server:
         ``settings.timeout`` seconds for it.
         """
         with self._guard:
+            if self._is_closed:
+                raise StoreClosedError(f"{self.url}: the store was closed; open it again")
             if self._driver is None:
                 self._driver = _driver(self.url, self.settings)
             return self._driver
@@ -216,8 +219,9 @@ class Server:
             yield session
 
     def close(self) -> None:
-        """Closes the connections; the next use opens them again."""
+        """Closes the connections; whatever is asked of the server afterwards raises StoreClosedError."""
         with self._guard:
+            self._is_closed = True
             if self._driver is not None:
                 self._driver.close()
                 self._driver = None

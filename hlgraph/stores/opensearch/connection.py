@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from hlgraph.errors import MissingExtraError, SettingsError, StoreError
+from hlgraph.errors import MissingExtraError, SettingsError, StoreClosedError, StoreError
 from hlgraph.stores.opensearch.foreign_errors import mapped, refusal
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
 from hlgraph.stores.trace import is_listening, request_text, traced
@@ -135,6 +135,7 @@ class Connection:
         self._parts = parts
         self._guard = threading.Lock()
         self._sender: _Sender | None = None
+        self._is_closed = False
         self._has_answered = False
 
     @property
@@ -143,8 +144,9 @@ class Connection:
         return self.settings.service == "aoss"
 
     def close(self) -> None:
-        """Closes the sockets."""
+        """Closes the sockets; whatever is asked of the server afterwards raises StoreClosedError."""
         with self._guard:
+            self._is_closed = True
             if self._sender is not None:
                 self._sender.close()
                 self._sender = None
@@ -295,6 +297,8 @@ class Connection:
 
     def _connected(self) -> _Sender:
         with self._guard:
+            if self._is_closed:
+                raise StoreClosedError(f"{self.url}: the store was closed; open it again")
             if self._sender is None:
                 self._sender = self._make()
             return self._sender
