@@ -138,7 +138,7 @@ class Explanation:
 
         Raises InputError when the request did not ask to explain.
         """
-        from hlgraph.retrieve.explain.words import as_words
+        from hlgraph.retrieve.explain.plain_words import as_words
 
         return as_words(self)
 

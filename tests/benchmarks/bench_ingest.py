@@ -72,7 +72,7 @@ def ingest(graph: HLGraph, embedder: TimedEmbedder, sets: Sequence[BenchmarkSet]
     before = (embedder.seconds, embedder.cpu_seconds, embedder.texts)
 
     def note(at: Progress) -> None:
-        if at.step != "persist":
+        if at.step != "persist" or at.done != at.total:
             return
         passed = time.perf_counter() - start
         say(f"  {at.sources:,} passages, {at.statements:,} statements after {passed:.0f} s, {memory_line()}")

@@ -174,7 +174,7 @@ def search(
     if explain == "full":
         say(*explain_lines(result.explain))
     elif explain is not None:
-        from hlgraph.retrieve.explain.words import how_lines
+        from hlgraph.retrieve.explain.plain_words import how_lines
 
         say(*how_lines(result.explain), "more: --explain full shows every score, step, parameter and query")
     if picture is not None:
@@ -185,7 +185,7 @@ def _why(item: Evidence, explain: Explanation, number: int, *, is_full: bool) ->
     """Why a piece of evidence was chosen: with all scores, or in words."""
     if is_full:
         return "; ".join(filter(None, (why(item), result_line(explain, number))))
-    from hlgraph.retrieve.explain.words import result_words
+    from hlgraph.retrieve.explain.plain_words import result_words
 
     cosine = item.why.get("cosine")
     close = f"; similarity to the question {cosine:.2f}" if isinstance(cosine, float) else ""
