@@ -62,7 +62,7 @@ def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], l
     Parameters
     ----------
     found : records of one kind of the corpus of the scope
-    scope : filter and sources
+    scope : a filter, sources, or both
     read : reads sources of the corpus by id
 
     Raises
@@ -70,8 +70,6 @@ def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], l
     StoreError
         Facts and entities, which belong to the whole corpus, are to be filtered.
     """
-    if scope.where is None and scope.sources is None:
-        return found
     owners = [_owner(item) for item in found]
     names = set(owners) if scope.sources is None else set(owners).intersection(scope.sources)
     if scope.where is not None:

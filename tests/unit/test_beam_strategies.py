@@ -82,7 +82,8 @@ def session_of(
 
 
 def statements(stores: Stores, ids: Sequence[str]) -> list[str]:
-    found = {item.id: item for item in stores.graph.records(Kind.STATEMENT, ids, scope=Scope(CORPUS))}
+    corpora = (CORPUS, "hub")
+    found = {item.id: item for name in corpora for item in stores.graph.records(Kind.STATEMENT, ids, scope=Scope(name))}
     return [item.text for key in ids if isinstance(item := found[key], Statement)]
 
 

@@ -123,7 +123,7 @@ def test_opening_looking_and_asking_make_nothing_and_need_no_model(tmp_path: Pat
             graph.delete(everything=True)
     with (
         connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph,
-        pytest.raises(UnknownNameError, match="empty"),
+        pytest.raises(UnknownNameError, match="ingest something into it first"),
     ):
         graph.search("anything")
     assert list(tmp_path.iterdir()) == []

@@ -136,7 +136,7 @@ def test_what_cannot_be_used_is_not_installed(
 
 
 def test_a_folder_that_is_not_there(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no such folder"):
+    with pytest.raises(InputError, match="no such folder"):
         install(str(tmp_path / "nothing"), root=root)
 
 

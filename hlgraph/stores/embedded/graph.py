@@ -186,10 +186,10 @@ class EmbeddedGraphStore:
                 found = select(connection, kind, condition=condition, values=values)
             return {(scope.corpus, record.id): record for record in found}
 
-        held = self._recent[kind].read([(scope.corpus, name) for name in ids], read)
-        return admitted(
-            list(held.values()), scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus))
-        )
+        held = list(self._recent[kind].read([(scope.corpus, name) for name in ids], read).values())
+        if scope.where is None and scope.sources is None:
+            return held
+        return admitted(held, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""

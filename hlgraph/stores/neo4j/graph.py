@@ -176,11 +176,10 @@ class Neo4jGraphStore:
                 f"retrieve/read_{PLURAL[kind]}", ids=wanted[start : start + BATCH], corpus=scope.corpus
             )
             found |= records(kind, rows)
-        return admitted(
-            [found[item] for item in wanted if item in found],
-            scope,
-            read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)),
-        )
+        held = [found[item] for item in wanted if item in found]
+        if scope.where is None and scope.sources is None:
+            return held
+        return admitted(held, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
