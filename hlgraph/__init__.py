@@ -47,12 +47,14 @@ if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchReport
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.ingest.plan import Plan
-    from hlgraph.ingest.report import Failure, Progress, Report
+    from hlgraph.ingest.report import Failure, Report
     from hlgraph.ingest.run import Ingestion
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.accounts.ledger import GroupBy, Spent
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.seams import ChatModel, Embedder, Reranker
+    from hlgraph.progress import OnProgress, Progress
+    from hlgraph.read.found import Files, LeftOut
     from hlgraph.resolve.candidates import CandidateQuery, Candidates
     from hlgraph.resolve.decide import JudgedMerges
     from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
@@ -120,6 +122,7 @@ __all__ = [
     "Failure",
     "Failures",
     "Faithfulness",
+    "Files",
     "Finding",
     "FoundCommunities",
     "FoundHierarchy",
@@ -135,10 +138,12 @@ __all__ = [
     "Ingestion",
     "JudgedMerges",
     "Kind",
+    "LeftOut",
     "Limits",
     "Mending",
     "Merges",
     "Mode",
+    "OnProgress",
     "Plan",
     "Progress",
     "Quality",
@@ -200,6 +205,7 @@ _LATER = {
     "Failure": "hlgraph.ingest.report",
     "Failures": "hlgraph.sdk.failures",
     "Faithfulness": "hlgraph.sdk.quality",
+    "Files": "hlgraph.read.found",
     "Finding": "hlgraph.stores.open",
     "FoundCommunities": "hlgraph.sdk.communities",
     "FoundHierarchy": "hlgraph.sdk.hierarchy",
@@ -212,12 +218,14 @@ _LATER = {
     "IngestOptions": "hlgraph.ingest.options",
     "Ingestion": "hlgraph.ingest.run",
     "JudgedMerges": "hlgraph.resolve.decide",
+    "LeftOut": "hlgraph.read.found",
     "Limits": "hlgraph.stores.cypher",
     "Mending": "hlgraph.sdk.failures",
     "Merges": "hlgraph.sdk.merges",
     "Mode": "hlgraph.retrieve.request",
+    "OnProgress": "hlgraph.progress",
     "Plan": "hlgraph.ingest.plan",
-    "Progress": "hlgraph.ingest.report",
+    "Progress": "hlgraph.progress",
     "Quality": "hlgraph.sdk.quality",
     "Quarantined": "hlgraph.extract.quarantine",
     "Report": "hlgraph.ingest.report",

@@ -121,10 +121,23 @@ def _usage(error: TyperException) -> str:
     return f"{message} (see: {context.command_path if context else 'hlgraph'} --help)"
 
 
+def _levels(arguments: list[str]) -> list[str]:
+    """The arguments with the value of --explain joined to it, since it may be left out: ``--explain "Who?"`` is short."""
+    found: list[str] = []
+    for at, word in enumerate(arguments):
+        if word == "--":
+            return [*found, *arguments[at:]]
+        if word == "full" and found and found[-1] == "--explain=short":
+            found[-1] = "--explain=full"
+        else:
+            found.append("--explain=short" if word == "--explain" else word)
+    return found
+
+
 def _run(arguments: list[str], *, is_json: bool) -> int:
     """Run a command, print its error, if any, on standard error, and return the exit code."""
     try:
-        code = app(arguments, prog_name="hlgraph", standalone_mode=False)
+        code = app(_levels(arguments), prog_name="hlgraph", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         complain("UsageError", _usage(error), is_json=is_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from hlgraph.cli.explained import short
 if TYPE_CHECKING:
     from hlgraph.ingest.pipeline import Report
     from hlgraph.models.accounts.usage import Usage
+    from hlgraph.read.found import Files
     from hlgraph.records import Answer, Domain, Evidence
     from hlgraph.retrieve import SearchResult
 
@@ -22,6 +23,7 @@ Tree = Mapping[str, object]
 # Control characters in a document must not reach the terminal.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
 _MOST_PROBLEMS = 20
+_MOST_REASONS = 8
 _MOST_BASIS = 5  # chunks that are printed below a summary
 
 
@@ -123,6 +125,7 @@ def answer_tree(answer: Answer) -> dict[str, object]:
 def report_tree(report: Report) -> dict[str, object]:
     """The report of an ingest or delete as printed by --json."""
     return {
+        **({"files": _files_tree(report.files)} if report.files.found else {}),
         "sources": {
             "added": report.sources_added,
             "changed": report.sources_changed,
@@ -146,6 +149,33 @@ def report_tree(report: Report) -> dict[str, object]:
     }
 
 
+def _files_tree(files: Files) -> dict[str, object]:
+    """The files of an ingest as printed by --json: ``found`` is the sum of the others."""
+    return {
+        "found": files.found,
+        "read": files.read,
+        "unchanged": files.unchanged,
+        "failed": files.failed,
+        "left_out": [item._asdict() for item in files.left_out],
+    }
+
+
+def _files_lines(files: Files) -> Iterator[str]:
+    """The files of an ingest for people, with the reasons of those that were left out."""
+    if not files.found:
+        return
+    left_out = len(files.left_out)
+    yield (
+        f"files: {files.found} found = {files.read} read + {files.unchanged} unchanged + {left_out} left out + "
+        f"{files.failed} failed"
+    )
+    reasons = files.reasons
+    if reasons:
+        said = ", ".join(f"{reason} ({count})" for reason, count in reasons[:_MOST_REASONS])
+        more = len(reasons) - _MOST_REASONS
+        yield f"left out: {said}{f', and {more} more reasons' if more > 0 else ''} (--json lists them)"
+
+
 def domain_tree(domain: Domain) -> dict[str, object]:
     """A domain as printed by --json."""
     return {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by or None}
@@ -160,8 +190,9 @@ def usage_tree(usage: Usage) -> dict[str, int]:
 def report_lines(report: Report) -> list[str]:
     """The report of an ingest or delete as lines for people."""
     lines = [
+        *_files_lines(report.files),
         f"sources: {report.sources_added} added, {report.sources_changed} changed, "
-        f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed"
+        f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed",
     ]
     for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities")):
         added, removed, kept = (part.get(kind, 0) for part in (report.added, report.removed, report.kept))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on standard error.")]
 Corpus = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The corpus (also HLGRAPH_CORPUS; default: default).", show_default=False),

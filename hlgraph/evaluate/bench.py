@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -120,9 +120,7 @@ class StrategyGrowth(NamedTuple):
     own: Growth | None
 
 
-def ingest_size(
-    statements: int, settings: Settings, *, embedder: EmbedderName, show: Callable[[str], None]
-) -> tuple[Settings, Size]:
+def ingest_size(statements: int, settings: Settings, *, embedder: EmbedderName) -> tuple[Settings, Size]:
     """Ingest a synthetic corpus through the pipeline, unless it is already stored.
 
     Parameters
@@ -130,7 +128,6 @@ def ingest_size(
     statements : size of the corpus, a multiple of 10
     settings : the store
     embedder : ``made-up`` or ``model``
-    show : called with a line of progress
 
     Returns
     -------
@@ -162,7 +159,6 @@ def ingest_size(
                     MadeUpExtractor(corpus),
                     model,
                     batch_characters=opened.batch_characters,
-                    on_progress=lambda at: show(f"{statements:,}: {at.statements:,} statements"),
                 ),
             )
             if report.failed:

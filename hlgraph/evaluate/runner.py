@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError
 from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Question
@@ -124,7 +125,6 @@ def evaluate(
     dataset: Dataset,
     search: Mapping[str, Search],
     *,
-    progress: Callable[[str, int, int], None] | None = None,
     cost: Callable[[], Cost] | None = None,
 ) -> EvalReport:
     """The outcomes of all questions with all strategies, asked one after another.
@@ -138,7 +138,6 @@ def evaluate(
     ----------
     dataset : the questions and their gold; a search sees only the text of a question
     search : searches by name of strategy; each should return at least 20 ids, since fewer lower recall@20
-    progress : called after each question with the strategy, the number of questions done, and their total; default none
     cost : returns the cost since its last call, called when the clock of a question has stopped; default none
 
     Raises
@@ -150,16 +149,15 @@ def evaluate(
         raise InputError("no strategy to evaluate; name at least one")
     if not dataset.questions:
         raise InputError(f"no question in {dataset.name} to evaluate; give at least one")
-    total = len(dataset.questions)
     strategies: dict[str, StrategyResult] = {}
     for name, ask in search.items():
         outcomes: list[Outcome] = []
         for question in dataset.questions[:WARMING]:
             timed(question, ask, cost=cost or _no_cost)
-        for question in dataset.questions:
-            outcomes.append(timed(question, ask, cost=cost or _no_cost))
-            if progress is not None:
-                progress(name, len(outcomes), total)
+        with progress.step(f"ask {name}", len(dataset.questions), unit="questions"):
+            for question in dataset.questions:
+                outcomes.append(timed(question, ask, cost=cost or _no_cost))
+                progress.advance(f"ask {name}")
         strategies[name] = result_of(dataset.questions, outcomes)
     return EvalReport(dataset.name, dataset.questions, strategies)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hlgraph import progress
 from hlgraph.errors import StoreError, UnknownNameError
 from hlgraph.persist import finish
 from hlgraph.records import Community
@@ -88,12 +89,14 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
             counts = _counts(derived.communities(corpus, name), held.levels)
             return BuiltCommunities(held, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
         clusterer = stores.clusterer or ProcessClusterer(pulled(stores.graph))
-        found = clusterer.cluster(query, corpus=corpus)
+        with progress.step("cluster"):
+            found = clusterer.cluster(query, corpus=corpus)
         levels = len(found.communities.levels) if found.ids else 0
         run = Run(corpus, name, stats[0].version, query.parameters, levels, found.by)
         made = from_levels(run, found)
         run = replace(run, stamp=made.stamp)
-        saved = derived.save(run, made)
+        with progress.step("persist"):
+            saved = derived.save(run, made)
         return BuiltCommunities(run, _counts(made.communities, levels), saved)
 
 

@@ -8,6 +8,7 @@ from dataclasses import astuple, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.algorithms.calibration import BLOCK
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
@@ -119,7 +120,9 @@ def embed_change(
     stored = _stored_topics(change, known_chunks, held[Kind.TOPIC], stores)
     held[Kind.TOPIC] |= {item.id for item in stored}
     rows = [*_rows(change, known_chunks, held), (Kind.TOPIC, _topic_rows(stored))]
-    matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
+    texts = [text for _, items in rows for _, text, _ in items]
+    with progress.step("embed", len(texts), unit="texts"):
+        matrix = embedder.embed(texts)
     blocks: list[VectorBlock | None] = []
     start = 0
     for kind, items in rows:
@@ -288,7 +291,8 @@ def embed_topics(topics: Sequence[Topic], corpus: str, *, embedder: Embedder, st
         One row per topic, in order.
     """
     rows = _topic_rows(topics)
-    names = _block(Kind.TOPIC, rows, embedder.embed([text for _, text, _ in rows]))
+    with progress.step("embed", len(rows), unit="texts"):
+        names = _block(Kind.TOPIC, rows, embedder.embed([text for _, text, _ in rows]))
     about = links_about(names.ids, corpus, graph=stores.graph)
     return topic_rows(names, about, corpus=corpus, vectors=stores.vectors)
 
@@ -316,7 +320,8 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     rows = list(indexed(records, titles))
     if len(kinds) != 1 or len(rows) != len(records):
         raise InputError(f"records of {len(kinds)} kinds were given to embed; give chunks, statements or entities")
-    return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
+    with progress.step("embed", len(rows), unit="texts"):
+        return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
 
 
 def indexed(records: Iterable[Record], titles: Mapping[str, str]) -> Iterator[Row]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.communities import extended, leiden
 from hlgraph.algorithms.neighbours import similarity_graph
@@ -215,9 +216,13 @@ class _Work:
 
     def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
         """The summary of each group with the vector of its text."""
-        written = self.summariser.summarise(groups, self.corpus, stores=self.stores) if groups else []
+        if not groups:
+            return []
+        with progress.step("summarise", len(groups), unit="summaries"):
+            written = self.summariser.summarise(groups, self.corpus, stores=self.stores)
         texts = [item.text for item in written]
-        vectors = self.embedder.embed(texts) if texts else np.empty((0, 0), dtype=np.float32)
+        with progress.step("embed", len(texts), unit="texts"):
+            vectors = self.embedder.embed(texts)
         self.embedder.forget(texts)  # the store keeps the vectors and deletes them together with the summaries
         self.written += len(written)
         return list(zip(written, vectors, strict=True))
@@ -287,14 +292,16 @@ def build_hierarchy(
         last = _read_last(derived, corpus)
         of_node = last.of_node if is_same and not is_whole else {}
         work = _Work(corpus, query, run, stores, embedder, summariser, last, [], {}, [])
-        chunks, long = _chunks(work, of_node)
+        with progress.step("read"):
+            chunks, long = _chunks(work, of_node)
         sources = _sources(work, chunks, long=long, of_node=of_node)
         nodes = sorted(chunks + sources, key=lambda node: node.key)
         is_new = sum(not item.was_in for item in nodes) > _NEW * len(nodes)
         _build(work, [item._replace(was_in="") for item in nodes] if is_new else nodes)
         made = Made(sorted(work.communities, key=lambda item: (item.level, item.id)), work.members, work.summaries)
         run = replace(run, stamp=made.stamp)
-        saved = derived.save(run, made)
+        with progress.step("persist"):
+            saved = derived.save(run, made)
         counts = _counts(work.summaries, query.layers - 1)
         kept = len(work.summaries) - work.written
         return BuiltHierarchy(
@@ -388,7 +395,8 @@ def _build(work: _Work, nodes: list[_Node]) -> None:
     for level in range(work.query.layers - 1):
         if not nodes:
             break
-        groups = _grouped(nodes, work.query)
+        with progress.step("cluster"):
+            groups = _grouped(nodes, work.query)
         made = [_community(work, level, group=group.nodes) for group in groups]
         parents = {node.about: item.id for item, group in zip(made, groups, strict=True) for node in group.nodes}
         work.communities = [

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Asking, Executor
@@ -131,7 +132,9 @@ class ExtractiveSummariser:
         found: list[Written] = []
         for part in _batched(groups):
             by_id = _read(part, corpus, stores=stores)
-            found += [self._write(group, by_id) for group in part]
+            for group in part:
+                found.append(self._write(group, by_id))
+                progress.advance("summarise")
         return found
 
     def _write(self, group: Group, by_id: dict[str, list[_Sentence]]) -> Written:
@@ -234,7 +237,9 @@ class ChatSummariser:
             chunks = stores.graph.records(Kind.CHUNK, names, scope=Scope(corpus))
             texts = {item.id: item.text for item in chunks if isinstance(item, Chunk)}
             passages = [(*(texts[name] for name in group.shown if name in texts), *group.texts) for group in part]
-            found += [Written(text) for text in calls.run(functools.partial(self._ask, asked), passages)]
+            found += [
+                Written(text) for text in calls.run(functools.partial(self._ask, asked), passages, step="summarise")
+            ]
         return found
 
     def _ask(self, asked: Asking, passages: Sequence[str]) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
+from hlgraph import progress
 from hlgraph.change import Change
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
 from hlgraph.index import MadeVectors, calibrating, check_model, embed_change
-from hlgraph.ingest.report import Failure, Progress, Report, note_kept, record_counts
+from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, persist, plan_chunks, resume
-from hlgraph.read import ReadFailure, inadmissible
+from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.protocols import Scope, Stores
 
@@ -23,7 +24,6 @@ __all__ = [
     "BATCH_CHARACTERS",
     "Failure",
     "Looking",
-    "Progress",
     "Ready",
     "Report",
     "Steps",
@@ -71,7 +71,6 @@ class Steps:
     ----------
     chunker, extractor, embedder : do the work
     batch_characters, batch_sources : limits of one batch (default 1,000,000 characters, 1,000 documents)
-    on_progress : called after every step of a batch
     """
 
     chunker: Chunker
@@ -79,7 +78,6 @@ class Steps:
     embedder: Embedder
     batch_characters: int = BATCH_CHARACTERS
     batch_sources: int = 1_000
-    on_progress: Callable[[Progress], None] | None = None
 
 
 class Ready(NamedTuple):
@@ -99,7 +97,9 @@ class Ready(NamedTuple):
     made: MadeVectors | None = None
 
 
-def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps) -> Report:
+def ingest(
+    items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps, files: Files | None = None
+) -> Report:
     """Bring the corpus to the state of these documents, batch by batch; sources not among them stay as they are.
 
     A failure of one source is reported and does not stop the rest. After a crash, the same call completes the work.
@@ -110,12 +110,13 @@ def ingest(items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stor
     corpus : the corpus
     stores : the open stores
     steps : the parts that do the work
+    files : what the items are read from; None: they are not read from files
 
     Returns
     -------
     Report
     """
-    report = Report()
+    report = Report() if files is None else Report(files=files)
     write(
         _prepared(items, corpus, report=report, stores=stores, steps=steps),
         corpus,
@@ -139,7 +140,7 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
     corpus : the corpus
     report : receives the counts
     stores : the open stores
-    steps : the embedder and the callback
+    steps : the embedder
     """
     with stores.graph.lock() as pending:
         report.resumed = resume(pending, stores)
@@ -190,12 +191,11 @@ def batches(
             report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
             continue
         refused = inadmissible(item)
+        if refused is None and item.uri in seen:
+            refused = ReadError(item.uri, "it was read before in this run", "give each source one uri")
         if refused is not None:
             report.failed.append(Failure(item.uri, str(refused)))
-            continue
-        if item.uri in seen:
-            error = ReadError(item.uri, "it was read before in this run", "give each source one uri")
-            report.failed.append(Failure(item.uri, str(error)))
+            report.files.fail(item.uri)
             continue
         seen.add(item.uri)
         batch.append(item)
@@ -211,14 +211,20 @@ def _prepared(
     items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Steps
 ) -> Iterator[Ready]:
     """The first steps of an ingest, batch by batch."""
-    for batch in batches(items, report, seen=set(), steps=steps):
-        changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
-        _say("compare", report, steps)
+    reading = batches(items, report, seen=set(), steps=steps)
+    while True:
+        with progress.step("read", unit="files"):
+            batch = next(reading, None)
+        if batch is None:
+            break
+        progress.take(report.files.size)
+        with progress.step("compare", len(batch), unit="sources"):
+            changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
         if not changed:
+            _count(report)
             continue
         stored = stored_chunks(changed, corpus, report=report, stores=stores)
         extracted = extract(planned(changed, stored, report=report, steps=steps), report, extractor=steps.extractor)
-        _say("extract", report, steps)
         yield ready(corpus, extracted, report=report)
 
 
@@ -226,13 +232,15 @@ def _write(item: Ready, names: int, *, report: Report, stores: Stores, steps: St
     embedder = steps.embedder if item.made is None else item.made.with_rest(steps.embedder)
     with report.timed("embed"):
         change = embed_change(item.change, item.known, embedder=embedder, stores=stores, names=names)
-    _say("embed", report, steps)
-    with report.timed("persist"):
-        outcome = persist(change, stores)
-    report.sources_added += item.added
-    report.sources_changed += len(change.sources) - item.added
-    report.count(outcome.added, outcome.vanished)
-    _say("persist", report, steps)
+    with progress.step("persist", len(change.sources), unit="sources"):
+        with report.timed("persist"):
+            outcome = persist(change, stores)
+        report.sources_added += item.added
+        report.sources_changed += len(change.sources) - item.added
+        report.count(outcome.added, outcome.vanished)
+        for source in change.sources:
+            report.files.store(source.uri, is_new=True)
+        _count(report)
 
 
 def look(
@@ -287,11 +295,14 @@ def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Repo
     return found
 
 
-def _say(step: str, report: Report, steps: Steps) -> None:
-    if steps.on_progress is not None:
-        done = report.sources_added + report.sources_changed + report.sources_unchanged
-        chunks, statements = report.added.get(Kind.CHUNK, 0), report.added.get(Kind.STATEMENT, 0)
-        steps.on_progress(Progress(step, done, chunks, statements))
+def _count(report: Report) -> None:
+    """Tell whoever listens what is done so far."""
+    progress.count(
+        sources=report.sources_added + report.sources_changed + report.sources_unchanged,
+        chunks=report.added.get(Kind.CHUNK, 0),
+        statements=report.added.get(Kind.STATEMENT, 0),
+        size=report.files.size,
+    )
 
 
 def compared(
@@ -321,6 +332,9 @@ def compared(
             for document, name in zip(batch, names, strict=True)
         ]
     changed = [item for item in pairs if item is not None]
+    for document, item in zip(batch, pairs, strict=True):
+        if item is None:
+            report.files.store(document.uri, is_new=False)
     report.sources_unchanged += len(batch) - len(changed)
     return changed
 
@@ -369,7 +383,7 @@ def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extracto
     """
     inputs = [context for item in planned for _, context in item.plan.to_extract]
     extracted: list[Extracted] = []
-    with report.timed("extract"):
+    with report.timed("extract"), progress.step("extract", len(inputs), unit="chunks"):
         results = iter(extractor.extract(inputs) if inputs else [])
     for item in planned:
         own: list[Extraction] = [next(results) for _ in item.plan.to_extract]

@@ -1,4 +1,4 @@
-"""The report of an ingest or a deletion, and its progress."""
+"""The report of an ingest or a deletion."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hlgraph.models.accounts.usage import Usage
+from hlgraph.read.found import Files
 from hlgraph.records import Domain
 from hlgraph.stores.protocols import Stores
-
-
-class Progress(NamedTuple):
-    """How far an ingest is: the step just done, and the sources, chunks and statements so far."""
-
-    step: str
-    sources: int
-    chunks: int
-    statements: int
 
 
 class Failure(NamedTuple):
@@ -48,6 +40,7 @@ class Report:
     problems : parts of sources that could not be used, such as chunks without an extraction
     added, removed, kept : counts of records by kind; ``kept`` were there before and stay
     seconds : time by step
+    files : the files that an ingest found, by what became of them, with the list of those that it left out
     resumed : changes of interrupted runs that were completed first
     usage : calls and tokens of the chat model; None where none extracted
     domain : the domain that was inferred for the corpus first; None where none was
@@ -63,6 +56,7 @@ class Report:
     removed: dict[str, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    files: Files = field(default_factory=Files)
     resumed: int = 0
     usage: Usage | None = None
     domain: Domain | None = None
@@ -93,6 +87,8 @@ class Report:
         """Add the failures, problems, unchanged sources and seconds of another report."""
         self.sources_unchanged += other.sources_unchanged
         self.failed.extend(other.failed)
+        for item in other.failed:
+            self.files.fail(item.uri)
         self.problems.extend(other.problems)
         for step, seconds in other.seconds.items():
             self.seconds[step] = self.seconds.get(step, 0.0) + seconds

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
@@ -17,15 +18,17 @@ from hlgraph.ingest.delete import delete_missing
 from hlgraph.ingest.forget import forgetting
 from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
 from hlgraph.models.accounts.usage import Usage
+from hlgraph.read.found import Files
 from hlgraph.stores.domains import domain_of, domain_store
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.extract import ChunkInput, Extractor
-    from hlgraph.ingest.pipeline import Progress, Report, Steps
+    from hlgraph.ingest.pipeline import Report, Steps
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import ChosenModels
     from hlgraph.models.executor import Executor
+    from hlgraph.progress import OnProgress
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Domain
     from hlgraph.settings import Settings
@@ -42,6 +45,7 @@ class Job(NamedTuple):
     options : how it is read, chunked and extracted
     corpus, stores, steps : where it goes, and the parts that do it
     seen : the run adds the uri of every document that it reads
+    files : receives what the run finds and leaves out
     domain : the domain of the corpus, where a chat model extracts by it
     """
 
@@ -52,6 +56,7 @@ class Job(NamedTuple):
     stores: Stores
     steps: Steps
     seen: set[str]
+    files: Files
     domain: Domain | None = None
 
 
@@ -64,8 +69,8 @@ class Run(Protocol):
 
 def run_here(job: Job) -> Report:
     """Run all steps in this process, batch by batch."""
-    items = noted(read_sources(job.paths, job.documents, options=job.options), job.seen)
-    return pipeline.ingest(items, job.corpus, stores=job.stores, steps=job.steps)
+    items = noted(read_sources(job.paths, job.documents, options=job.options, files=job.files), job.seen)
+    return pipeline.ingest(items, job.corpus, stores=job.stores, steps=job.steps, files=job.files)
 
 
 class _Given(NamedTuple):
@@ -101,7 +106,7 @@ class Ingestion:
         options: IngestOptions,
         *,
         run: Run = run_here,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Report:
         """Bring the corpus to the state of the sources.
 
@@ -110,7 +115,7 @@ class Ingestion:
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
         options : how they are read, chunked and extracted
         run : where the steps run; default: in this process
-        on_progress : called after every step of a batch
+        on_progress : called with the progress of every step of every batch, see :func:`hlgraph.progress.listening`
 
         Returns
         -------
@@ -125,12 +130,14 @@ class Ingestion:
         seen: set[str] = set()
         is_paid = options.extract == "chat"
         with (
+            progress.listening(on_progress),
             stores.graph.lock(),
             forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
         ):
             given = self._domain(paths, documents, options=options)
-            steps = self._steps(options, on_progress, given=given)
-            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, given.domain))
+            steps = self._steps(options, given=given)
+            _expect(paths, documents, options)
+            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), given.domain))
             report.domain = given.domain if given.is_inferred else None
             if options.delete_missing:
                 from hlgraph.read import covered
@@ -158,15 +165,16 @@ class Ingestion:
         from hlgraph.extract.chat import infer_domain
 
         chunker = chunker_of(options, self.settings)
-        samples = samples_of(paths, documents, options=options, chunker=chunker, corpus=self.corpus)
-        if not samples:  # nothing will be extracted either
-            return _Given(calls)
-        usage = Usage()
-        made = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
+        with progress.step("adapt"):
+            samples = samples_of(paths, documents, options=options, chunker=chunker, corpus=self.corpus)
+            if not samples:  # nothing will be extracted either
+                return _Given(calls)
+            usage = Usage()
+            made = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
         domain_store(stores).write(self.corpus, made)
         return _Given(calls, made, usage, is_inferred=True)
 
-    def _steps(self, options: IngestOptions, on_progress: Callable[[Progress], None] | None, *, given: _Given) -> Steps:
+    def _steps(self, options: IngestOptions, *, given: _Given) -> Steps:
         most = PAID_CHARACTERS if options.extract == "chat" else pipeline.BATCH_CHARACTERS
         extractor = extractor_of(
             options, self.settings, calls=lambda: given.calls, corpus=self.corpus, domain=given.domain
@@ -178,8 +186,19 @@ class Ingestion:
             extractor,
             self.models.embedder,
             batch_characters=min(self.opened.batch_characters, most),
-            on_progress=on_progress,
         )
+
+
+def _expect(paths: list[str], documents: list[Document], options: IngestOptions) -> None:
+    """Tell whoever listens how many files and documents there are, which takes a look at every folder."""
+    if not progress.is_listening():
+        return
+    from hlgraph.read.stream import expected
+
+    with progress.step("look", unit="files"):
+        files = expected(paths, options.format, follow_links=options.follow_links)
+    if files is not None:
+        progress.expect(files[0] + len(documents), files[1] + sum(len(item.text) for item in documents))
 
 
 def read_all(
@@ -210,7 +229,7 @@ def split_sources(sources: str | Path | Document | Iterable[str | Path | Documen
 
 
 def read_sources(
-    paths: list[str], documents: list[Document], *, options: IngestOptions
+    paths: list[str], documents: list[Document], *, options: IngestOptions, files: Files | None = None
 ) -> Iterator[Document | ReadFailure]:
     """Read paths; documents come first, as they are.
 
@@ -218,6 +237,7 @@ def read_sources(
     ----------
     paths, documents : see :func:`split_sources`
     options : how files are read
+    files : receives what is found and left out; None: a log warning counts what was left out
 
     Returns
     -------
@@ -228,9 +248,13 @@ def read_sources(
     reading = ReadOptions(options.format, options.mapping, options.encoding, follow_links=options.follow_links)
     if options.max_bytes is not None:
         reading = replace(reading, max_bytes=options.max_bytes)
-    yield from documents
+    for document in documents:
+        if files is not None:
+            files.size += len(document.text)
+        progress.advance("read")
+        yield document
     if paths:
-        yield from read(paths, reading)
+        yield from read(paths, reading, files=files)
 
 
 def samples_of(

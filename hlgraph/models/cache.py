@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.models.seams import Embedder, question_vector
 from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
 
@@ -90,6 +91,7 @@ class CachedEmbedder:
         with self._lock:
             self.hits += len(texts) - count
             self.misses += count
+        progress.advance("embed", len(texts) - len(missing))
         for start in range(0, len(missing), _TEXTS_AT_ONCE):
             keys = missing[start : start + _TEXTS_AT_ONCE]
             new = self._inner.embed([texts[rows[key][0]] for key in keys])

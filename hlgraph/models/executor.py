@@ -6,12 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from hlgraph import progress
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.ids import checksum, source_id
 from hlgraph.models.accounts.budget import Budget, Purse
@@ -185,7 +186,7 @@ class Executor:
         """See :class:`hlgraph.models.seams.ChatModel`; :meth:`about` records a purpose with the call."""
         return self.about(Purpose()).complete(system, user, max_tokens=max_tokens)
 
-    def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str = "") -> list[_Result]:
         """Results of ``action`` for each item, in order, at most ``most`` at a time; the first error stops all of them.
 
         After an error the calls in progress are allowed to finish, since they are paid for. No new call begins, and no
@@ -195,6 +196,7 @@ class Executor:
         ----------
         action : called once per item, in a worker thread
         items : the items
+        step : name of the step whose progress the items are; default: none
 
         Returns
         -------
@@ -206,9 +208,9 @@ class Executor:
         pool = ThreadPoolExecutor(min(self.most, len(items)), thread_name_prefix="hlgraph-chat")
         try:
             futures = [pool.submit(action, item) for item in items]
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            for each in done:
+            for each in as_completed(futures):
                 each.result()  # raises what the first action that failed raised
+                progress.advance(step)
             return [each.result() for each in futures]
         except BaseException as error:
             known = error if isinstance(error, HLGraphError) else None
@@ -469,9 +471,9 @@ class Asking:
 
         return streamed(self._executor, self._request(system, user, max_tokens))
 
-    def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str = "") -> list[_Result]:
         """See :meth:`Executor.run`."""
-        return self._executor.run(action, items)
+        return self._executor.run(action, items, step=step)
 
     def settle(self, system: str, user: str, *, max_tokens: int, completion: Completion) -> None:
         """Store a final reply, such as a repaired one, as the reply to the first request.

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.errors import ModelAnswerError, ModelMismatchError
 from hlgraph.models.calls import PATIENT, Patience, call
 
@@ -84,10 +85,11 @@ class RemoteEmbedder:
         if not batches:
             return np.empty((0, self.dimensions), dtype=np.float32)
         if self._parallel == 1 or len(batches) == 1:
-            return np.concatenate([self._rows(batch, is_question=False) for batch in batches])
+            return np.concatenate([_told(self._rows(batch, is_question=False)) for batch in batches])
         pool = ThreadPoolExecutor(min(self._parallel, len(batches)), thread_name_prefix="hlgraph-embed")
         try:
-            return np.concatenate(list(pool.map(lambda batch: self._rows(batch, is_question=False), batches)))
+            found = pool.map(lambda batch: self._rows(batch, is_question=False), batches)
+            return np.concatenate([_told(rows) for rows in found])
         finally:
             pool.shutdown(wait=True, cancel_futures=True)  # after an error no other batch begins
 
@@ -127,6 +129,12 @@ class RemoteEmbedder:
                 f"{self._name}: a vector has {length} dimensions, but {self._dimensions} were expected; "
                 "correct the dimensions or the model name in the settings"
             )
+
+
+def _told(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows of one call, after telling the progress."""
+    progress.advance("embed", len(rows))
+    return rows
 
 
 class RemoteReranker:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hlgraph import progress
 from hlgraph.change import Change, ChangeState, Outcome, Pending, Renewal, VectorBlock
 from hlgraph.errors import StoreError
 from hlgraph.ids import content_id, normalise_name
@@ -149,15 +150,17 @@ def _renew(corpus: str, *, after: str, stores: Stores) -> None:
     _LOG.info("corpus %s: renewing the vectors of topics", corpus)
     found = stores.graph.find(Kind.TOPIC, Scope(corpus))
     topics = (item for item in found if isinstance(item, Topic) and item.id > after)
-    while part := list(itertools.islice(topics, _PULLED)):
-        about = links_about([item.id for item in part], corpus, graph=stores.graph)
-        for start in range(0, len(part), _BATCH):
-            batch = part[start : start + _BATCH]
-            last = batch[-1].id
-            names = _names(batch, corpus, stores)
-            rows = (topic_rows(names, about, corpus=corpus, vectors=stores.vectors),) if names.ids else ()
-            name = content_id("renewal", corpus, last)
-            persist(Change(name, corpus, replacements=rows, renewal=Renewal(last)), stores)
+    with progress.step("renew", unit="topics"):
+        while part := list(itertools.islice(topics, _PULLED)):
+            about = links_about([item.id for item in part], corpus, graph=stores.graph)
+            for start in range(0, len(part), _BATCH):
+                batch = part[start : start + _BATCH]
+                last = batch[-1].id
+                names = _names(batch, corpus, stores)
+                rows = (topic_rows(names, about, corpus=corpus, vectors=stores.vectors),) if names.ids else ()
+                name = content_id("renewal", corpus, last)
+                persist(Change(name, corpus, replacements=rows, renewal=Renewal(last)), stores)
+                progress.advance("renew", len(batch))
     persist(Change(content_id("renewal", corpus), corpus, renewal=Renewal("", is_complete=True)), stores)
 
 

@@ -8,7 +8,18 @@ reading continues with the next one.
 from hlgraph.read.content import inadmissible
 from hlgraph.read.failure import ReadFailure, is_covered
 from hlgraph.read.formats import FORMATS
+from hlgraph.read.found import Files
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.stream import covered, read, source_uri
 
-__all__ = ["FORMATS", "ReadFailure", "ReadOptions", "covered", "inadmissible", "is_covered", "read", "source_uri"]
+__all__ = [
+    "FORMATS",
+    "Files",
+    "ReadFailure",
+    "ReadOptions",
+    "covered",
+    "inadmissible",
+    "is_covered",
+    "read",
+    "source_uri",
+]

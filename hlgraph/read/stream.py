@@ -14,7 +14,6 @@ import logging
 import os
 import stat
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,10 +21,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
+from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
 from hlgraph.read.failure import ReadFailure, failure, not_installed
 from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
+from hlgraph.read.found import HIDDEN, HIDDEN_FOLDER, WALKED, Files
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 from hlgraph.records import Document
@@ -56,14 +57,14 @@ class Found:
 
 
 def discover(
-    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False
+    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False, files: Files | None = None
 ) -> Iterator[Found | ReadFailure]:
     """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
 
     A folder is walked recursively. A link in it that leads out of it is refused: whoever may write into the folder could
     otherwise have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
     named it. Hidden files and folders are skipped, and so are files in folders whose suffix has no reader, unless
-    ``format_name`` is given; a log warning counts the latter. A glob matches files only.
+    ``format_name`` is given; ``files`` lists what was left out. A glob matches files only.
     ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several paths reach is yielded once.
 
     Parameters
@@ -71,6 +72,7 @@ def discover(
     paths : files, folders, globs, S3 paths, or ``-`` for standard input
     format_name : one of ``FORMATS`` for every source; default None, by suffix
     follow_links : read what links lead to outside the folder, or the folder before the first wildcard; default False
+    files : receives what is found and what is left out; default None: no list is made
 
     Returns
     -------
@@ -78,12 +80,49 @@ def discover(
         A failure for each path that does not exist, cannot be listed, or yields nothing to read, and for each refused link.
     """
     seen: set[str] = set()
+    noted = Files() if files is None else files
     for path in paths:
-        for found in _expand(path, format_name, follow_links=follow_links):
+        for found in _expand(path, format_name, noted, follow_links=follow_links):
             uri = found.uri if isinstance(found, ReadFailure) else found.origin.uri
-            if uri not in seen:
-                seen.add(uri)
-                yield found
+            if uri in seen:
+                continue
+            seen.add(uri)
+            noted.find(uri)
+            if isinstance(found, ReadFailure):
+                noted.fail(uri)
+            yield found
+
+
+def expected(
+    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False
+) -> tuple[int, int] | None:
+    """How many files paths stand for, and how many bytes they have, to tell how long an ingest takes.
+
+    Parameters
+    ----------
+    paths, format_name, follow_links : as for :func:`discover`
+
+    Returns
+    -------
+    tuple[int, int] | None
+        None where S3, whose listing costs requests, or standard input is among the paths.
+    """
+    if any(path == STDIN or is_s3(path) for path in paths):
+        return None
+    count = size = 0
+    for found in discover(paths, format_name, follow_links=follow_links):
+        if isinstance(found, Found):
+            count += 1
+            size += _size(found)
+    return count, size
+
+
+def _size(found: Found) -> int:
+    """The bytes of a file; 0 where it has none, or is gone by now: reading it reports that."""
+    try:
+        return 0 if found.path is None else found.path.stat().st_size
+    except OSError:
+        return 0
 
 
 def covered(paths: Sequence[str]) -> tuple[str, ...]:
@@ -136,7 +175,7 @@ def source_uri(path: str) -> str:
     return _absolute(path).as_uri()
 
 
-def _expand(path: str, format_name: str | None, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
+def _expand(path: str, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
     if path == STDIN:
         yield Found(None, Origin(STDIN_URI), format_name or "text")
         return
@@ -144,7 +183,7 @@ def _expand(path: str, format_name: str | None, *, follow_links: bool) -> Iterat
         yield failure(quote(path, errors="replace"), "is not a path")
         return
     if is_s3(path):
-        yield from _in_s3(path, format_name)
+        yield from _in_s3(path, format_name, files)
         return
     if path.startswith("s3:/"):  # Path("s3://...") collapses the slashes
         yield failure(path, "has lost a slash", mend="give s3://bucket/key as text, not as a Path")
@@ -155,16 +194,16 @@ def _expand(path: str, format_name: str | None, *, follow_links: bool) -> Iterat
     except OSError:  # for example a name that is too long; opening it reports that
         is_folder = False
     if is_folder:
-        yield from _walk(absolute, format_name, follow_links=follow_links)
+        yield from _walk(absolute, format_name, files, follow_links=follow_links)
     elif glob.has_magic(path) and not os.path.lexists(absolute):
         matches = [Path(match) for match in sorted(glob.glob(str(absolute), recursive=True))]  # noqa: PTH207 - pathlib's shows hidden files
         root = _plain_part(absolute)
-        files = [
+        found = [
             _found(match, format_name) if follow_links or not _leads_out(match, root) else _refused(match, root)
             for match in matches
             if not match.is_dir()
         ]
-        yield from files or [
+        yield from found or [
             failure(absolute.as_uri(), "no file matches", mend="quote the pattern, or check it with ls")
         ]
     else:
@@ -185,18 +224,18 @@ def _found(path: Path, format_name: str | None) -> Found | ReadFailure:
     return Found(path, Origin(path.as_uri(), name), format_name or format_of(name))
 
 
-def _in_s3(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
+def _in_s3(path: str, format_name: str | None, files: Files) -> Iterator[Found | ReadFailure]:
     place = place_of(path)
     is_empty = True
-    left_out: Counter[str] = Counter()
     try:
         for item in objects(path):
             inner = item.place.key.removeprefix(place.key) if place.is_folder else ""
             name = item.place.key.rpartition("/")[2]
-            if not all(map(_is_shown, inner.split("/"))):
-                continue
-            if place.is_folder and format_name is None and format_of(name) is None:
-                left_out[Path(name).suffix.lower() or name] += 1
+            reason = "" if all(map(_is_shown, inner.split("/"))) else HIDDEN
+            if place.is_folder and not reason:
+                reason = _unreadable(name, format_name)
+            if reason:
+                files.leave_out(item.place.uri, reason)
                 continue
             is_empty = False
             yield Found(None, Origin(item.place.uri, name), format_name or format_of(name), item)
@@ -206,33 +245,39 @@ def _in_s3(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
     except MissingExtraError as error:
         yield not_installed(place.uri, error)
         return
-    _warn_left_out(place.uri, left_out)
     if is_empty:
         yield failure(place.uri, "holds no object that can be read", mend="check the path, or give a --format")
 
 
-def _warn_left_out(uri: str, left_out: Counter[str]) -> None:
-    if left_out:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common(10))
-        _logger.warning("%s: skipped %d files whose suffix has no reader: %s", uri, left_out.total(), kinds)
+def _unreadable(name: str, format_name: str | None) -> str:
+    """Why a file in a folder is left out, by its name; empty if it is read."""
+    if format_name is not None or format_of(name) is not None:
+        return ""
+    return f"no reader for {Path(name).suffix.lower() or 'files without a suffix'}"
 
 
-def _walk(root: Path, format_name: str | None, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
+def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
     is_empty = True
-    left_out: Counter[str] = Counter()
     errors: list[OSError] = []
     entered = {root.resolve()}
-    for folder, folders, files in os.walk(root, onerror=errors.append, followlinks=True):
+    for folder, folders, names in os.walk(root, onerror=errors.append, followlinks=True):
         here = Path(folder)
-        shown = sorted(filter(_is_shown, folders))
-        refused = [] if follow_links else [here / name for name in shown if _is_link_out(here / name, root)]
-        for link in refused:
-            is_empty = False
-            yield _refused(link, root)
-        folders[:] = [name for name in shown if here / name not in refused and _enters(here / name, root, entered)]
-        for name in sorted(filter(_is_shown, files)):
-            if format_name is None and format_of(name) is None:
-                left_out[Path(name).suffix.lower() or name] += 1
+        entering: list[str] = []
+        for name in sorted(folders):
+            if not _is_shown(name):
+                files.leave_out(_folder_uri(here / name), HIDDEN_FOLDER)
+            elif not follow_links and _is_link_out(here / name, root):
+                is_empty = False
+                yield _refused(here / name, root)
+            elif _enters(here / name, root, entered):
+                entering.append(name)
+            else:
+                files.leave_out(_folder_uri(here / name), WALKED)
+        folders[:] = entering
+        for name in sorted(names):
+            reason = _unreadable(name, format_name) if _is_shown(name) else HIDDEN
+            if reason:
+                files.leave_out((here / name).as_uri(), reason)
             else:
                 is_empty = False
                 is_refused = not follow_links and _is_link_out(here / name, root)
@@ -240,7 +285,6 @@ def _walk(root: Path, format_name: str | None, *, follow_links: bool) -> Iterato
     for error in errors:
         is_empty = False
         yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
-    _warn_left_out(root.as_uri(), left_out)
     if is_empty:
         yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
 
@@ -307,7 +351,11 @@ def is_s3(path: str) -> bool:
 
 
 def read(
-    paths: Sequence[str], options: ReadOptions | None = None, *, stdin: BinaryIO | None = None
+    paths: Sequence[str],
+    options: ReadOptions | None = None,
+    *,
+    stdin: BinaryIO | None = None,
+    files: Files | None = None,
 ) -> Iterator[Document | ReadFailure]:
     r"""Read files, folders, globs, S3 objects and standard input (``-``), one document or failure at a time.
 
@@ -323,6 +371,7 @@ def read(
     paths : what to read, in this order; see :func:`discover`
     options : format, mapping, encoding and size limit; default ``ReadOptions()``
     stdin : the stream that ``-`` reads; default the standard input of the process
+    files : receives what is found, left out and failed. Default None: a log warning counts what was left out
 
     Returns
     -------
@@ -345,19 +394,39 @@ def read(
     """
     if isinstance(paths, str):
         raise InputError(f"paths is the string {paths!r}; give a list, [{paths!r}]")
-    return _read(tuple(paths), options or ReadOptions(), stdin)
+    if files is not None:
+        return _read(tuple(paths), options or ReadOptions(), stdin, files=files)
+    return _warned(tuple(paths), options or ReadOptions(), stdin)
 
 
-def _read(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) -> Iterator[Document | ReadFailure]:
-    for found in discover(paths, options.format, follow_links=options.follow_links):
+def _warned(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) -> Iterator[Document | ReadFailure]:
+    files = Files()
+    yield from _read(paths, options, stdin, files=files)
+    if files.left_out:
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in files.reasons[:10])
+        _logger.warning("%d files were left out: %s", len(files.left_out), reasons)
+
+
+def _read(
+    paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None, *, files: Files
+) -> Iterator[Document | ReadFailure]:
+    for found in discover(paths, options.format, follow_links=options.follow_links, files=files):
         if isinstance(found, ReadFailure):
             yield found
-        else:
-            yield from _read_one(found, options, stdin)
+            continue
+        end = files.size + _size(found)
+        for item in _read_one(found, options, stdin, files=files):
+            if isinstance(item, ReadFailure):
+                files.fail(item.uri)
+            yield item
+        files.size = end
+        progress.advance("read")
 
 
-def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Iterator[Document | ReadFailure]:
-    origin = found.origin
+def _read_one(
+    found: Found, options: ReadOptions, stdin: BinaryIO | None, *, files: Files
+) -> Iterator[Document | ReadFailure]:
+    origin, before = found.origin, files.size
     try:
         with (
             _opened(found, stdin) as raw,
@@ -365,8 +434,12 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
         ):
             reader = FORMATS[found.format or "text"]
             if isinstance(reader, RowsFormat):
-                yield from reader.read(origin, data, options=options)
+                for row in reader.read(origin, data, options=options):
+                    if found.path is not None:
+                        files.size = before + raw.tell()  # of the compressed bytes, as the size of the file is
+                    yield row
             else:
+                files.size = before + _size(found)
                 yield _document(
                     found, read_bounded(origin, data, limit=options.max_bytes), reader=reader, options=options
                 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hlgraph import progress
 from hlgraph.algorithms import check
 from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.errors import InputError
@@ -129,8 +130,10 @@ def find_candidates(
     """
     held = tuple(decisions)
     groups, decided = grouped(held), {item.pair for item in held}
-    entities = {item.id: item for item in stores.graph.find(Kind.ENTITY, Scope(corpus)) if isinstance(item, Entity)}
-    spelled = lexical_pairs({key: normalise_name(item.name) for key, item in entities.items()}, block=query.block)
+    with progress.step("read"):
+        entities = {item.id: item for item in stores.graph.find(Kind.ENTITY, Scope(corpus)) if isinstance(item, Entity)}
+    with progress.step("pair"):
+        spelled = lexical_pairs({key: normalise_name(item.name) for key, item in entities.items()}, block=query.block)
     stats = stores.graph.stats(corpus, has_counts=False)
     calibration = stats[0].calibration if stats else None
     lower = least_synonym(calibration) if query.lower is None else query.lower
@@ -139,8 +142,11 @@ def find_candidates(
         raise InputError(
             f"lower is {lower}; no SYNONYM of less than {least_synonym(calibration)} is stored here, so choose that or more"
         )
-    cosines = _synonyms(corpus, sorted(entities), least=lower, stores=stores)
-    cosines |= _cosines(corpus, [pair for pair in spelled if pair not in cosines], stores=stores)
+    with progress.step("compare", len(entities), unit="entities"):
+        cosines = _synonyms(corpus, sorted(entities), least=lower, stores=stores)
+    others = [pair for pair in spelled if pair not in cosines]
+    with progress.step("compare", len(others), unit="pairs"):
+        cosines |= _cosines(corpus, others, stores=stores)
     found = []
     for pair in sorted(cosines.keys() | spelled.keys()):
         if not entities.keys() >= set(pair):  # another process added an entity during this read
@@ -177,6 +183,7 @@ def _synonyms(corpus: str, ids: Sequence[str], *, least: float, stores: Stores) 
         for a, b, cosine in zip(graph.ids[edges.row], graph.ids[edges.col], edges.data.tolist(), strict=True):
             if cosine >= least - 1e-6:
                 found[min(str(a), str(b)), max(str(a), str(b))] = cosine
+        progress.advance("compare", len(ids[start : start + _PAGE]))
     return found
 
 
@@ -191,6 +198,7 @@ def _cosines(corpus: str, pairs: Sequence[Pair], *, stores: Stores) -> dict[Pair
         for a, b in part:
             if a in row and b in row:
                 found[a, b] = float(np.vecdot(row[a], row[b]))
+        progress.advance("compare", len(part))
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from hlgraph import progress
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
 from hlgraph.extract.chat.messages import Messages, ask_again
 from hlgraph.extract.chat.messages import prompt as extraction_prompt
@@ -94,7 +95,8 @@ class ChatJudge:
         """One verdict per pair, in order. Errors of the model are not raised: see ``end``."""
         size = self._pairs
         groups = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-        return [item for some in self._calls.run(self._judge, groups) for item in some]
+        with progress.step("judge", len(groups), unit="calls"):
+            return [item for some in self._calls.run(self._judge, groups, step="judge") for item in some]
 
     def _judge(self, pairs: Sequence[tuple[Side, Side]]) -> list[Judged]:
         if self.end is not None:

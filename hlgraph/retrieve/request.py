@@ -133,6 +133,15 @@ class Explanation:
             return f"seed {node.seed_rank}"
         return "not among the seeds" if any(item.kind is node.kind for item in self.seeds) else ""
 
+    def to_text(self) -> str:
+        """Why each piece of evidence was chosen, and how it was found, in plain words: seeds, hops and paths.
+
+        Raises InputError when the request did not ask to explain.
+        """
+        from hlgraph.retrieve.explain.plain_words import as_words
+
+        return as_words(self)
+
     def to_html(self) -> str:
         """The evidence subgraph and the explanation as one page of HTML. It needs no network and no script.
 

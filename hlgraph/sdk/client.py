@@ -18,12 +18,13 @@ from hlgraph.settings import Settings, at_store, load
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
     from hlgraph.ingest.plan import Plan
-    from hlgraph.ingest.report import Progress, Report
+    from hlgraph.ingest.report import Report
     from hlgraph.ingest.run import Ingestion
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.accounts.ledger import GroupBy, Spent
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker, ChosenModels
     from hlgraph.models.executor import Executor
+    from hlgraph.progress import OnProgress
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
     from hlgraph.sdk.answers import Answers
@@ -165,7 +166,7 @@ class HLGraph:
         delete_missing: bool = False,
         budget: Budget | None = None,
         adapt: bool = False,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Report:
         """Bring the corpus to the state of these sources.
 
@@ -185,7 +186,8 @@ class HLGraph:
         delete_missing : remove stored sources under the given paths that no longer exist there
         budget : what ``chat`` may spend; at its end the run stops with what it has, and the same call goes on
         adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks
-        on_progress : called with a :class:`hlgraph.Progress` after every step of a batch
+        on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
+            second in between, while texts are embedded too; what it raises ends the ingest
 
         Returns
         -------
@@ -499,7 +501,7 @@ class HLGraph:
         """
         return list(self._opened.check())
 
-    def reconcile(self, *, repair: bool = False) -> tuple[Drift, Drift]:
+    def reconcile(self, *, repair: bool = False, on_progress: OnProgress | None = None) -> tuple[Drift, Drift]:
         """How the graph and the vectors of this corpus differ, and what in them is not as it was written.
 
         Parameters
@@ -507,6 +509,7 @@ class HLGraph:
         repair : repair the drift: lost or altered vectors and full text are made again from the records, lost records and
             altered links by the local extractor from the stored chunks; sources of which a chunk was lost or altered are
             named, and the next ingest of their documents reads them anew
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -518,9 +521,9 @@ class HLGraph:
         StoreLockedError : another process is writing
         ModelMismatchError : drift is to be repaired, and the corpus was embedded by another model
         """
-        from hlgraph.sdk import reconcile
+        from hlgraph.sdk.reconcile import reconcile
 
-        return reconcile.reconcile(self.corpus, opened=self._opened, models=self._models, repair=repair)
+        return reconcile(self.corpus, opened=self._opened, models=self._models, repair=repair, told=on_progress)
 
     # Parts
 

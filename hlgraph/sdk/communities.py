@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hlgraph import progress
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import BuiltCommunities, build_communities, derived_store
+from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
 from hlgraph.sdk.given import checked
 from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
@@ -65,6 +67,7 @@ class Communities:
         max_size: int = 100,
         max_levels: int = 4,
         seed: int = 0,
+        on_progress: OnProgress | None = None,
     ) -> BuiltCommunities:
         """Find and store the communities of a graph of the corpus; older ones of the same shape are replaced.
 
@@ -77,6 +80,7 @@ class Communities:
         max_size : communities of more members are divided further
         max_levels : of the hierarchy
         seed : of the algorithm
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -89,7 +93,8 @@ class Communities:
         And what :func:`hlgraph.index.communities.build_communities` raises.
         """
         query = ClusterQuery(_shape(shape), resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed)
-        return build_communities(self._corpus, query, stores=self._stores)
+        with progress.listening(on_progress):
+            return build_communities(self._corpus, query, stores=self._stores)
 
     def find(
         self, shape: str = SHAPE, *, level: int | None = None, k: int | None = None, names: int = 10

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.extract.quarantine import Quarantined, quarantine
 from hlgraph.extract.seam import ChunkInput
@@ -163,7 +164,8 @@ class Failures:
             if stored:
                 self._check_model()
             for batch in _batches(stored):
-                found = extractor.extract([item.chunk for item in batch])
+                with progress.step("extract", len(batch), unit="chunks"):
+                    found = extractor.extract([item.chunk for item in batch])
                 pairs = list(zip(batch, found, strict=True))
                 good = [_Found(item, made, extractor.fingerprint) for item, made in pairs if not made.is_failed]
                 self._write(good, mending)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import derived_store
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, alone_among, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.seams import ChatModel, Embedder
+from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
 from hlgraph.sdk.given import checked
 from hlgraph.stores.derived import Run, Summarised, run_named
@@ -90,6 +92,7 @@ class Hierarchy:
         summaries: str = "auto",
         rebuild: bool = False,
         budget: Budget | None = None,
+        on_progress: OnProgress | None = None,
     ) -> BuiltHierarchy:
         """Build the hierarchy, or update it to the present state of the corpus: only what changed is summarised again.
 
@@ -99,6 +102,7 @@ class Hierarchy:
         summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model where there is one
         rebuild : cluster everything anew
         budget : of the chat model; at its end nothing is stored, and the same call again pays for nothing twice
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -110,14 +114,15 @@ class Hierarchy:
         BudgetError : the budget does not cover the calls
         And what :func:`hlgraph.index.hierarchy.build_hierarchy` raises.
         """
-        return build_hierarchy(
-            self._corpus,
-            query or HierarchyQuery(),
-            stores=self._stores,
-            embedder=self._models.embedder,
-            summariser=self._summariser(summaries, budget),
-            is_whole=rebuild,
-        )
+        with progress.listening(on_progress):
+            return build_hierarchy(
+                self._corpus,
+                query or HierarchyQuery(),
+                stores=self._stores,
+                embedder=self._models.embedder,
+                summariser=self._summariser(summaries, budget),
+                is_whole=rebuild,
+            )
 
     def _summariser(self, name: str, budget: Budget | None) -> Summariser:
         if name not in SUMMARIES:

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from hlgraph import progress
 from hlgraph.algorithms.merging import Pair
 from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.ids import entity_id
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
 from hlgraph.persist import finish
+from hlgraph.progress import OnProgress
 from hlgraph.records import Entity, Kind
 from hlgraph.resolve.candidates import Candidate, CandidateQuery, Candidates, find_candidates
 from hlgraph.resolve.decide import (
@@ -95,14 +97,26 @@ class Merges:
         self._stores = stores
         self._chat = chat
 
-    def propose(self, query: CandidateQuery | None = None) -> Candidates:
+    def propose(self, query: CandidateQuery | None = None, *, on_progress: OnProgress | None = None) -> Candidates:
         """Pairs of entities that may be one and are not decided yet, the certain ones first. Nothing is stored.
 
-        Raises UnknownNameError when there is no such corpus.
+        Parameters
+        ----------
+        query : which pairs are candidates; None: the defaults
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        UnknownNameError : there is no such corpus
         """
         self._check_corpus()
         held = self._held.decisions(self._corpus)
-        return find_candidates(self._corpus, query or CandidateQuery(), stores=self._stores, decisions=held)
+        with progress.listening(on_progress):
+            return find_candidates(self._corpus, query or CandidateQuery(), stores=self._stores, decisions=held)
 
     def judge(
         self,
@@ -111,6 +125,7 @@ class Merges:
         by: str = "auto",
         budget: Budget | None = None,
         dry_run: bool = False,
+        on_progress: OnProgress | None = None,
     ) -> JudgedMerges:
         """Merge the certain candidates, ask the chat model about the others, and store its verdicts.
 
@@ -123,6 +138,7 @@ class Merges:
         by : ``chat``, ``rules`` (only the certain ones are decided) or ``auto``: chat where there is a chat model
         budget : of the chat model; at its end, what was judged is stored first
         dry_run : ask and store nothing; report what would be merged by rule, and how many calls there would be
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -136,7 +152,10 @@ class Merges:
         BudgetError, ModelError : the model answers no more calls; what was judged is stored
         """
         calls = self._calls(by, budget, dry_run=dry_run)
-        proposed = self.propose(query)
+        with progress.listening(on_progress):
+            return self._judged(self.propose(query), by=by, calls=calls, dry_run=dry_run)
+
+    def _judged(self, proposed: Candidates, *, by: str, calls: Executor | None, dry_run: bool) -> JudgedMerges:
         certain = [item for item in proposed.found if item.is_certain]
         rest = [item for item in proposed.found if not item.is_certain]
         if calls is None or dry_run:

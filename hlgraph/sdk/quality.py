@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hlgraph import progress
 from hlgraph.algorithms.intervals import Share, wilson
 from hlgraph.answer.support import objection
 from hlgraph.errors import InputError, UnknownNameError
@@ -156,8 +157,10 @@ class Quality:
         held = [item for item in graph.find(Kind.SOURCE, Scope(self._corpus)) if isinstance(item, Source)]
         chosen = named(held, uris, corpus=self._corpus, did="measured") if uris else held
         found: list[SourceCoverage] = []
-        for start in range(0, len(chosen), _SOURCES_AT_ONCE):
-            found += self._covered(chosen[start : start + _SOURCES_AT_ONCE], share)
+        with progress.step("cover", len(chosen), unit="sources"):
+            for start in range(0, len(chosen), _SOURCES_AT_ONCE):
+                found += self._covered(chosen[start : start + _SOURCES_AT_ONCE], share)
+                progress.advance("cover", _SOURCES_AT_ONCE)
         return Coverage(tuple(sorted(found, key=lambda item: (item.share, item.uri))), share)
 
     def faithfulness(
@@ -201,7 +204,8 @@ class Quality:
                 "models.chat (such as openai:gpt-4o-mini), or choose words without a budget"
             )
         self._check_corpus()
-        count, chosen = self._sample(sample, seed)
+        with progress.step("read"):
+            count, chosen = self._sample(sample, seed)
         return _by_words(chosen, count, seed) if calls is None else self._by_model(calls, chosen, count, seed=seed)
 
     # Parts

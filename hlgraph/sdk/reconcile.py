@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hlgraph import ids
+from hlgraph import ids, progress
 from hlgraph.change import Change, Synonym
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput, Extractor
@@ -33,6 +33,7 @@ from hlgraph.persist import (
     resume,
     untrue,
 )
+from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.open import Opened
@@ -85,7 +86,9 @@ class Drift:
         return not (self.without_vector or self.without_record or self.sources_to_ingest)
 
 
-def reconcile(corpus: str, *, opened: Opened, models: ChosenModels, repair: bool) -> tuple[Drift, Drift]:
+def reconcile(
+    corpus: str, *, opened: Opened, models: ChosenModels, repair: bool, told: OnProgress | None = None
+) -> tuple[Drift, Drift]:
     """The drift of a corpus before and after mending.
 
     Parameters
@@ -94,15 +97,17 @@ def reconcile(corpus: str, *, opened: Opened, models: ChosenModels, repair: bool
     opened : the open stores; without ``repair`` as much content is compared as ``opened.sample`` says
     models : the embedder, made when it is first used
     repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
+    told : called with the :class:`hlgraph.Progress` of every step; default none
 
     Returns
     -------
     (found, left)
     """
-    if not repair:
-        found = find_drift(corpus, stores=opened.stores, sample=opened.sample)
-        return found, found
-    return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=models.embedder)
+    with progress.listening(told), progress.step("compare", unit="kinds of records"):
+        if not repair:
+            found = find_drift(corpus, stores=opened.stores, sample=opened.sample)
+            return found, found
+        return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=models.embedder)
 
 
 def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Drift:
@@ -145,6 +150,7 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
                 found[kind] = tuple(sorted(wrong))
         if damage.strays:
             strays[kind] = damage.strays
+        progress.advance("compare")
     sources = tuple(item.uri for item in _damaged(corpus, stores))
     altered: dict[Kind, tuple[str, ...]] = {}
     for item in altered_records(corpus, stores=stores, sample=sample):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from hlgraph import progress
 from hlgraph.errors import HLGraphError, MigrationError, UnknownNameError
 
 FolderName: TypeAlias = Literal["cypher", "migrations"]
@@ -234,8 +235,10 @@ def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
     with target.lock():
         # Compare again: another process may have run them while this one waited.
         pending = _compare(target, migrations).pending
-        for migration in pending:
-            target.apply(migration)
+        with progress.step("migrate", len(pending), unit="migrations"):
+            for migration in pending:
+                target.apply(migration)
+                progress.advance("migrate")
     return Report(pending, len(migrations))
 
 

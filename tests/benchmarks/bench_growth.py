@@ -28,9 +28,7 @@ def show(folder: Path, statements: list[int], *, strategies: str) -> bool:
     sizes: list[Size] = []
     cells: list[Cell] = []
     for number in statements:
-        settings, size = ingest_size(
-            number, Settings(store=f"hlgraph://{folder}"), embedder="made-up", show=lambda _: None
-        )
+        settings, size = ingest_size(number, Settings(store=f"hlgraph://{folder}"), embedder="made-up")
         sizes.append(size)
         asked = questions_for(number, QUESTIONS)
         for name in (item for item in chosen(strategies, "paper") if item != _UNBUILT):

@@ -28,7 +28,8 @@ from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
 if TYPE_CHECKING:
-    from hlgraph.ingest.pipeline import Progress, Report
+    from hlgraph.ingest.pipeline import Report
+    from hlgraph.progress import Progress
     from hlgraph.retrieve import SearchResult
     from hlgraph.sdk.client import HLGraph
 
@@ -71,7 +72,7 @@ def ingest(graph: HLGraph, embedder: TimedEmbedder, sets: Sequence[BenchmarkSet]
     before = (embedder.seconds, embedder.cpu_seconds, embedder.texts)
 
     def note(at: Progress) -> None:
-        if at.step != "persist":
+        if at.step != "persist" or at.done != at.total:
             return
         passed = time.perf_counter() - start
         say(f"  {at.sources:,} passages, {at.statements:,} statements after {passed:.0f} s, {memory_line()}")

@@ -21,7 +21,7 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
     opened = open_stores(f"hlgraph://{tmp_path}/store")
     with opened.closing:
         yield opened.stores
-        findings = opened.check()
+        findings = list(opened.check())
     wrong = [item for item in findings if not item.is_fine and item.check in ("database file", "vector files")]
     assert not wrong
 

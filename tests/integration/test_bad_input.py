@@ -16,7 +16,7 @@ from ingest_keywords import keywords
 
 import hlgraph
 from hlgraph import errors
-from hlgraph.ingest.pipeline import Progress
+from hlgraph.progress import Progress
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -327,7 +327,7 @@ def test_interrupts_end_an_ingest_cleanly(graph: HLGraph, tmp_path: Path) -> Non
     folder = _folder(tmp_path)
 
     def stop(at: Progress) -> None:
-        if at.step == "persist":
+        if at.step == "persist" and at.sources:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):

@@ -100,7 +100,9 @@ def test_the_first_ingest_says_what_it_did(base: Path) -> None:
     assert counts(said, "sources")["added"] > len(CHOSEN)
     assert counts(said, "statements")["added"] > 100
     assert re.search(r"^time: read \d", said, flags=re.MULTILINE)
-    assert re.search(r"^\d+ sources, \+\d+ chunks, \+\d+ statements$", said, flags=re.MULTILINE)
+    files = re.search(r"^files: (\d+) found = (\d+) read \+ 0 unchanged \+ 0 left out \+ 0 failed$", said, re.MULTILINE)
+    assert files is not None
+    assert files[1] == files[2]
 
 
 def test_ingesting_again_changes_nothing(copy: Path) -> None:
@@ -158,7 +160,7 @@ def test_doctor_finds_what_is_wrong(copy: Path) -> None:
 
 
 def test_search_for_people(copy: Path) -> None:
-    done = call("search", QUESTION, "--k", 2, "--explain")
+    done = call("search", QUESTION, "--k", 2, "--explain", "full")
     first, where, why, *_ = done.out.splitlines()
     assert re.match(r"\[1\] 0\.\d{3}  .*Jonas Querl", first)
     assert re.match(r"    Halfmoon Bridge, .*; characters \d+-\d+ of file:///.*halfmoon-bridge\.md$", where)
@@ -380,13 +382,17 @@ def _on_a_terminal(*arguments: str) -> tuple[str, str]:
     return out, seen.decode()
 
 
-def test_a_terminal_gets_a_live_line_that_is_gone_at_the_end(copy: Path, base: Path) -> None:
+def test_a_terminal_gets_bars_that_are_gone_at_the_end(copy: Path, base: Path) -> None:
     out, seen = _on_a_terminal("ingest", "docs/halfmoon-bridge.md", "--corpus", "new")
     assert "\x1b" not in out
     assert counts(out, "sources")["added"] == 1
     assert "ingesting" in seen
-    assert re.search(r"1 sources, \+\d+ chunks, \+\d+ statements", seen)
-    assert seen.rstrip().endswith("\x1b[2K")  # the line is erased
+    assert re.search(r"1 sources, \d+ chunks, \d+ statements", seen)
+    assert all(word in seen for word in ("reading", "1 of 1 files", "extracting", "embedding", " texts, ", "writing"))
+    assert seen.rstrip().endswith("\x1b[2K")  # the lines are erased
     out, seen = _on_a_terminal("ingest", "docs/halfmoon-bridge.md", "--corpus", "new", "--json")
-    assert json.loads(out)["sources"]["unchanged"] == 1
+    assert json.loads(out)["files"] == {"found": 1, "read": 0, "unchanged": 1, "failed": 0, "left_out": []}
+    assert "comparing" in seen
+    out, seen = _on_a_terminal("ingest", "docs/halfmoon-bridge.md", "--corpus", "new", "--quiet")
+    assert counts(out, "sources")["unchanged"] == 1
     assert seen == ""

@@ -24,7 +24,7 @@ import pytest
 from chat_server import MODEL, ChatServer
 from pytest_httpserver import HTTPServer
 
-from hlgraph.cli import main
+from hlgraph.cli import bars, main
 from hlgraph.cli.logs import CHATTY, DRIVERS
 from hlgraph.persist import removal
 from hlgraph.sdk.client import HLGraph
@@ -78,6 +78,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         shutil.copy(SAMPLES / name, found / "docs")
     (found / "docs" / "empty.txt").write_text("")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bars, "EVERY", 3_600.0)  # on a busy machine a command takes longer than ten seconds
         patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
         patch.setenv("HLGRAPH_CACHE", str(found / "cache"))
         for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):

@@ -217,7 +217,7 @@ def test_bench_leaves_the_store_of_the_settings_alone(place: Path) -> None:
 
 
 def test_bench_counts_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, size = ingest_size(100, Settings(store=f"hlgraph://{tmp_path}"), embedder="made-up", show=lambda _: None)
+    settings, size = ingest_size(100, Settings(store=f"hlgraph://{tmp_path}"), embedder="made-up")
     assert size.seconds > 0
     assert (size.statements, size.skew.entities > 5) == (100, True)
     monkeypatch.setitem(STRATEGIES, "flaky", Flaky)  # type: ignore[arg-type]
@@ -232,12 +232,12 @@ def test_bench_counts_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_bench_on_the_servers(servers: Any) -> None:
     settings = settings_for(servers)
     with opened(servers, settings):
-        chosen, size = ingest_size(100, settings, embedder="made-up", show=lambda _: None)
+        chosen, size = ingest_size(100, settings, embedder="made-up")
         plan = BenchPlan(
             settings=chosen, strategy="chunk", preset="paper", questions=questions_for(100, 2), embedder="made-up"
         )
         cell = measure(plan, size=100)
-        again = ingest_size(100, settings, embedder="made-up", show=lambda _: None)[1]
+        again = ingest_size(100, settings, embedder="made-up")[1]
     assert (size.steps != {}, again.steps) == (True, {})
     assert (cell.figures.failed, cell.figures.round_trips) == (0, 4)
     assert cell.figures.rows is not None

@@ -64,7 +64,7 @@ def test_without_explain_it_is_short() -> None:
 
 
 def test_the_explanation_has_every_part() -> None:
-    text = call("search", QUESTION, "--k", 5, "--strategy", "chunk_entity", "--explain").out
+    text = call("search", QUESTION, "--k", 5, "--strategy", "chunk_entity", "--explain", "full").out
     assert re.search(r"why: rerank [\d.]+, cosine [\d.]+; (seed \d|not among the seeds; on path \d)", text)
     assert re.match(r"  5 x chunk \(vector\)$", _section(text, "seeds")[0])
     assert re.match(r"    0\.\d{3}  \w+.*", _section(text, "seeds")[1])
@@ -84,8 +84,31 @@ def test_the_explanation_has_every_part() -> None:
     assert not any(re.search(r"\d\.\d{5,}, -?\d\.\d{5,}", line) for line in queries)
 
 
+def test_by_itself_it_is_said_in_words() -> None:
+    """Also before the question, where ``full`` would be its level: seeds, hops and paths, and no query or parameter."""
+    text = call("search", "--explain", QUESTION, "--k", 5, "--strategy", "chunk_entity").out
+    assert re.search(
+        r"why: the search (found it (first|in place \d)|did not find it, the graph led to it).*; "
+        r"similarity to the question 0\.\d\d\n",
+        text,
+    )
+    seeds, hops = (
+        _section(text, name) for name in ("seeds, where the search began", "hops, from the seeds to the evidence")
+    )
+    assert seeds[0] == "  5 chunks found by meaning; the best:"
+    assert re.match(r"  chunks that share an entity: 5 were looked at, \d+ chunks stayed$", hops[0])
+    assert re.match(r"  \d+ chunks were ranked, and the best 5 returned$", hops[-1])
+    paths = _section(text, "paths, from one text to the next")
+    assert re.match(r"  path \d+, to \[\d\]", paths[0])
+    assert [line.startswith("      linked with") for line in paths[1:5]] == [False, True, False, True]
+    assert not any(word in text for word in ("SELECT", "chunk (", "round trips", "k=5"))
+    assert len(text.splitlines()) < 60
+    full = call("search", QUESTION, "--k", 5, "--strategy", "chunk_entity", "--explain", "full").out
+    assert "SELECT" in full
+
+
 def test_the_router_says_what_it_chose_and_why() -> None:
-    text = call("search", QUESTION, "--strategy", "auto", "--explain").out
+    text = call("search", QUESTION, "--strategy", "auto", "--explain", "full").out
     (line,) = [item for item in _section(text, "steps") if item.startswith("  choose: ")]
     assert "(strategy=fused, because=it names one thing through another ('at which')," in line
     question = "When did the Candlemas Flood begin?"
@@ -104,6 +127,7 @@ def test_the_picture_is_written_and_named_beside_the_result(tmp_path: Path) -> N
     done = call("search", QUESTION, "--picture", file)
     assert done.err == f"picture: {file}\n"
     assert "strategy statement" not in done.out
+    assert "looked_at=" not in file.read_text(encoding="utf-8").split("<figure>")[0]  # parameters stand at the end
     page = file.read_text(encoding="utf-8")
     assert "<svg" in page
     assert QUESTION in page
@@ -120,5 +144,5 @@ def test_json_is_complete_where_the_text_is_shortened() -> None:
     read = next(item for item in told["calls"] if item["name"] == "read statement")
     assert len(read["params"]["ids"]) == read["rows"] == 100
     assert told["results"][0]["node"]["name"]
-    text = call("search", QUESTION, "--k", 3, "--explain").out
+    text = call("search", QUESTION, "--k", 3, "--explain", "full").out
     assert '"... 92 more"' in text

@@ -154,7 +154,7 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
 
 def _figures(report: object) -> dict[str, object]:
     names = ("sources_added", "sources_changed", "sources_unchanged", "sources_removed", "problems", "added", "removed")
-    return {name: getattr(report, name) for name in (*names, "kept", "resumed")}
+    return {name: getattr(report, name) for name in (*names, "kept", "resumed", "files")}
 
 
 def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under_way_at_most(

@@ -19,7 +19,7 @@ from hlgraph.errors import (
     UnknownNameError,
     WhereError,
 )
-from hlgraph.ingest.pipeline import Progress
+from hlgraph.progress import Progress
 from hlgraph.records import Document, Kind
 from hlgraph.settings import DEFAULT_STORE, ChunkSettings
 from hlgraph.stores.open import open_stores
@@ -163,7 +163,17 @@ def test_documents_given_directly_and_ingested_again(graph: HLGraph) -> None:
     seen: list[Progress] = []
     first = graph.ingest(DOCUMENTS, on_progress=seen.append)
     assert (first.sources_added, first.failed, first.problems) == (4, [], [])
-    assert (seen[-1].step, seen[-1].sources, seen[-1].chunks) == ("persist", 4, 4)
+    assert list(dict.fromkeys(at.step for at in seen)) == [
+        "migrate",
+        "look",
+        "read",
+        "compare",
+        "extract",
+        "embed",
+        "persist",
+    ]
+    assert (seen[-1].found, seen[-1].sources, seen[-1].chunks) == (4, 4, 4)
+    assert {at.done for at in seen if at.step == "embed"} >= {0, max(at.total or 0 for at in seen)}
     again = graph.ingest(list(reversed(DOCUMENTS)))
     assert (again.sources_unchanged, again.sources_added, again.sources_changed, again.added) == (4, 0, 0, {})
     edited = replace(DOCUMENTS[3], text="Ivo Brandt wrote about the winter.", metadata={"category": "poet"})

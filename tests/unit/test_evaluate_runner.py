@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.errors import InputError, ModelError
 from hlgraph.evaluate.baseline import dense_baseline
 from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Passage, Question
 from hlgraph.evaluate.runner import Ranked, evaluate
+from hlgraph.progress import Progress
 
 DATASET = Dataset(
     "tiny",
@@ -42,14 +44,18 @@ def test_a_report_holds_outcomes_and_figures(monkeypatch: pytest.MonkeyPatch) ->
         time.sleep(0.02 if question == "three" else 0.001)
         return ANSWERS[question]
 
-    steps: list[tuple[str, int, int]] = []
+    steps: list[Progress] = []
     searches = {"slow": slow, "other": lambda question: Ranked(ANSWERS[question].ids[:1], 0)}
     read = iter([*[Cost(9, 9, 9)] * 6, *(Cost(1, at, 100 * at) for at in range(1, 100))])
     clock = itertools.count(0.0, 0.005)  # the processor's: other threads of this process use it too
     monkeypatch.setattr(time, "process_time", lambda: next(clock))
-    report = evaluate(DATASET, searches, progress=lambda *step: steps.append(step), cost=lambda: next(read))
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    with progress.listening(steps.append):
+        report = evaluate(DATASET, searches, cost=lambda: next(read))
     assert asked == ["one", "two", "three"] * 2  # the first three once more, before, untimed
-    assert steps[1:4] == [("slow", 2, 3), ("slow", 3, 3), ("other", 1, 3)]
+    assert [(at.step, at.done, at.total) for at in steps] == [
+        (f"ask {name}", done, 3) for name in ("slow", "other") for done in range(4)
+    ]
 
     result = report.strategies["slow"]
     assert [(outcome.question_id, outcome.ids) for outcome in result.outcomes] == [

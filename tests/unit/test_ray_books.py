@@ -18,6 +18,7 @@ from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.books import Books, FarBooks, FarPurse, Limits
 from hlgraph.integrations.ray.sources import parts
 from hlgraph.models.accounts.budget import Purse
+from hlgraph.read import Files
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -95,7 +96,7 @@ def job(tmp_path: Path) -> Iterator[Job]:
     for name, length in (("a", 9_000), ("b", 9_000), ("c", 30_000), ("d", 10)):
         (tmp_path / f"{name}.txt").write_text("word " * (length // 5))
     with opened.closing:
-        yield Job([str(tmp_path)], [], IngestOptions(), "c", opened.stores, steps, set())
+        yield Job([str(tmp_path)], [], IngestOptions(), "c", opened.stores, steps, set(), Files())
 
 
 def test_files_go_in_parts_of_about_one_size_in_order(job: Job, tmp_path: Path) -> None:

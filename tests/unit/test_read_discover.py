@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import InputError
-from hlgraph.read import ReadFailure, ReadOptions, covered, is_covered, read, source_uri
+from hlgraph.read import Files, ReadFailure, ReadOptions, covered, is_covered, read, source_uri
 from hlgraph.records import Document
 
 
@@ -31,13 +31,46 @@ def test_folder_is_recursive_sorted_and_skips_hidden_files(tmp_path: Path) -> No
     assert failures(tmp_path) == []
 
 
-def test_folder_leaves_out_unknown_suffixes_and_logs_how_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    write(tmp_path / "a.txt")
-    write(tmp_path / "b.log")
-    write(tmp_path / "sub" / "c.LOG")
+def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a.txt", "b.log", "sub/c.LOG", "sub/.hidden.txt", ".git/config.txt"):
+        write(tmp_path / name)
+    (tmp_path / "again").symlink_to(tmp_path / "sub")
+    write(tmp_path / "empty.pdf", "")
+    files = Files()
+    found = list(read([str(tmp_path), str(tmp_path / "gone.txt")], files=files))
+    assert [type(item) for item in found] == [Document, ReadFailure, ReadFailure]
+    assert not caplog.messages
+    root = tmp_path.as_uri()
+    assert sorted(files.left_out) == [
+        (f"{root}/.git/", "hidden folder with all that is in it"),
+        (f"{root}/again/", "link to a folder that is read anyway"),
+        (f"{root}/b.log", "no reader for .log"),
+        (f"{root}/sub/.hidden.txt", "hidden"),
+        (f"{root}/sub/c.LOG", "no reader for .log"),
+    ]
+    assert files.reasons[0] == ("no reader for .log", 2)
+    assert (files.found, files.read, files.unchanged, files.failed) == (8, 1, 0, 2)
     with caplog.at_level(logging.WARNING, logger="hlgraph.read"):
-        assert texts(tmp_path) == ["words"]
-    assert caplog.messages == [f"{tmp_path.as_uri()}: skipped 2 files whose suffix has no reader: .log (2)"]
+        assert texts(tmp_path) == ["words"]  # without a list, a warning counts
+    assert caplog.messages == [
+        "5 files were left out: no reader for .log (2), hidden (1), hidden folder with all that is in it (1), "
+        "link to a folder that is read anyway (1)"
+    ]
+
+
+def test_a_file_of_rows_counts_once_whatever_becomes_of_its_rows(tmp_path: Path) -> None:
+    """The states are those that an ingest tells, row by row; a file is what its best row is."""
+    rows = '{"id": 1, "text": "one"}\n{"id": 2}\n'
+    names = {name: write(tmp_path / f"{name}.jsonl", rows).as_uri() for name in ("new", "old", "bad")}
+    files = Files()
+    assert len(list(read([str(tmp_path)], files=files))) == 6
+    assert files.size == 3 * len(rows)
+    files.store(f"{names['old']}#1", is_new=False)
+    files.store(f"{names['new']}#1", is_new=False)
+    files.store(f"{names['new']}#3", is_new=True)
+    files.store("doc:no-file", is_new=True)
+    files.fail("doc:no-file")
+    assert (files.found, files.read, files.unchanged, files.failed) == (3, 1, 1, 1)
 
 
 def test_folder_with_a_format_reads_every_suffix(tmp_path: Path) -> None:

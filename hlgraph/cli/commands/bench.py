@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Json, State
+from hlgraph.cli.state import Json, Quiet, State
 from hlgraph.errors import InputError
+from hlgraph.progress import step
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.bench import Cell, EmbedderName, Size
@@ -96,26 +97,24 @@ class _Asked(NamedTuple):
     embedder: EmbedderName
 
 
-def _measured(
-    settings: Settings, asked: _Asked, *, statements: int, show: Callable[[str], None]
-) -> tuple[Size, list[Cell]]:
+def _measured(settings: Settings, asked: _Asked, *, statements: int) -> tuple[Size, list[Cell]]:
     from hlgraph.evaluate.bench import BenchPlan, ingest_size, measure, prepare_size, questions_for
 
     questions = questions_for(statements, asked.questions)
-    chosen, size = ingest_size(statements, settings, embedder=asked.embedder, show=show)
+    chosen, size = ingest_size(statements, settings, embedder=asked.embedder)
     cells = []
     try:
         prepare_size(chosen, asked.names, embedder=asked.embedder)
         for name, preset in asked.names.items():
-            show(f"{statements:,}: asking {name}")
             plan = BenchPlan(
                 settings=chosen, strategy=name, preset=preset, questions=questions, embedder=asked.embedder
             )
-            cells.append(measure(plan, size=statements))
+            with step(f"ask {name} over {statements:,} statements"):
+                cells.append(measure(plan, size=statements))
     finally:
         if not settings.store.startswith("hlgraph://"):
-            show(f"{statements:,}: removing the corpus")
-            _remove(chosen)
+            with step("remove the corpus"):
+                _remove(chosen)
     return size, cells
 
 
@@ -153,6 +152,7 @@ def bench(
     embedder: Vectors = "made-up",
     folder: Folder = None,
     out: Out = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Measure how the cost of a question grows with the corpus.
@@ -179,10 +179,10 @@ def bench(
     names = dict.fromkeys(chosen(strategies, preset), preset)
     sizes: list[Size] = []
     cells: list[Cell] = []
-    with _place(state.settings(), folder) as settings, progress("making up", is_shown=not json) as show:
+    with _place(state.settings(), folder) as settings, progress("measuring", quiet=quiet, is_json=json):
         for number in _sizes(statements):
             asked = _Asked(names, questions, embedder)
-            size, found = _measured(settings, asked, statements=number, show=show)
+            size, found = _measured(settings, asked, statements=number)
             sizes.append(size)
             cells.extend(found)
     tree = {

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, State, show_help
+from hlgraph.cli.state import Corpus, Json, Quiet, State, show_help
 
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
@@ -42,6 +43,7 @@ def build(
     max_size: Annotated[int, typer.Option(metavar="N", help="Most members of a community on the finest level.")] = 100,
     max_levels: Annotated[int, typer.Option(metavar="N", help="Maximum number of levels.")] = 4,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same communities.")] = 0,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Find the communities of a corpus with the Leiden algorithm, and store them with their levels.
@@ -55,7 +57,7 @@ def build(
       hlgraph communities build --shape entity_passage --max-size 50 --json
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("finding communities", quiet=quiet, is_json=json):
         built = graph.communities.build(
             shape, resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed
         )

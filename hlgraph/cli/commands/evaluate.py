@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.commands.ingest import progress_text
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import note, print_json, say
-from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Json, State
+from hlgraph.cli.state import Json, Quiet, State
 from hlgraph.errors import InputError
+from hlgraph.progress import advance, step
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.datasets import Dataset
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 PLACE = 170  # position in the list of commands
 
 _K = 20
-_PROGRESS_STEPS = 10  # progress lines per strategy
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
 Questions = Annotated[
     str | None,
@@ -93,7 +92,7 @@ def _documents(dataset: Dataset) -> Iterator[Document]:
         yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
 
 
-def _ingest(graph: HLGraph, dataset: Dataset, show: Callable[[str], None]) -> Report:
+def _ingest(graph: HLGraph, dataset: Dataset) -> Report:
     files = tuple(str(path) for path in dataset.extractions)
     return graph.ingest(
         _documents(dataset),
@@ -101,7 +100,6 @@ def _ingest(graph: HLGraph, dataset: Dataset, show: Callable[[str], None]) -> Re
         extractions=files,
         missing="local",
         is_chunked=True,
-        on_progress=lambda at: show(progress_text(at)),
     )
 
 
@@ -147,16 +145,10 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
     """Load the model and embed every question before timing starts, so that the first strategy does not pay for it."""
     from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 
-    for question in dataset.questions:
-        graph.search(question.text, strategy=ChunkRetriever(), k=1)
-
-
-def _asked(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
-    def at(name: str, done: int, total: int) -> None:
-        if done % max(1, total // _PROGRESS_STEPS) == 0 or done == total:
-            show(f"{name}: {done} of {total} questions")
-
-    return at
+    with step("warm", len(dataset.questions), unit="questions"):
+        for question in dataset.questions:
+            graph.search(question.text, strategy=ChunkRetriever(), k=1)
+            advance("warm")
 
 
 def _retrievers(strategies: str | None, sets: Sequence[str], *, preset: str) -> dict[str, Retriever]:
@@ -185,9 +177,7 @@ def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) 
             del retrievers[name]
 
 
-def _ask(
-    graph: HLGraph, dataset: Dataset, *, retrievers: dict[str, Retriever], show: Callable[[str], None]
-) -> EvalReport:
+def _ask(graph: HLGraph, dataset: Dataset, *, retrievers: dict[str, Retriever]) -> EvalReport:
     from hlgraph.evaluate.asking import searches
     from hlgraph.evaluate.counting import Tally, counted
     from hlgraph.evaluate.runner import evaluate as run
@@ -195,7 +185,7 @@ def _ask(
     tally = Tally()
     watched = graph.watched(lambda stores: counted(stores, tally))
     _warm(watched, dataset)
-    return run(dataset, searches(watched, retrievers, k=_K), progress=_asked(show), cost=tally.take)
+    return run(dataset, searches(watched, retrievers, k=_K), cost=tally.take)
 
 
 def _plan(dataset: Dataset, setting: Setting, baseline: str | None) -> tuple[Run, Run | None]:
@@ -265,6 +255,7 @@ def evaluate(
     save: Save = None,
     baseline: Baseline = None,
     out: Out = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Measure retrieval on an evaluation set.
@@ -303,15 +294,15 @@ def evaluate(
     setting = _setting(state.settings(), dataset, preset=preset, retrievers=retrievers)
     planned, earlier = _plan(dataset, setting, baseline)
     _check_names(retrievers, against=against, earlier=earlier)
-    with state.open(f"eval-{dataset.name}") as graph, progress("reading passages", is_shown=not json) as show:
-        ingested = _ingest(graph, dataset, show)
+    with state.open(f"eval-{dataset.name}") as graph, progress("evaluating", quiet=quiet, is_json=json):
+        ingested = _ingest(graph, dataset)
         if not json:
             note(_ingest_line(dataset, ingested))
         for failure in ingested.failed:
             note(f"hlgraph: warning: not ingested: {failure.error}")
         planned = _with_embedder(planned, graph)
         _prepare(graph, retrievers, is_all=strategies in (None, ALL))
-        report = _ask(graph, dataset, retrievers=retrievers, show=show)
+        report = _ask(graph, dataset, retrievers=retrievers)
     compared = against or next((text.partition(".")[0].strip() for text in sets or ()), None)
     results = _results(report, planned, earlier=earlier, against=compared)
     if save is not None:

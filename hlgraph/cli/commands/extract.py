@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.commands.ingest import Chunked, Encoding, FollowLinks, Format, Map, Paths, pairs
 from hlgraph.cli.commands.plan import ChatName
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Corpus, Json, State, show_help
+from hlgraph.cli.state import Corpus, Json, Quiet, State, show_help
+from hlgraph.progress import step
 
 if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchReport
@@ -145,7 +146,7 @@ def submit(
         say(*_job_lines(job), f"next: hlgraph extract fetch {job.name} --out results.jsonl")
 
 
-def fetch(job: Job, out: Fetched, wait: Wait = False, json: Json = False) -> None:
+def fetch(job: Job, out: Fetched, wait: Wait = False, quiet: Quiet = False, json: Json = False) -> None:
     """Fetch the results of a batch job of Amazon Bedrock.
 
     The exit code is 1 while the job is running, and when it ended without results.
@@ -158,8 +159,8 @@ def fetch(job: Job, out: Fetched, wait: Wait = False, json: Json = False) -> Non
 
     jobs = bedrock_jobs()
     if wait:
-        with progress("waiting for the batch", is_shown=not json) as show:
-            jobs.wait(job, told=lambda item: show(f"{item.status}: {item.done:,} of {item.records:,}"))
+        with progress("waiting for the batch", quiet=quiet, is_json=json):
+            jobs.wait(job, told=_tell)
     found = jobs.fetch(job, out=out)
     if json:
         print_json({**asdict(found), "out": str(out) if found.has_results else None})
@@ -169,6 +170,11 @@ def fetch(job: Job, out: Fetched, wait: Wait = False, json: Json = False) -> Non
         say(*_job_lines(found), "the job ended without results" if found.is_ended else "no results yet")
     if not found.has_results:
         raise typer.Exit(1)
+
+
+def _tell(item: BatchJob) -> None:
+    with step(f"wait ({item.status}, {item.done:,} of {item.records:,} records)"):
+        pass
 
 
 def _bedrock_model(context: typer.Context, chat: str | None) -> str:

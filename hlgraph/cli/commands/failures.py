@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say, usage_tree
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def retry(
     all_: Annotated[bool, typer.Option("--all", help="Retry all failures of the corpus.")] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Extract failed chunks again with the chat model of the settings.
@@ -111,7 +113,7 @@ def retry(
     if all_ == bool(names):
         raise InputError("give either the ids of the failures to retry, or --all")
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("extracting again", quiet=quiet, is_json=json):
         done = graph.failures.retry(names or None, budget=budget_of(max_tokens, max_usd))
     _finish(done, is_json=json)
 

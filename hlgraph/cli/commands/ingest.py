@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.choices import FORMATS, listed
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
-from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Where, budget_of
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from hlgraph.ingest.options import ExtractorName
-    from hlgraph.ingest.pipeline import Progress, Report
+    from hlgraph.ingest.pipeline import Report
     from hlgraph.sdk.client import HLGraph
 
 PLACE = 10  # position in the list of commands
@@ -126,14 +125,6 @@ def _extractor(name: str) -> ExtractorName:
     return name
 
 
-def progress_text(at: Progress) -> str:
-    """The progress of an ingest as one line; on a terminal with the step just finished."""
-    if not at.sources:
-        return f"first batch of sources: {at.step} done"
-    text = f"{at.sources} sources, +{at.chunks} chunks, +{at.statements} statements"
-    return f"{text} ({at.step})" if sys.stderr.isatty() else text
-
-
 def _finish(report: Report, *, is_json: bool) -> None:
     if is_json:
         print_json(report_tree(report))
@@ -183,6 +174,7 @@ def ingest(
     ray: OnRay = False,
     workers: Workers = 2,
     ray_address: RayAddress = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Read sources and update the corpus to match them.
@@ -224,9 +216,9 @@ def ingest(
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
-    with state.open(corpus) as graph, progress("ingesting", is_shown=not json) as show:
+    with state.open(corpus) as graph, progress("ingesting", quiet=quiet, is_json=json):
         bring = _on_ray(graph, workers, ray_address) if ray else graph.ingestion.bring
-        report = bring(list(paths), options, on_progress=lambda at: show(progress_text(at)))
+        report = bring(list(paths), options)
     _finish(report, is_json=json)
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import piece, print_json, say
-from hlgraph.cli.state import Corpus, Json, State
+from hlgraph.cli.state import Corpus, Json, Quiet, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ def migrate(
     action: Annotated[
         Literal["plan", "apply", "verify"], typer.Argument(metavar="ACTION", help="plan, apply or verify.")
     ] = "plan",
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Migrate the store to the schema of this version of hlgraph.
@@ -217,7 +219,7 @@ def migrate(
     state: State = context.obj
     opened = open_stores(state.settings())
     stores: dict[str, dict[str, list[str]]] = {}
-    with opened.closing:
+    with opened.closing, progress("migrating", quiet=quiet, is_json=json):
         before = {target.kind: len(migration.plan(target).applied) for target in opened.targets}
         if action == "apply" and not any(before.values()):
             with opened.stores.graph.lock():  # creates the store

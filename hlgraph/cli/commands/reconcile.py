@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, State
+from hlgraph.cli.state import Corpus, Json, Quiet, State
 from hlgraph.errors import ModelMismatchError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def reconcile(
     context: typer.Context,
     corpus: Corpus = None,
     repair: Annotated[bool, typer.Option("--repair", help="Repair the differences.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Check that the graph and the vectors of every corpus hold the same, as it was written; with --repair fix the differences.
@@ -37,7 +39,7 @@ def reconcile(
     state: State = context.obj
     found: list[tuple[Drift, Drift]] = []
     wrong: dict[str, str] = {}
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("reconciling", quiet=quiet, is_json=json):
         names = [graph.corpus] if corpus else [item.corpus for item in graph.stats(everything=True)]
         for name in names:
             try:

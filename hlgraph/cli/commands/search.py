@@ -15,7 +15,8 @@ from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.retrieve import Retriever
+    from hlgraph.records import Evidence
+    from hlgraph.retrieve import Explanation, Retriever
     from hlgraph.retrieve.retriever import By
 
 PLACE = 20  # position in the list of commands
@@ -76,8 +77,14 @@ Diversity = Annotated[
 ]
 Tabular = Annotated[bool, typer.Option("--tabular", help="Label numbers from tables with their row and column.")]
 Explain = Annotated[
-    bool,
-    typer.Option("--explain", help="Show how the evidence was found: seeds, hops, paths, times, queries to rerun."),
+    Literal["short", "full"] | None,
+    typer.Option(
+        "--explain",
+        metavar="[full]",
+        help="Say in plain words why this evidence was chosen: seeds, hops and paths. --explain full shows every score, "
+        "step and parameter, the times, and the queries to rerun.",
+        show_default=False,
+    ),
 ]
 Picture = Annotated[
     Path | None,
@@ -112,7 +119,7 @@ def search(
     mode: Mode = "vector",
     diversity: Diversity = None,
     tabular: Tabular = False,
-    explain: Explain = False,
+    explain: Explain = None,
     picture: Picture = None,
     json: Json = False,
 ) -> None:
@@ -124,6 +131,7 @@ def search(
     Examples:
       hlgraph search "Who designed the bridge?"
       hlgraph search "Who designed the bridge?" --strategy topic --k 5 --explain
+      hlgraph search "Who designed the bridge?" --explain full
       hlgraph search "flood" --where 'year >= 1950 and category in ("event", "place")'
       hlgraph search "flood" --unit chunk --json
       hlgraph search "revenue in 2023" --tabular
@@ -131,7 +139,7 @@ def search(
       hlgraph search "Who designed the bridge?" --strategy local --by chat --set local.cycles=1
     """
     state: State = context.obj
-    is_explained = explain or picture is not None
+    is_explained = explain is not None or picture is not None
     made = chosen(strategy, preset, by=by, sets=sets)
     with state.open(corpus) as graph:
         result = graph.search(
@@ -159,15 +167,29 @@ def search(
         say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
         say(*(f"    {line}" for line in basis_lines(item)))
         say(*(f"    table: {label}" for label in item.labels))
-        if explain:
-            found = result_line(result.explain, number)
-            say(f"    why: {why(item)}{'; ' if found else ''}{found}")
+        if explain is not None:
+            say(f"    why: {_why(item, result.explain, number, is_full=explain == 'full')}")
     if not result.evidence:
         say("no evidence")
-    if explain:
+    if explain == "full":
         say(*explain_lines(result.explain))
+    elif explain is not None:
+        from hlgraph.retrieve.explain.plain_words import how_lines
+
+        say(*how_lines(result.explain), "more: --explain full shows every score, step, parameter and query")
     if picture is not None:
         note(f"picture: {picture}")
+
+
+def _why(item: Evidence, explain: Explanation, number: int, *, is_full: bool) -> str:
+    """Why a piece of evidence was chosen: with all scores, or in words."""
+    if is_full:
+        return "; ".join(filter(None, (why(item), result_line(explain, number))))
+    from hlgraph.retrieve.explain.plain_words import result_words
+
+    cosine = item.why.get("cosine")
+    close = f"; similarity to the question {cosine:.2f}" if isinstance(cosine, float) else ""
+    return f"{result_words(explain, explain.results[number - 1])}{close}"
 
 
 def register(app: typer.Typer) -> None:

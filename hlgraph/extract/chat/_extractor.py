@@ -114,7 +114,7 @@ class ChatExtractor:
         self._check_end()
         if not chunks:
             return []
-        found = self._model.run(self._extract, chunks)
+        found = self._model.run(self._extract, chunks, step="extract")
         if all(item.is_failed for item in found):
             self._check_end()
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hlgraph import progress
 from hlgraph.errors import ModelAnswerError
 from hlgraph.extract.chat.messages import Messages, ask_again, context, prompt
 from hlgraph.extract.chat.reply_schema import FoundVerdicts, ReplyError, parse, schema
@@ -97,7 +98,8 @@ class ChatJudge:
 
         Raises ModelUnavailableError, ModelAccessError or BudgetError if the provider or the budget stops the calls.
         """
-        return self._model.run(self._judge, groups)
+        with progress.step("judge", len(groups), unit="chunks"):
+            return self._model.run(self._judge, groups, step="judge")
 
     def _judge(self, group: tuple[ChunkInput, Sequence[str]]) -> list[Verdict] | str:
         chunk, statements = group

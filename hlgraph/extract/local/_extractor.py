@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hlgraph import progress
 from hlgraph.extract.local._clauses import (
     LEADING,
     Tagged,
@@ -412,7 +413,11 @@ class LocalExtractor:
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order, in time linear in the length of the texts."""
-        return [reading.extraction(reading.triples()) for reading in map(read_chunk, chunks)]
+        found: list[Extraction] = []
+        for reading in map(read_chunk, chunks):
+            found.append(reading.extraction(reading.triples()))
+            progress.advance("extract")
+        return found
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of everything that the rules read: their version, the text, the title and the headings."""

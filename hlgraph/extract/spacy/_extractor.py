@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hlgraph import progress
 from hlgraph.extract.local import Found, LocalExtractor, Reading, read_chunk
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.extract.spacy._labels import merged_mentions, voted_kinds
@@ -69,9 +70,15 @@ class SpacyExtractor:
             if unit.kind in _PARSED and len(unit.text) <= _LONGEST_TEXT
         ]
         language = self._pipeline.language
+        parsed = 0
         with self._alone, language.memory_zone():
             texts = (readings[row].units[column].text for row, column in places)
-            docs = dict(zip(places, language.pipe(texts, batch_size=_BATCH), strict=True))
+            docs = {}
+            for place, doc in zip(places, language.pipe(texts, batch_size=_BATCH), strict=True):
+                docs[place] = doc
+                if place[0] > parsed:
+                    progress.advance("extract", place[0] - parsed)
+                    parsed = place[0]
             return [
                 self._extraction(
                     reading,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,8 @@ from hlgraph.settings import place_of
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from hlgraph.ingest.pipeline import Progress
     from hlgraph.ingest.run import Ingestion, Job
+    from hlgraph.progress import OnProgress
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
@@ -48,7 +48,7 @@ def ingest(
     options: IngestOptions | None = None,
     workers: int = 2,
     address: str | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Report:
     """Ingest sources on a Ray cluster, and return the report; see :meth:`hlgraph.sdk.client.HLGraph.ingest`.
 
@@ -64,7 +64,7 @@ def ingest(
     workers : number of extracting processes, default 2; at most as many processes embed
     address : address of an existing cluster (``auto``, ``host:port``); default None: the cluster that this process has
         joined, else a local one for this ingest
-    on_progress : called with the progress after each batch, default none
+    on_progress : called with the progress of what this process does: the batches that it takes and writes, default none
 
     Raises
     ------
@@ -110,7 +110,7 @@ class RayRun:
 
     def __call__(self, job: Job) -> Report:
         """See :class:`hlgraph.ingest.run.Run`."""
-        report = Report()
+        report = Report(files=job.files)
         work = self._work(job)
         books = self._books(work, job)
         usage = Usage()
@@ -198,6 +198,8 @@ class RayRun:
             for parcel in unpacked(table, Parcel):
                 report.include(parcel.report)
                 job.seen.update(parcel.uris)
+                for uri in parcel.uris:
+                    job.files.store(uri, is_new=False)  # writing it tells that it is new
                 usage.kept += parcel.kept
                 usage.left_out += parcel.left_out
                 if parcel.error is not None:

@@ -33,7 +33,7 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     job.seen.update(given)
     # Documents of the caller may have the URIs of files, or of rows of files.
     taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
-    items = discover(job.paths, job.options.format, follow_links=job.options.follow_links)
+    items = discover(job.paths, job.options.format, follow_links=job.options.follow_links, files=job.files)
     found = list(_found(items, report, taken=taken))
     total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
     size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import progress
 from hlgraph.errors import MissingExtraError, ModelError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[NDArray[np.int64
 def run_batches(
     compute: Callable[[NDArray[np.intp]], None], found: Sequence[NDArray[np.intp]], *, threads: int
 ) -> None:
-    """Run all batches, several at once where there are threads; errors of a batch are raised.
+    """Run all batches, several at once where there are threads; errors of a batch are raised. Tells the progress of ``embed``.
 
     Parameters
     ----------
@@ -123,10 +124,14 @@ def run_batches(
     if len(found) == 1 or threads == 1:
         for batch in found:
             compute(batch)
+            progress.advance("embed", len(batch))
         return
-    with ThreadPoolExecutor(min(threads, len(found))) as pool:
-        for _ in pool.map(compute, found):  # re-raises errors of the threads
-            pass
+    pool = ThreadPoolExecutor(min(threads, len(found)))
+    try:
+        for batch, _ in zip(found, pool.map(compute, found), strict=True):  # re-raises errors of the threads
+            progress.advance("embed", len(batch))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)  # after an error or Ctrl-C no other batch begins
 
 
 def available_cores() -> int:

@@ -42,7 +42,7 @@ def page(explanation: Explanation) -> str:
 
     Raises InputError when the search ran without ``explain=True``.
     """
-    _check_is_explained(explanation)
+    check_is_explained(explanation)
     script, style = _resource("page.js"), _resource("picture.css") + _resource("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -70,15 +70,16 @@ def picture(explanation: Explanation) -> str:
 
     Raises InputError when the search ran without ``explain=True``.
     """
-    _check_is_explained(explanation)
+    check_is_explained(explanation)
     graph = explanation.graph
     return document(graph, explanation.question, seeds=_seed_ids(graph), style=_resource("picture.css"))
 
 
-def _check_is_explained(explanation: Explanation) -> None:
+def check_is_explained(explanation: Explanation) -> None:
+    """Raise InputError when a search ran without ``explain=True``."""
     if not explanation.hops:
         raise InputError(
-            "the search ran without explain=True, so there is nothing to draw; search again with explain=True"
+            "the search ran without explain=True, so there is nothing to show; search again with explain=True"
         )
 
 
@@ -91,10 +92,9 @@ def _resource(name: str) -> str:
 
 
 def _body(explanation: Explanation) -> Iterator[str]:
-    parameters = ", ".join(f"{name}={value}" for name, value in explanation.parameters.items())
     yield f"<h1><bdi>{escaped(explanation.question)}</bdi></h1>"
     yield (
-        f'<p class="soft">strategy {escaped(explanation.strategy)}{escaped(f" ({parameters})" if parameters else "")}, '
+        f'<p class="soft">strategy {escaped(explanation.strategy)}, '
         f"unit {escaped(explanation.unit)}, mode {escaped(explanation.mode)}: {explanation.milliseconds:.1f} ms, "
         f"{explanation.round_trips} round trips</p>"
     )
@@ -195,6 +195,9 @@ def _hops(explanation: Explanation) -> Iterator[str]:
 
 
 def _cost(explanation: Explanation) -> Iterator[str]:
+    if explanation.parameters:
+        yield "<h2>Parameters</h2>"
+        yield from _table(("name", "value"), [(name, str(value)) for name, value in explanation.parameters.items()])
     yield "<h2>Time</h2>"
     rows = [(step.name, step.count, f"{step.milliseconds:.1f}") for step in explanation.steps]
     yield from _table(("step", "count", "ms"), rows)

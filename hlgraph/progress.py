@@ -1,0 +1,234 @@
+"""Progress of long work: each step tells how far it is, and whoever listens hears it; without a listener nothing happens.
+
+Who listens is found by context (:mod:`contextvars`), as in :mod:`hlgraph.stores.trace`: two ingests in two threads do not
+hear each other, and no function between a command and its innermost loop passes a callback on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+EVERY = 0.1
+"""Seconds between two events inside a step; the first and the last event of a step always come."""
+_WINDOW = 60.0
+"""Seconds of the past from which the time left is estimated, so that sources that were skipped at once do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far long work is.
+
+    Attributes
+    ----------
+    step : what is being done: in an ingest ``look``, ``read``, ``compare``, ``extract``, ``embed`` and ``persist``
+    done, total : how much of this turn of the step is done, and of how much; ``total`` is None where it is not known. An ingest
+        goes through its steps again for every batch of sources
+    unit : what ``done`` counts, such as ``texts``
+    so_far : how much is done in all turns of the step
+    sources, chunks, statements : of an ingest so far: sources that are stored or unchanged, and what they added
+    found : number of files and documents that the ingest has to go through; None where it is not known
+    seconds : since the work began
+    rate : units of this step in a second, over all its turns so far; None before there is anything to measure
+    seconds_left : for the whole ingest, from the bytes read in the last minute; else for this step; None if not known
+    """
+
+    step: str
+    done: int = 0
+    total: int | None = None
+    unit: str = ""
+    so_far: int = 0
+    sources: int = 0
+    found: int | None = None
+    chunks: int = 0
+    statements: int = 0
+    seconds: float = 0.0
+    rate: float | None = None
+    seconds_left: float | None = None
+
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+"""Called with the progress of long work, in its thread."""
+
+
+@dataclass(slots=True)
+class _Step:
+    """A step under way."""
+
+    name: str
+    total: int | None
+    unit: str
+    began: float
+    done: int = 0
+
+
+@dataclass(slots=True)
+class _Listener:
+    """One who listens, and what is known so far."""
+
+    call: OnProgress
+    began: float
+    told: float = 0.0
+    under_way: list[_Step] = field(default_factory=list)
+    past: dict[str, tuple[int, float]] = field(default_factory=dict)
+    sources: int = 0
+    chunks: int = 0
+    statements: int = 0
+    found: int | None = None
+    size: int | None = None
+    taken: int = 0
+    arrived: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def tell(self, step: _Step, *, is_edge: bool) -> None:
+        now = time.monotonic()
+        if not is_edge and now - self.told < EVERY:
+            return
+        self.told = now
+        units, seconds = self.past.get(step.name, (0, 0.0))
+        units, seconds = units + step.done, seconds + now - step.began
+        rate = units / seconds if units and seconds > 0 else None
+        left = self._left(step, rate, now) if self.size is not None else _left_of(step, rate)
+        counts = units, self.sources, self.found, self.chunks, self.statements
+        self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
+
+    def _left(self, step: _Step, rate: float | None, now: float) -> float | None:
+        """The rest of the bytes, at the speed of the last minute; in the first batch, at that of its embedding."""
+        if self.size is None:
+            return None
+        if not self.arrived:
+            rest = _left_of(step, rate) if step.name == "embed" else None
+            if rest is None or not self.taken:
+                return None
+            return rest + (now - self.began + rest) * (self.size - self.taken) / self.taken
+        last, size = self.arrived[-1]
+        since, before = self.arrived[0] if len(self.arrived) > 1 else (self.began, 0)
+        if size <= before or last <= since:
+            return None
+        return max(0.0, (self.size - size) * (last - since) / (size - before) - (now - last))
+
+
+def _left_of(step: _Step, rate: float | None) -> float | None:
+    return max(0, step.total - step.done) / rate if rate and step.total is not None else None
+
+
+_LISTENER: ContextVar[_Listener | None] = ContextVar("hlgraph_progress", default=None)
+
+
+@contextlib.contextmanager
+def listening(call: OnProgress | None) -> Iterator[None]:
+    """Call a function with the progress of a block.
+
+    Parameters
+    ----------
+    call : called in the thread of the work, at most ten times a second inside a step; what it raises ends the work. None:
+        whoever listens already goes on listening
+
+    Examples
+    --------
+    >>> with listening(lambda at: print(at.step, at.done, at.total)), step("embed", 2, unit="texts"):
+    ...     advance("embed")
+    ...     advance("embed")
+    embed 0 2
+    embed 2 2
+    """
+    if call is None:
+        yield
+        return
+    token = _LISTENER.set(_Listener(call, time.monotonic()))
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def is_listening() -> bool:
+    """Whether anyone hears the progress of this context."""
+    return _LISTENER.get() is not None
+
+
+@contextlib.contextmanager
+def step(name: str, total: int | None = None, *, unit: str = "") -> Iterator[None]:
+    """Tell that a step begins, and that it ends, unless it ends by an error.
+
+    Parameters
+    ----------
+    name : name of the step, a verb
+    total : how much there is to do; None: not known
+    unit : what is counted, in the plural
+    """
+    listener = _LISTENER.get()
+    if listener is None:
+        yield
+        return
+    made = _Step(name, total, unit, time.monotonic())
+    listener.under_way.append(made)
+    try:
+        listener.tell(made, is_edge=True)
+        yield
+        made.done = made.done if total is None else total
+        listener.tell(made, is_edge=True)
+    finally:
+        listener.under_way.remove(made)
+        units, seconds = listener.past.get(name, (0, 0.0))
+        listener.past[name] = units + made.done, seconds + time.monotonic() - made.began
+
+
+def advance(name: str, count: int = 1) -> None:
+    """Tell that more of a step is done; ignored where another step is under way, such as the search of an evaluation.
+
+    Parameters
+    ----------
+    name : name of the innermost step
+    count : how much more
+    """
+    listener = _LISTENER.get()
+    if listener is None or not listener.under_way or listener.under_way[-1].name != name:
+        return
+    current = listener.under_way[-1]
+    current.done += count
+    if current.total is None or current.done < current.total:  # the end of the step tells the last of it
+        listener.tell(current, is_edge=False)
+
+
+def expect(found: int, size: int) -> None:
+    """Note how many files and documents an ingest goes through, and their size, from which the time left is estimated.
+
+    Parameters
+    ----------
+    found : number of files and documents
+    size : of all of them, in bytes or characters
+    """
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener.found, listener.size = found, size
+        listener.arrived.clear()
+
+
+def take(size: int) -> None:
+    """Note how much of the files and documents a batch and those before it have, in the measure of :func:`expect`."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener.taken = size
+
+
+def count(*, sources: int, chunks: int, statements: int, size: int) -> None:
+    """Note what an ingest has done so far.
+
+    Parameters
+    ----------
+    sources, chunks, statements : see :class:`Progress`
+    size : of the files and documents that are done, in the measure of :func:`expect`
+    """
+    listener = _LISTENER.get()
+    if listener is None:
+        return
+    listener.sources, listener.chunks, listener.statements = sources, chunks, statements
+    now = time.monotonic()
+    listener.arrived.append((now, size))
+    while len(listener.arrived) > 2 and now - listener.arrived[1][0] > _WINDOW:
+        listener.arrived.popleft()

@@ -1,0 +1,191 @@
+"""Progress: what a listener hears of each step, also inside the embedding of a batch, and the lines without a terminal."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hlgraph import HLGraph, Settings, progress
+from hlgraph.cli import bars
+from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.local.token_batches import run_batches
+from hlgraph.models.remote import RemoteEmbedder
+from hlgraph.progress import Progress, advance, count, expect, listening, step, take
+from hlgraph.records import Document
+from hlgraph.testing.embedder import WordEmbedder
+
+DOCUMENTS = [
+    Document(f"doc:{at}", f"The Bridge {at} crosses the Orne. Ivo Brandt built it in 18{at}.", f"Bridge {at}")
+    for at in range(10, 16)
+]
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[Progress]:
+    """What was heard; every advance is told."""
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    return []
+
+
+def _done(heard: Sequence[Progress], name: str) -> list[tuple[int, int | None]]:
+    return [(at.done, at.total) for at in heard if at.step == name]
+
+
+def test_inside_a_step_events_come_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "EVERY", 0.125)
+    heard: list[Progress] = []
+    with listening(heard.append), step("embed", 100, unit="texts"):
+        for _ in range(100):
+            clock[0] += 1 / 64
+            advance("embed")
+    assert [at.done for at in heard] == [0, *range(8, 100, 8), 100]
+    assert (heard[4].rate, heard[4].seconds_left) == (64.0, 68 / 64)
+    advance("embed")  # without a listener nothing happens
+
+
+def test_the_time_left_is_that_of_the_bytes_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand bytes of unchanged sources at once, then ten a second: the rest takes what the last ones took."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    heard: list[Progress] = []
+    with listening(heard.append):
+        expect(500, 3_000)
+        for at in range(101):
+            clock[0] += 1
+            count(sources=100 + at, chunks=at, statements=at, size=1_000 + 10 * at)
+        with step("embed", 4, unit="texts"):
+            pass
+    assert (heard[0].found, heard[0].sources, heard[0].seconds_left) == (500, 200, pytest.approx(100))
+
+
+def test_in_the_first_batch_the_time_left_is_that_of_its_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the bytes are in it: ten seconds are left of its twenty, and then the other half takes twenty."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    heard: list[Progress] = []
+    with listening(heard.append):
+        expect(500, 3_000)
+        take(1_500)
+        with step("embed", 100, unit="texts"):
+            clock[0] = 10
+            advance("embed", 50)
+    assert [at.seconds_left for at in heard] == [None, 30.0, 10.0]
+
+
+def test_another_step_is_not_advanced_and_an_error_tells_no_end(heard: list[Progress]) -> None:
+    def ask() -> None:
+        with step("ask", 2, unit="questions"):
+            advance("embed")
+            with step("embed", 1, unit="texts"):
+                advance("embed")
+            raise ValueError("stop")
+
+    with listening(heard.append), pytest.raises(ValueError, match="stop"):
+        ask()
+    assert _done(heard, "ask") == [(0, 2)]
+    assert _done(heard, "embed") == [(0, 1), (1, 1)]
+
+
+def _local(texts: Sequence[str]) -> NDArray[np.float32]:
+    """The batches of the local embedder, in two threads."""
+    rows = np.zeros((len(texts), 4), dtype=np.float32)
+    run_batches(lambda batch: None, [np.arange(3), np.arange(3, len(texts))], threads=2)
+    return rows
+
+
+def _remote(texts: Sequence[str]) -> NDArray[np.float32]:
+    embedder = RemoteEmbedder("x:y", lambda some, _: [[1.0, 0.0]] * len(some), batch=3, parallel=2)
+    return embedder.embed(texts)
+
+
+@pytest.mark.parametrize("embed", [_local, _remote])
+def test_embedding_is_never_silent(embed: Callable[[Sequence[str]], object], heard: list[Progress]) -> None:
+    with listening(heard.append), step("embed", 5, unit="texts"):
+        embed([f"text {at}" for at in range(5)])
+    assert _done(heard, "embed") == [(0, 5), (3, 5), (5, 5)]
+
+
+def test_what_the_cache_holds_is_done_at_once(heard: list[Progress], tmp_path: Path) -> None:
+    inner = RemoteEmbedder("x:y", lambda some, _: [[1.0, 0.0]] * len(some), batch=2)
+    cache = CachedEmbedder(inner, tmp_path / "vectors.db")
+    cache.embed(["a", "b", "c"])
+    with listening(heard.append), step("embed", 6, unit="texts"):
+        cache.embed(["a", "b", "c", "d", "e", "d"])
+    cache.close()
+    assert _done(heard, "embed") == [(0, 6), (4, 6), (6, 6)]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> HLGraph:
+    return HLGraph(Settings(store=f"hlgraph://{tmp_path}/store"), embedder=WordEmbedder())
+
+
+def test_every_long_call_tells_its_steps(graph: HLGraph, heard: list[Progress]) -> None:
+    steps: dict[str, list[str]] = {}
+
+    def told(name: str, call: Callable[..., object]) -> None:
+        heard.clear()
+        call(on_progress=heard.append)
+        steps[name] = list(dict.fromkeys(at.step for at in heard))
+
+    with graph:
+        told("ingest", lambda on_progress: graph.ingest(DOCUMENTS, on_progress=on_progress))
+        assert (heard[-1].sources, heard[-1].found) == (6, 6)
+        told("communities", graph.communities.build)
+        told("hierarchy", graph.hierarchy.build)
+        told("candidates", graph.merges.propose)
+        told("merges", lambda on_progress: graph.merges.judge(by="rules", on_progress=on_progress))
+        told("reconcile", graph.reconcile)
+    assert steps == {
+        "ingest": ["migrate", "look", "read", "compare", "extract", "embed", "persist"],
+        "communities": ["cluster", "persist"],
+        "hierarchy": ["read", "cluster", "summarise", "embed", "persist"],
+        "candidates": ["read", "pair", "compare"],
+        "merges": ["read", "pair", "compare"],
+        "reconcile": ["compare"],
+    }
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_without_a_terminal_there_is_a_line_now_and_then(
+    is_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second line comes from a step that tells nothing meanwhile."""
+    monkeypatch.setattr(bars, "EVERY", 0.05)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    with bars.progress("ingesting", is_json=is_json):
+        expect(12, 3_000)
+        count(sources=1_000, chunks=2_000, statements=3_000, size=1_500)
+        with step("embed", 2_000, unit="texts"):
+            advance("embed", 500)
+            time.sleep(0.17)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert len(lines) >= 2
+    if is_json:
+        told = json.loads(lines[0])["progress"]
+        assert (told["command"], told["step"], told["done"], told["total"]) == ("ingesting", "embed", 500, 2_000)
+        return
+    begin = "ingesting: 12 files; 1,000 sources, 2,000 chunks, 3,000 statements; embedding 500 of 2,000 texts, "
+    assert lines[0].startswith(begin)
+    assert lines[0].endswith("a second; 0 s, about 0 s left")
+
+
+def test_a_short_command_and_a_quiet_one_print_no_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with bars.progress("ingesting"), step("read"):
+        pass
+    monkeypatch.setattr(bars, "EVERY", 0.01)
+    with bars.progress("ingesting", quiet=True), step("read"):
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")
