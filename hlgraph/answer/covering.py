@@ -60,8 +60,8 @@ def chosen(
 
     1. The piece with the highest score is chosen.
     2. The next one is that with the highest sum of score and gain: the weight of the words that it covers first, and 0.2 where it
-       is about something that a chosen piece names and the question does not (or the other way round): the second hop of a
-       question. A gain below 0.2 adds nothing.
+       is the first one about something that a chosen piece names and the question does not (or the first to name what a chosen
+       piece is about): the second hop of a question. A gain below 0.2 adds nothing.
     3. Where nothing adds anything, the next piece whose score is at least 80 % of the best is added as an alternative: up to three
        pieces where words of the question are still uncovered, up to ``most`` where it asks for several things.
     4. Of the chosen pieces the one with the highest score comes first, where a piece of the expected kind at the end of a hop
@@ -131,7 +131,7 @@ class _Pool:
             gains = np.zeros(len(self.scores))
             for at in free:
                 gains[at] = self.weights[self.has[at] & ~covered].sum()
-                if is_open and any(self._leads(one, at) or self._leads(at, one) for one in places):
+                if is_open and self._is_new_hop(at, places):
                     gains[at] += LEAST_GAIN
             adding = [at for at in free if gains[at].round(9) >= LEAST_GAIN]
             close = [at for at in free if self.scores[at] >= _CLOSE * self.scores[places[0]]]
@@ -153,6 +153,13 @@ class _Pool:
     def _repeats(self, at: int, places: Sequence[int]) -> bool:
         held = self.said[at]
         return any(len(held & self.said[one]) >= _SAME * min(len(held), len(self.said[one])) for one in places)
+
+    def _is_new_hop(self, at: int, places: Sequence[int]) -> bool:
+        """Whether a piece is the first one about something that a chosen piece names, or the first to name what one is about."""
+        if any(self._leads(one, at) for one in places):
+            return not any(self.titles[at] == self.titles[one] for one in places)
+        subjects = [one for one in places if self._leads(at, one)]
+        return any(not any(self._leads(other, one) for other in places) for one in subjects)
 
     def _leads(self, one: int, other: int) -> bool:
         """Whether ``other`` is about something that ``one`` names, and the question does not."""

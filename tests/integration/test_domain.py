@@ -29,6 +29,7 @@ from hlgraph.records import Chunk, Kind
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Neo4jSettings, Price, Settings
 from hlgraph.stores.protocols import Scope
+from hlgraph.testing.chat import without_salt
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
@@ -86,7 +87,7 @@ def is_named(server: ChatServer, domain: Domain) -> bool:
     kinds, topics = (json.dumps(list(names)) for names in (domain.kinds, domain.topics))
     calls = [item for item in server.paid if not item.is_for_domain]
     return bool(calls) and all(
-        delimited("kinds", kinds) in item.user if item.is_for_entities else delimited("topics", topics) in item.user
+        delimited(*(("kinds", kinds) if item.is_for_entities else ("topics", topics))) in without_salt(item.user)
         for item in calls
     )
 
@@ -312,7 +313,7 @@ def test_a_text_that_gives_orders_is_shown_as_data_and_what_obeys_it_is_refused(
             graph.ingest([Document("doc:order", order), Document("doc:fine", "A bridge.")], **keywords(ADAPTED))
         for item in server.paid:
             assert order not in item.system
-            assert delimited("text", order) in item.user
+            assert delimited("text", order) in without_salt(item.user)
         assert graph.stats() == ()
 
 
@@ -491,8 +492,8 @@ def test_batches_carry_the_domain_and_an_ingest_finds_every_reply(tmp_path: Path
         for part in ('["river"]', '["floods"]'):
             assert graph.batches.export(DOCUMENTS, CHAT, path=batch).calls
             for line in map(json.loads, batch.read_text().splitlines()):
-                assert (
-                    delimited("kinds" if "river" in part else "topics", part) in line["body"]["messages"][1]["content"]
+                assert delimited("kinds" if "river" in part else "topics", part) in without_salt(
+                    line["body"]["messages"][1]["content"]
                 )
             made(batch, results)
             graph.batches.take(DOCUMENTS, CHAT, results=[results])
