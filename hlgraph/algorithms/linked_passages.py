@@ -126,7 +126,8 @@ def link_factors(
     features = link_features(passages)
     if len(weights) != features.shape[1]:
         raise InputError(f"there are {len(weights)} weights; give {features.shape[1]}, one for each feature")
-    return np.round(np.exp(strength * (features * np.array(weights)).sum(axis=1)), 6)
+    factors: NDArray[np.float64] = np.round(np.exp(strength * (features * np.array(weights)).sum(axis=1)), 6)
+    return factors
 
 
 def _beyond_the_best(covers: NDArray[np.float64], weighted: NDArray[np.float64], *, most: int) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
-from hlgraph.retrieve.steps.links import linked_passages
+from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever

@@ -17,7 +17,7 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, by_of, check_by, rerank, reranked_hits, with_by
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
-from hlgraph.retrieve.steps.links import linked_passages
+from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.path import TUNED_PATH
 from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
