@@ -126,7 +126,7 @@ def link_factors(
     features = link_features(passages)
     if len(weights) != features.shape[1]:
         raise InputError(f"there are {len(weights)} weights; give {features.shape[1]}, one for each feature")
-    factors: NDArray[np.float64] = np.exp(strength * (features * np.array(weights)).sum(axis=1)).round(6)
+    factors: NDArray[np.float64] = np.round(np.exp(strength * (features * np.array(weights)).sum(axis=1)), 6)
     return factors
 
 
