@@ -284,6 +284,8 @@ def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Ext
     if named:  # what mentions say is the truth about names
         name = ids.content_id("renamed", corpus, *named)
         persist(Change(name, corpus, recounted=tuple(named)), stores)
+        # Facts consist of names.
+        wrong[Kind.FACT] = set(untrue_records(Kind.FACT, corpus, stores=stores, sample=None)[1])
     chunks = {item.id: item for item in _chunks(sorted(wrong[Kind.CHUNK]), corpus, stores)}
     false = {item.id for item in untrue(list(chunks.values()), corpus, names={})}
     unsure = {item.id for item in altered if item.kind is Kind.CHUNK and not item.is_links}

@@ -85,7 +85,11 @@ class SqliteTarget:
                 with closing(self._connect("rw")) as connection:
                     return _history(connection)
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                # Errors of Python itself (text that is not UTF-8) carry no code.
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (
+                    sqlite3.SQLITE_CANTOPEN,
+                    sqlite3.SQLITE_READONLY,
+                ):
                     raise
             # A database in WAL mode on a read-only medium, where SQLite cannot create its shared memory.
             with closing(self._connect("ro&immutable=1")) as connection:
