@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import delete_missing
-from hlgraph.ingest.forget import forgetting
+from hlgraph.ingest.delete import Remover, delete_missing
+from hlgraph.ingest.forget import forgetter, forgetting
 from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.stores.domains import domain_of, domain_store
@@ -140,8 +140,7 @@ class Ingestion:
                     covered(paths),
                     corpus=self.corpus,
                     keep=seen,
-                    stores=stores,
-                    batch_sources=self.opened.batch_removed,
+                    remover=Remover(stores, self.opened.batch_removed, forgetter(self.settings, self.models)),
                 )
             done.append(report)
         _check_budget(steps.extractor)

@@ -60,7 +60,7 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
         self._inner = inner
-        self._file = DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS)
+        self._file = _cache_file(path)
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self.hits = 0
@@ -116,20 +116,7 @@ class CachedEmbedder:
 
         A corrupt file that was renamed is deleted as a whole, since its contents are unknown.
         """
-        keys = list({_text_hash(text) for text in texts})
-
-        def delete(connection: sqlite3.Connection) -> bool:
-            self._file.broken.unlink(missing_ok=True)
-            with writing(connection):
-                connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
-            return erase_traces(connection)
-
-        if keys and self._file.path.exists() and not self._file.attempt(delete):
-            _log.warning(
-                "embedding cache %s may still hold vectors of %d forgotten texts; delete the file",
-                self._file.path,
-                len(keys),
-            )
+        _forget(self._file, texts)
         self._inner.forget(texts)
 
     def close(self) -> None:
@@ -201,6 +188,40 @@ class CachedEmbedder:
         """The fingerprint, or the model's ``cache_name`` if it has one, as the 64-bit number in the column ``model``."""
         name: str = getattr(self._inner, "cache_name", self.fingerprint)
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+
+
+def forget_texts(path: Path, texts: Sequence[str]) -> None:
+    """Delete the vectors of these texts from a cache file, as :meth:`CachedEmbedder.forget` does; no model is needed.
+
+    Parameters
+    ----------
+    path : the file; one that is not there holds nothing
+    texts : the texts, as they were embedded
+    """
+    file = _cache_file(path)
+    try:
+        _forget(file, texts)
+    finally:
+        file.close()
+
+
+def _cache_file(path: Path) -> DiskFile:
+    return DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS)
+
+
+def _forget(file: DiskFile, texts: Sequence[str]) -> None:
+    keys = list({_text_hash(text) for text in texts})
+
+    def delete(connection: sqlite3.Connection) -> bool:
+        file.broken.unlink(missing_ok=True)
+        with writing(connection):
+            connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
+        return erase_traces(connection)
+
+    if keys and file.path.exists() and not file.attempt(delete):
+        _log.warning(
+            "embedding cache %s may still hold vectors of %d forgotten texts; delete the file", file.path, len(keys)
+        )
 
 
 def _text_hash(text: str) -> bytes:

@@ -245,7 +245,7 @@ class HLGraph:
     def delete(
         self, uris: str | Sequence[str] = (), *, where: Where | str | None = None, everything: bool = False
     ) -> Report:
-        """Remove sources, and everything that only they assert.
+        """Remove sources, and everything that only they assert. The same call again completes one that was killed.
 
         Parameters
         ----------
@@ -261,12 +261,14 @@ class HLGraph:
         Raises
         ------
         InputError : not exactly one of the three is given
-        UnknownNameError : a uri is not in the corpus; nothing is removed
+        UnknownNameError : a uri is not in the corpus, and was not removed by such a call before; nothing is removed
         WhereError : the filter names a field that no source has; nothing is removed
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened).run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._opened, self._models).run(
+            uris, where=_parsed(where), everything=everything
+        )
 
     # Reading
 

@@ -152,10 +152,12 @@ class Quality:
         self._check_corpus()
         graph = self._stores.graph
         held = [item for item in graph.find(Kind.SOURCE, Scope(self._corpus)) if isinstance(item, Source)]
-        chosen = named(held, uris, corpus=self._corpus, did="measured") if uris else held
+        if uris:
+            by_name = named(held, uris, corpus=self._corpus, did="measured")
+            held = list({item.id: item for items in by_name.values() for item in items}.values())
         found: list[SourceCoverage] = []
-        for start in range(0, len(chosen), _SOURCES_AT_ONCE):
-            found += self._covered(chosen[start : start + _SOURCES_AT_ONCE], share)
+        for start in range(0, len(held), _SOURCES_AT_ONCE):
+            found += self._covered(held[start : start + _SOURCES_AT_ONCE], share)
         return Coverage(tuple(sorted(found, key=lambda item: (item.share, item.uri))), share)
 
     def faithfulness(

@@ -18,7 +18,7 @@ from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import HLGraphError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import delete_missing
+from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.read import covered, read
 from hlgraph.settings import load
 from hlgraph.stores.embedded import database, vector_rows
@@ -87,7 +87,7 @@ def main(store: str, path: str, how: str = "") -> None:
                 yield item
 
         report = pipeline.ingest(noted(), "c", stores=opened.stores, steps=steps)  # type: ignore[arg-type]
-        delete_missing(report, covered([path]), corpus="c", keep=seen, stores=opened.stores)
+        delete_missing(report, covered([path]), corpus="c", keep=seen, remover=Remover(opened.stores))
 
 
 if __name__ == "__main__":
