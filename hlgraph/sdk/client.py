@@ -266,9 +266,8 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened, self._models).run(
-            uris, where=_parsed(where), everything=everything
-        )
+        run = Deletion(self.settings, self._opened, self._models).run
+        return run(uris, where=_parsed(where), everything=everything)
 
     # Reading
 
@@ -549,7 +548,7 @@ class HLGraph:
         """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
         from hlgraph.sdk.merges import Merges
 
-        return Merges(self.corpus, self._opened.stores, chat=self._executor)
+        return Merges(self.corpus, self._opened.stores, chat=self._executor, settings=self.settings)
 
     @property
     def domain(self) -> CorpusDomain:
