@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,8 @@ CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
 CREATE INDEX vectors_by_use ON vectors (used, id);
 """
 _KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
-_TEXTS_AT_ONCE = 2048  # embedded and saved together: an interrupted run loses at most this many
+_TEXTS_AT_ONCE = 2048  # what is embedded and saved together, and so lost to an interruption at most: so many texts,
+_CHARACTERS_AT_ONCE = 50_000  # and about so many characters: two seconds of a small local model on one core
 _SECONDS_A_DAY = 86_400
 _PRUNED_SHARE = 0.1
 _LOSS = "every text is embedded again; free disk space, or set HLGRAPH_CACHE to a writable folder"
@@ -90,8 +91,7 @@ class CachedEmbedder:
         with self._lock:
             self.hits += len(texts) - count
             self.misses += count
-        for start in range(0, len(missing), _TEXTS_AT_ONCE):
-            keys = missing[start : start + _TEXTS_AT_ONCE]
+        for keys in _parts({key: texts[rows[key][0]] for key in missing}):
             new = self._inner.embed([texts[rows[key][0]] for key in keys])
             for key, vector in zip(keys, new, strict=True):
                 vectors[rows[key]] = vector
@@ -222,6 +222,21 @@ def _forget(file: DiskFile, texts: Sequence[str]) -> None:
         _log.warning(
             "embedding cache %s may still hold vectors of %d forgotten texts; delete the file", file.path, len(keys)
         )
+
+
+def _parts(texts: Mapping[bytes, str]) -> Iterator[list[bytes]]:
+    """Keys of texts in parts of bounded work; of several parts the shortest texts come first, as a model pads to one length."""
+    part: list[bytes] = []
+    size = 0
+    is_one = len(texts) <= _TEXTS_AT_ONCE and sum(map(len, texts.values())) <= _CHARACTERS_AT_ONCE
+    for key, text in texts.items() if is_one else sorted(texts.items(), key=lambda item: len(item[1])):
+        part.append(key)
+        size += len(text)
+        if size >= _CHARACTERS_AT_ONCE or len(part) >= _TEXTS_AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _text_hash(text: str) -> bytes:
