@@ -161,7 +161,6 @@ def ingest_size(
                     WholeChunker(),
                     MadeUpExtractor(corpus),
                     model,
-                    batch_characters=opened.batch_characters,
                     on_progress=lambda at: show(f"{statements:,}: {at.statements:,} statements"),
                 ),
             )

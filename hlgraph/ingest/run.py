@@ -15,7 +15,7 @@ from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
-from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
+from hlgraph.ingest.options import IngestOptions, chunker_of, extractor_of
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.stores.domains import domain_of, domain_store
 
@@ -166,7 +166,6 @@ class Ingestion:
         return _Given(calls, made, usage, is_inferred=True)
 
     def _steps(self, options: IngestOptions, on_progress: Callable[[Progress], None] | None, *, given: _Given) -> Steps:
-        most = PAID_CHARACTERS if options.extract == "chat" else pipeline.BATCH_CHARACTERS
         extractor = extractor_of(
             options, self.settings, calls=lambda: given.calls, corpus=self.corpus, domain=given.domain
         )
@@ -176,7 +175,7 @@ class Ingestion:
             chunker_of(options, self.settings),
             extractor,
             self.models.embedder,
-            batch_characters=min(self.opened.batch_characters, most),
+            batch_characters=pipeline.BATCH_CHARACTERS,
             on_progress=on_progress,
         )
 

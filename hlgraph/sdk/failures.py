@@ -12,8 +12,8 @@ from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, source_id
 from hlgraph.index import check_model, embed_change
 from hlgraph.ingest.forget import forgetting
-from hlgraph.ingest.options import NO_CHAT, PAID_CHARACTERS
-from hlgraph.ingest.pipeline import Report
+from hlgraph.ingest.options import NO_CHAT
+from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
 from hlgraph.ingest.removed import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Purpose
@@ -356,13 +356,13 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
-    """Failures in batches of the size that an ingest by a chat model stores at a time."""
+    """Failures in batches of the size that an ingest stores at a time."""
     batch: list[Quarantined] = []
     size = 0
     for item in entries:
         batch.append(item)
         size += len(item.chunk.text)
-        if size >= PAID_CHARACTERS:
+        if size >= BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:

@@ -27,10 +27,6 @@ class Finding(NamedTuple):
     seen: str
 
 
-_SERVER_BATCH = 200_000
-"""Characters of text in one change on a server: about 1,500 statements, so that a transaction needs under 200 MiB of heap."""
-
-
 class Opened(NamedTuple):
     """Open stores, and everything that a caller needs to check, migrate and close them.
 
@@ -40,7 +36,6 @@ class Opened(NamedTuple):
     closing : closes them
     check : runs all checks
     targets : the stores as migration targets
-    batch_characters : characters of text that one change should hold at most, so that it fits one transaction
     batch_removed : sources that one change should remove at most, so that it fits one transaction
     cypher : runs Cypher queries of users; None: the store does not speak Cypher
     """
@@ -49,7 +44,6 @@ class Opened(NamedTuple):
     closing: contextlib.ExitStack
     check: Callable[[], list[Finding]]
     targets: tuple[MigrationTarget, ...]
-    batch_characters: int = 1_000_000
     batch_removed: int = 500
     cypher: CypherReader | None = None
 
@@ -202,7 +196,6 @@ def open_stores(target: str | Settings) -> Opened:
         closing,
         lambda: [*graph.check(), *vectors.check()],
         (graph.target, vectors.target),
-        _SERVER_BATCH,
         cypher=graph.cypher,
     )
 
