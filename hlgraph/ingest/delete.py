@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import source_id
@@ -67,13 +67,24 @@ class Remover(NamedTuple):
             report.sources_removed += len(part)
 
 
+class Resources(Protocol):
+    """The open stores, and the models of which some cache vectors."""
+
+    @property
+    def opened(self) -> Opened:
+        """The stores."""
+
+    @property
+    def models(self) -> ChosenModels:
+        """The models, made when they are first used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Deletion:
     """A deletion from the corpus of the settings: by name, by filter, or everything."""
 
     settings: Settings
-    opened: Opened
-    models: ChosenModels
+    resources: Resources
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
         """Remove the sources.
@@ -91,9 +102,9 @@ class Deletion:
         """
         if bool(uris) + (where is not None) + everything != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
-        stores, corpus = self.opened.stores, self.settings.corpus
+        stores, corpus = self.resources.opened.stores, self.settings.corpus
         names = [uris] if isinstance(uris, str) and uris else list(uris)
-        remover = Remover(stores, self.opened.batch_removed, forgetter(self.settings, self.models))
+        remover = Remover(stores, self.resources.opened.batch_removed, forgetter(self.settings, self.resources.models))
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
         with stores.graph.lock() as pending, Removals(self.settings, "source") as removals:
@@ -117,7 +128,7 @@ class Deletion:
 
     def _by_name(self, names: Sequence[str], removals: Removals, *, finished: set[str]) -> _Chosen:
         """The sources of these names, those that a change which was just resumed removed (``finished``) among the gone ones."""
-        corpus, graph = self.settings.corpus, self.opened.stores.graph
+        corpus, graph = self.settings.corpus, self.resources.opened.stores.graph
         keys = {name: full_name(name) for name in names}
         noted = removals.of(list(keys.values()))
         # The change may be of a run on another machine, whose notes are not here.
@@ -132,7 +143,7 @@ class Deletion:
         key = f"where {to_text(where) if where is not None else ''}"
         noted = removals.of([key])
         try:
-            found = filtered(where, corpus=self.settings.corpus, graph=self.opened.stores.graph)
+            found = filtered(where, corpus=self.settings.corpus, graph=self.resources.opened.stores.graph)
         except WhereError:  # no source has the field: they may be gone
             if key not in noted:
                 raise

@@ -30,8 +30,9 @@ CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
 CREATE INDEX vectors_by_use ON vectors (used, id);
 """
 _KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
-_TEXTS_AT_ONCE = 2048  # what is embedded and saved together, and so lost to an interruption at most: so many texts,
-_CHARACTERS_AT_ONCE = 50_000  # and about so many characters: two seconds of a small local model on one core
+# Limits of what is embedded and saved together, which an interruption loses: two seconds of a small local model on one core.
+_TEXTS_AT_ONCE = 2048
+_CHARACTERS_AT_ONCE = 50_000
 _SECONDS_A_DAY = 86_400
 _PRUNED_SHARE = 0.1
 _LOSS = "every text is embedded again; free disk space, or set HLGRAPH_CACHE to a writable folder"

@@ -266,8 +266,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        run = Deletion(self.settings, self._opened, self._models).run
-        return run(uris, where=_parsed(where), everything=everything)
+        return Deletion(self.settings, self._resources).run(uris, where=_parsed(where), everything=everything)
 
     # Reading
 

@@ -53,7 +53,7 @@ class Mending:
     mended : ids of failures that are solved; their chunks are in the graph
     failed : failures that were tried and failed again, with the new reason
     waiting : failures of chunks that are not in the graph, since their ingest was killed; the next one tries them
-    gone : ids of named failures that are none any more: the same command, interrupted, had solved them
+    gone : ids of named failures that the same command, interrupted, had solved
     left_out : names in a reply by hand that are neither in its list of entities nor in their sentence
     report : what was added to the graph, and the usage of the chat model
     """
