@@ -4,15 +4,19 @@ Exit codes
 ----------
 0 success; 1 completed, but with a problem (a source failed, an answer was cut off, the doctor found a fault, a migration is
 pending); 2 invalid input; 3 a store or model is unavailable, and a retry may help; 4 a dependency or model must be installed
-first; 5 any other error; 6 the budget is spent, and what was done is kept; 130 interrupted.
+first; 5 any other error; 6 the budget is spent, and what was done is kept; 130 interrupted; 143 terminated.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -24,7 +28,7 @@ from hlgraph.cli.output import complain
 from hlgraph.cli.state import State, show_help
 from hlgraph.cli.words import in_options
 
-_INTERRUPTED = 130
+_INTERRUPTED, _TERMINATED = 130, 143
 # Typer keeps the line breaks of a paragraph that begins with \b, and rewraps other paragraphs.
 _EPILOG = """\b
 Exit codes:
@@ -37,6 +41,7 @@ Exit codes:
   5    any other error
   6    the budget is spent; run the same command again to continue
   130  interrupted; run the same command again to continue
+  143  terminated (SIGTERM); run the same command again to continue
 
 With --json, every command prints one JSON object on standard output; an error is one object on standard error:
 {"error": {"type", "message", "retryable"}}.
@@ -134,11 +139,34 @@ def _levels(arguments: list[str]) -> list[str]:
     return found
 
 
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """SIGTERM ends the block as Ctrl-C does, and its number goes into the list; a handler that is set already stays."""
+    received: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    is_ours = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if is_ours:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield received
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _run(arguments: list[str], *, is_json: bool) -> int:
     """Run a command, print its error, if any, on standard error, and return the exit code."""
+    signals: list[int] = []
     try:
-        code = app(_levels(arguments), prog_name="hlgraph", standalone_mode=False)
-        sys.stdout.flush()
+        with _terminable() as signals:
+            code = app(_levels(arguments), prog_name="hlgraph", standalone_mode=False)
+            sys.stdout.flush()
     except TyperException as error:
         complain("UsageError", _usage(error), is_json=is_json)
         return 2
@@ -148,8 +176,9 @@ def _run(arguments: list[str], *, is_json: bool) -> int:
     except (Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     if code == _INTERRUPTED:
-        message = "interrupted; run the same command again to continue"
-        complain("Interrupted", message, is_json=is_json, is_retryable=True)
+        code, what = (_TERMINATED, "terminated") if signals else (_INTERRUPTED, "interrupted")
+        message = f"{what}; run the same command again to continue"
+        complain(what.capitalize(), message, is_json=is_json, is_retryable=True)
     return code if isinstance(code, int) else 0
 
 

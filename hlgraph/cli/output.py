@@ -131,6 +131,7 @@ def report_tree(report: Report) -> dict[str, object]:
             "changed": report.sources_changed,
             "unchanged": report.sources_unchanged,
             "removed": report.sources_removed,
+            "gone": report.sources_gone,
             "failed": [{"uri": item.uri, "error": item.error} for item in report.failed],
         },
         **{
@@ -194,6 +195,8 @@ def report_lines(report: Report) -> list[str]:
         f"sources: {report.sources_added} added, {report.sources_changed} changed, "
         f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed",
     ]
+    if report.sources_gone:
+        lines.append(f"removed before: {report.sources_gone} sources, by this command when it was interrupted")
     for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities")):
         added, removed, kept = (part.get(kind, 0) for part in (report.added, report.removed, report.kept))
         lines.append(f"{name}: {added} added, {removed} removed, {kept} kept")

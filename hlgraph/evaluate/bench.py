@@ -158,7 +158,6 @@ def ingest_size(statements: int, settings: Settings, *, embedder: EmbedderName) 
                     WholeChunker(),
                     MadeUpExtractor(corpus),
                     model,
-                    batch_characters=opened.batch_characters,
                 ),
             )
             if report.failed:

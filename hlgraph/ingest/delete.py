@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from hlgraph.errors import InputError
-from hlgraph.ingest.forget import forgetting
+from hlgraph.errors import InputError, UnknownNameError, WhereError
+from hlgraph.ids import source_id
+from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
+from hlgraph.ingest.removed import Noted, Removals
 from hlgraph.ingest.report import Report, note_kept, record_counts
-from hlgraph.ingest.sources import chosen_sources
+from hlgraph.ingest.sources import filtered, full_name, named, names_of
 from hlgraph.persist import persist, removal, resume
 from hlgraph.read import is_covered
 from hlgraph.records import Kind, Source
 from hlgraph.stores.domains import domain_of, domain_store
 from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.where import to_text
 
 if TYPE_CHECKING:
+    from hlgraph.models.choose import ChosenModels
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
     from hlgraph.where import Where
@@ -25,15 +29,69 @@ REMOVED = 500
 """Sources that one change removes, where the store does not ask for fewer."""
 
 
+class Remover(NamedTuple):
+    """Removes sources, in changes of bounded size.
+
+    Attributes
+    ----------
+    stores : the open stores
+    batch_sources : maximum number of sources of one change
+    forget : deletes what a cache holds about texts; None: there is none
+    """
+
+    stores: Stores
+    batch_sources: int = REMOVED
+    forget: Forget | None = None
+
+    def remove(self, source_ids: Sequence[str], corpus: str, *, report: Report) -> None:
+        """Remove these sources and everything that only they assert; the caller holds the lock of the graph store.
+
+        What caches hold about their texts goes before the sources do: after a kill in between, the texts are still known.
+
+        Parameters
+        ----------
+        source_ids : the sources; ids that are not stored are passed over
+        corpus : the corpus
+        report : receives the counts
+        """
+        graph = self.stores.graph
+        records = graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus))
+        found = [record for record in records if isinstance(record, Source)]
+        for start in range(0, len(found), self.batch_sources):
+            part = found[start : start + self.batch_sources]
+            with report.timed("persist"):
+                if self.forget is not None:
+                    self.forget(embedded_texts(part, corpus, graph=graph))
+                change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
+                outcome = persist(change, self.stores)
+            report.count(outcome.added, outcome.vanished)
+            report.sources_removed += len(part)
+
+
+class Resources(Protocol):
+    """The open stores, and the models of which some cache vectors."""
+
+    @property
+    def opened(self) -> Opened:
+        """The stores."""
+
+    @property
+    def models(self) -> ChosenModels:
+        """The models, made when they are first used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Deletion:
     """A deletion from the corpus of the settings: by name, by filter, or everything."""
 
     settings: Settings
-    opened: Opened
+    resources: Resources
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
         """Remove the sources.
+
+        Changes of interrupted runs are completed first. What a name stood for when the same command was killed is gone then,
+        and counts as deleted.
 
         Parameters
         ----------
@@ -45,18 +103,69 @@ class Deletion:
         """
         if bool(uris) + (where is not None) + everything != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
-        stores, corpus = self.opened.stores, self.settings.corpus
-        names = [uris] if isinstance(uris, str) and uris else uris
-        chosen = [item.id for item in chosen_sources(names, where, corpus=corpus, graph=stores.graph)]
-        with forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done:
-            if everything:  # first: if the run is killed after the sources are gone, nothing would drop it
-                _drop_inferred_domain(stores, corpus)
-            report = delete_sources(chosen, corpus, stores=stores, batch_sources=self.opened.batch_removed)
-            done.append(report)
+        stores, corpus = self.resources.opened.stores, self.settings.corpus
+        names = [uris] if isinstance(uris, str) and uris else list(uris)
+        remover = Remover(stores, self.resources.opened.batch_removed, forgetter(self.settings, self.resources.models))
+        if not stores.graph.stats(corpus, has_counts=False):
+            raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
+        with stores.graph.lock() as pending, Removals(self.settings, "source") as removals:
+            finished = {name for item in pending for name in item.change.removed_sources}
+            resumed = resume(pending, stores)
+            if names:
+                chosen, gone = self._by_name(names, removals, finished=finished)
+            else:
+                chosen, gone = self._by_filter(where, removals)
+            ids = list(dict.fromkeys(name for items in chosen.values() for name in items))
+            with (
+                removals.removing(chosen),
+                forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done,
+            ):
+                if everything:  # first: if the run is killed after the sources are gone, nothing would drop it
+                    _drop_inferred_domain(stores, corpus)
+                report = delete_sources(ids, corpus, stores=stores, remover=remover)
+                report.resumed, report.sources_gone = resumed, len(gone.difference(ids))
+                done.append(report)
         return report
 
+    def _by_name(self, names: Sequence[str], removals: Removals, *, finished: set[str]) -> _Chosen:
+        """The sources of these names, those that a change which was just resumed removed (``finished``) among the gone ones."""
+        corpus, graph = self.settings.corpus, self.resources.opened.stores.graph
+        keys = {name: full_name(name) for name in names}
+        noted = removals.of(list(keys.values()))
+        # The change may be of a run on another machine, whose notes are not here.
+        resumed = {name: finished & {source_id(corpus, uri) for uri in {name, *names_of(name)}} for name in names}
+        known = {name for name, key in keys.items() if key in noted or resumed[name]}
+        held = named(filtered(None, corpus=corpus, graph=graph), names, corpus=corpus, gone=known)
+        chosen = {keys[name]: [item.id for item in items] for name, items in held.items()}
+        return _Chosen(chosen, _gone(chosen, noted).union(*resumed.values()))
 
-def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, batch_sources: int = REMOVED) -> Report:
+    def _by_filter(self, where: Where | None, removals: Removals) -> _Chosen:
+        """The sources that a filter admits; None: all."""
+        key = f"where {to_text(where) if where is not None else ''}"
+        noted = removals.of([key])
+        try:
+            found = filtered(where, corpus=self.settings.corpus, graph=self.resources.opened.stores.graph)
+        except WhereError:  # no source has the field: they may be gone
+            if key not in noted:
+                raise
+            found = []
+        chosen = {key: [item.id for item in found]}
+        return _Chosen(chosen, _gone(chosen, noted))
+
+
+class _Chosen(NamedTuple):
+    """What is to be removed: the ids of the stored sources of each name; and ids that the names stood for in a killed run."""
+
+    ids: dict[str, list[str]]
+    gone: set[str]
+
+
+def _gone(chosen: Mapping[str, Sequence[str]], noted: Mapping[str, Noted]) -> set[str]:
+    """What these names stood for in a run that was killed, or in one that removed all of it."""
+    return {one for name, item in noted.items() if not (item.is_done and chosen[name]) for one in item.ids}
+
+
+def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, remover: Remover | None = None) -> Report:
     """Remove sources, and everything that only they assert, from both stores.
 
     Parameters
@@ -64,7 +173,7 @@ def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, ba
     source_ids : the sources; ids that are not stored are passed over
     corpus : the corpus
     stores : the open stores
-    batch_sources : maximum number of sources of one change
+    remover : removes them; None: one that knows of no cache
 
     Returns
     -------
@@ -74,19 +183,13 @@ def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, ba
     with stores.graph.lock() as pending:
         report.resumed = resume(pending, stores)
         before = record_counts(corpus, stores)
-        _remove(source_ids, corpus, report=report, stores=stores, batch_sources=batch_sources)
+        (remover or Remover(stores)).remove(source_ids, corpus, report=report)
         note_kept(report, before)
     return report
 
 
 def delete_missing(
-    seen: Report,
-    prefixes: Sequence[str],
-    *,
-    corpus: str,
-    keep: set[str],
-    stores: Stores,
-    batch_sources: int = REMOVED,
+    seen: Report, prefixes: Sequence[str], *, corpus: str, keep: Collection[str], remover: Remover
 ) -> None:
     """Remove the stored sources under these uri prefixes that were not read.
 
@@ -96,10 +199,10 @@ def delete_missing(
     prefixes : uris of folders and files that were read
     corpus : the corpus
     keep : uris that were read
-    stores : the open stores
-    batch_sources : maximum number of sources of one change
+    remover : removes them
     """
     names, protected = set(prefixes), {item.uri for item in seen.failed}
+    stores = remover.stores
     with stores.graph.lock():
         before = record_counts(corpus, stores)
         missing = [
@@ -111,24 +214,12 @@ def delete_missing(
             and not is_covered(record.uri, protected)
         ]
         removed = Report()
-        _remove(missing, corpus, report=removed, stores=stores, batch_sources=batch_sources)
+        remover.remove(missing, corpus, report=removed)
         note_kept(removed, before)
     seen.sources_removed += removed.sources_removed
     for kind, number in removed.removed.items():
         seen.removed[kind] = seen.removed.get(kind, 0) + number
     seen.kept = {kind: number - removed.removed.get(kind, 0) for kind, number in seen.kept.items()}
-
-
-def _remove(source_ids: Sequence[str], corpus: str, *, report: Report, stores: Stores, batch_sources: int) -> None:
-    records = stores.graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus))
-    found = [record for record in records if isinstance(record, Source)]
-    for start in range(0, len(found), batch_sources):
-        part = found[start : start + batch_sources]
-        with report.timed("persist"):
-            change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
-            outcome = persist(change, stores)
-        report.count(outcome.added, outcome.vanished)
-        report.sources_removed += len(part)
 
 
 def _drop_inferred_domain(stores: Stores, corpus: str) -> None:

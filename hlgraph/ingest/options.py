@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 ExtractorName = Literal["local", "spacy", "precomputed", "chat"]
 EXTRACTORS: tuple[ExtractorName, ...] = get_args(ExtractorName)
-# Characters of text after which the replies of a chat model are stored: an interruption costs at most these.
-PAID_CHARACTERS = 100_000
 NO_CHAT = (
     "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
     "or give it to connect(chat=...)"

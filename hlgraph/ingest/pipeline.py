@@ -38,7 +38,9 @@ __all__ = [
     "stored_chunks",
     "write",
 ]
-BATCH_CHARACTERS = 1_000_000
+BATCH_CHARACTERS = 100_000
+"""Characters of documents of one change, unless one document has more: some 200 chunks, or ten seconds of a small local model on
+one core. What a killed run had not stored yet is at most so much."""
 StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
 """Chunks by id, grouped by the id of their source."""
 
@@ -70,7 +72,7 @@ class Steps:
     Attributes
     ----------
     chunker, extractor, embedder : do the work
-    batch_characters, batch_sources : limits of one batch (default 1,000,000 characters, 1,000 documents)
+    batch_characters, batch_sources : limits of one batch (default 100,000 characters, 1,000 documents)
     """
 
     chunker: Chunker

@@ -36,6 +36,7 @@ class Report:
     Attributes
     ----------
     sources_added, sources_changed, sources_unchanged, sources_removed : counts of sources
+    sources_gone : sources that a deletion names and that were gone already: the same deletion, interrupted, had removed them
     failed : sources that were not ingested
     problems : parts of sources that could not be used, such as chunks without an extraction
     added, removed, kept : counts of records by kind; ``kept`` were there before and stay
@@ -50,6 +51,7 @@ class Report:
     sources_changed: int = 0
     sources_unchanged: int = 0
     sources_removed: int = 0
+    sources_gone: int = 0
     failed: list[Failure] = field(default_factory=list)
     problems: list[Failure] = field(default_factory=list)
     added: dict[str, int] = field(default_factory=dict)

@@ -14,9 +14,9 @@ from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import delete_missing
-from hlgraph.ingest.forget import forgetting
-from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
+from hlgraph.ingest.delete import Remover, delete_missing
+from hlgraph.ingest.forget import forgetter, forgetting
+from hlgraph.ingest.options import IngestOptions, chunker_of, extractor_of
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.read.found import Files
 from hlgraph.stores.domains import domain_of, domain_store
@@ -147,8 +147,7 @@ class Ingestion:
                     covered(paths),
                     corpus=self.corpus,
                     keep=seen,
-                    stores=stores,
-                    batch_sources=self.opened.batch_removed,
+                    remover=Remover(stores, self.opened.batch_removed, forgetter(self.settings, self.models)),
                 )
             done.append(report)
         _check_budget(steps.extractor)
@@ -175,7 +174,6 @@ class Ingestion:
         return _Given(calls, made, usage, is_inferred=True)
 
     def _steps(self, options: IngestOptions, *, given: _Given) -> Steps:
-        most = PAID_CHARACTERS if options.extract == "chat" else pipeline.BATCH_CHARACTERS
         extractor = extractor_of(
             options, self.settings, calls=lambda: given.calls, corpus=self.corpus, domain=given.domain
         )
@@ -185,7 +183,7 @@ class Ingestion:
             chunker_of(options, self.settings),
             extractor,
             self.models.embedder,
-            batch_characters=min(self.opened.batch_characters, most),
+            batch_characters=pipeline.BATCH_CHARACTERS,
         )
 
 

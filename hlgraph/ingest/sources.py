@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.read import is_covered, source_uri
+from hlgraph.records import Kind, Source
+from hlgraph.stores.protocols import Scope
+from hlgraph.where import check_fields
 
 if TYPE_CHECKING:
-    from hlgraph.records import Source
     from hlgraph.stores.protocols import GraphStore
     from hlgraph.where import Where
 
 
-def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, graph: GraphStore) -> list[Source]:
-    """The stored sources that uris or a filter name.
+def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Source]:
+    """The stored sources that a filter admits.
 
     Parameters
     ----------
-    uris : see :func:`named`; none: all sources that the filter admits
     where : filter over the metadata; None admits all
     corpus : the corpus
     graph : the graph store
@@ -29,50 +31,57 @@ def chosen_sources(uris: Sequence[str], where: Where | None, *, corpus: str, gra
 
     Raises
     ------
-    UnknownNameError : no source has one of the uris, or there is no such corpus
     WhereError : no source has a field of the filter
     """
-    from hlgraph.records import Kind, Source
-    from hlgraph.stores.protocols import Scope
-    from hlgraph.where import check_fields
-
-    stats = graph.stats(corpus, has_counts=False)
-    if not stats:
-        raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
     if where is not None:
-        check_fields(where, stats[0].fields)
-    found = [record for record in graph.find(Kind.SOURCE, Scope(corpus, where)) if isinstance(record, Source)]
-    return named(found, uris, corpus=corpus) if uris else found
+        for stats in graph.stats(corpus, has_counts=False):
+            check_fields(where, stats.fields)
+    return [record for record in graph.find(Kind.SOURCE, Scope(corpus, where)) if isinstance(record, Source)]
 
 
-def named(sources: list[Source], uris: Sequence[str], *, corpus: str, did: str = "deleted") -> list[Source]:
+def full_name(name: str) -> str:
+    """A name as it reads from every folder: the uri of the file of a path; a name that is no path stays as it is."""
+    try:
+        return source_uri(name)
+    except InputError:
+        return name
+
+
+def names_of(name: str) -> set[str]:
+    """The uris, and the beginnings of uris, that a name stands for: a file, its rows, a row of it, or a folder."""
+    path, mark, row = name.partition("#")
+    whole = full_name(name)
+    return {whole, f"{whole}/", f"{full_name(path)}{mark}{row}" if path else name}
+
+
+def named(
+    sources: list[Source], names: Sequence[str], *, corpus: str, did: str = "deleted", gone: Collection[str] = ()
+) -> dict[str, list[Source]]:
     """Sources by their uri, by the path of their file, or by a folder or file of rows that holds them.
 
     Parameters
     ----------
     sources : the sources to choose from
-    uris : the names
+    names : what the caller calls them
     corpus, did : for the message of the error: the corpus, and what was not done
+    gone : names that need not be there any more
 
     Returns
     -------
-    list of Source
-        Each once, in the order of the names.
+    dict
+        The sources of each name, in the order of the names.
 
     Raises
     ------
     UnknownNameError : a name fits no source
     """
-    from hlgraph.read import is_covered, source_uri
-
-    chosen: dict[str, Source] = {}
-    for uri in uris:
-        held = [item for item in sources if item.uri == uri]
+    chosen: dict[str, list[Source]] = {}
+    for name in names:
+        held = [item for item in sources if item.uri == name]
         if not held:
-            path, mark, row = uri.partition("#")
-            names = {source_uri(uri), f"{source_uri(uri)}/", f"{source_uri(path)}{mark}{row}" if path else uri}
-            held = [item for item in sources if is_covered(item.uri, names)]
-        if not held:
-            raise UnknownNameError(f"{uri}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
-        chosen |= {item.id: item for item in held}
-    return list(chosen.values())
+            wanted = names_of(name)
+            held = [item for item in sources if is_covered(item.uri, wanted)]
+        if not held and name not in gone:
+            raise UnknownNameError(f"{name}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
+        chosen[name] = held
+    return chosen

@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,9 @@ CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
 CREATE INDEX vectors_by_use ON vectors (used, id);
 """
 _KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
-_TEXTS_AT_ONCE = 2048  # embedded and saved together: an interrupted run loses at most this many
+# Limits of what is embedded and saved together, which an interruption loses: two seconds of a small local model on one core.
+_TEXTS_AT_ONCE = 2048
+_CHARACTERS_AT_ONCE = 50_000
 _SECONDS_A_DAY = 86_400
 _PRUNED_SHARE = 0.1
 _LOSS = "every text is embedded again; free disk space, or set HLGRAPH_CACHE to a writable folder"
@@ -61,7 +63,7 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
         self._inner = inner
-        self._file = DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS)
+        self._file = _cache_file(path)
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self.hits = 0
@@ -92,8 +94,7 @@ class CachedEmbedder:
             self.hits += len(texts) - count
             self.misses += count
         progress.advance("embed", len(texts) - len(missing))
-        for start in range(0, len(missing), _TEXTS_AT_ONCE):
-            keys = missing[start : start + _TEXTS_AT_ONCE]
+        for keys in _parts({key: texts[rows[key][0]] for key in missing}):
             new = self._inner.embed([texts[rows[key][0]] for key in keys])
             for key, vector in zip(keys, new, strict=True):
                 vectors[rows[key]] = vector
@@ -118,20 +119,7 @@ class CachedEmbedder:
 
         A corrupt file that was renamed is deleted as a whole, since its contents are unknown.
         """
-        keys = list({_text_hash(text) for text in texts})
-
-        def delete(connection: sqlite3.Connection) -> bool:
-            self._file.broken.unlink(missing_ok=True)
-            with writing(connection):
-                connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
-            return erase_traces(connection)
-
-        if keys and self._file.path.exists() and not self._file.attempt(delete):
-            _log.warning(
-                "embedding cache %s may still hold vectors of %d forgotten texts; delete the file",
-                self._file.path,
-                len(keys),
-            )
+        _forget(self._file, texts)
         self._inner.forget(texts)
 
     def close(self) -> None:
@@ -203,6 +191,55 @@ class CachedEmbedder:
         """The fingerprint, or the model's ``cache_name`` if it has one, as the 64-bit number in the column ``model``."""
         name: str = getattr(self._inner, "cache_name", self.fingerprint)
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+
+
+def forget_texts(path: Path, texts: Sequence[str]) -> None:
+    """Delete the vectors of these texts from a cache file, as :meth:`CachedEmbedder.forget` does; no model is needed.
+
+    Parameters
+    ----------
+    path : the file; one that is not there holds nothing
+    texts : the texts, as they were embedded
+    """
+    file = _cache_file(path)
+    try:
+        _forget(file, texts)
+    finally:
+        file.close()
+
+
+def _cache_file(path: Path) -> DiskFile:
+    return DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS)
+
+
+def _forget(file: DiskFile, texts: Sequence[str]) -> None:
+    keys = list({_text_hash(text) for text in texts})
+
+    def delete(connection: sqlite3.Connection) -> bool:
+        file.broken.unlink(missing_ok=True)
+        with writing(connection):
+            connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
+        return erase_traces(connection)
+
+    if keys and file.path.exists() and not file.attempt(delete):
+        _log.warning(
+            "embedding cache %s may still hold vectors of %d forgotten texts; delete the file", file.path, len(keys)
+        )
+
+
+def _parts(texts: Mapping[bytes, str]) -> Iterator[list[bytes]]:
+    """Keys of texts in parts of bounded work; of several parts the shortest texts come first, as a model pads to one length."""
+    part: list[bytes] = []
+    size = 0
+    is_one = len(texts) <= _TEXTS_AT_ONCE and sum(map(len, texts.values())) <= _CHARACTERS_AT_ONCE
+    for key, text in texts.items() if is_one else sorted(texts.items(), key=lambda item: len(item[1])):
+        part.append(key)
+        size += len(text)
+        if size >= _CHARACTERS_AT_ONCE or len(part) >= _TEXTS_AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _text_hash(text: str) -> bytes:

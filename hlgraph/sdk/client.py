@@ -254,7 +254,7 @@ class HLGraph:
     def delete(
         self, uris: str | Sequence[str] = (), *, where: AnyWhere | None = None, everything: bool = False
     ) -> Report:
-        """Remove sources, and everything that only they assert.
+        """Remove sources, and everything that only they assert. The same call again completes one that was killed.
 
         Parameters
         ----------
@@ -270,12 +270,12 @@ class HLGraph:
         Raises
         ------
         InputError : not exactly one of the three is given
-        UnknownNameError : a uri is not in the corpus; nothing is removed
+        UnknownNameError : a uri is not in the corpus, and was not removed by such a call before; nothing is removed
         WhereError : the filter names a field that no source has; nothing is removed
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._opened).run(uris, where=parsed(where), everything=everything)
+        return Deletion(self.settings, self._resources).run(uris, where=parsed(where), everything=everything)
 
     # Reading
 
@@ -553,7 +553,7 @@ class HLGraph:
         """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
         from hlgraph.sdk.merges import Merges
 
-        return Merges(self.corpus, self._opened.stores, chat=self._executor)
+        return Merges(self.corpus, self._opened.stores, chat=self._executor, settings=self.settings)
 
     @property
     def domain(self) -> CorpusDomain:

@@ -13,8 +13,9 @@ from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, source_id
 from hlgraph.index import check_model, embed_change
 from hlgraph.ingest.forget import forgetting
-from hlgraph.ingest.options import NO_CHAT, PAID_CHARACTERS
-from hlgraph.ingest.pipeline import Report
+from hlgraph.ingest.options import NO_CHAT
+from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
+from hlgraph.ingest.removed import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.accounts.open import executor_of
@@ -54,6 +55,7 @@ class Mending:
     mended : ids of failures that are solved; their chunks are in the graph
     failed : failures that were tried and failed again, with the new reason
     waiting : failures of chunks that are not in the graph, since their ingest was killed; the next one tries them
+    gone : ids of named failures that the same command, interrupted, had solved
     left_out : names in a reply by hand that are neither in its list of entities nor in their sentence
     report : what was added to the graph, and the usage of the chat model
     """
@@ -61,6 +63,7 @@ class Mending:
     mended: list[str] = field(default_factory=list)
     failed: list[Quarantined] = field(default_factory=list)
     waiting: list[Quarantined] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
     report: Report = field(default_factory=Report)
 
@@ -157,8 +160,7 @@ class Failures:
             most_tries=None,
         )
         mending.report.usage = extractor.usage
-        with self._writing(mending.report):
-            wanted = self.find(ids)
+        with self._writing(mending.report), self._named(ids, mending) as wanted:
             stored = self._stored(wanted)
             mending.waiting = [item for item in wanted if item not in stored]
             if stored:
@@ -198,20 +200,22 @@ class Failures:
         from hlgraph.extract.chat import ReplyError, mended
 
         mending = Mending()
-        with self._writing(mending.report):
-            (entry,) = self.find([name])
-            try:
-                domain = domain_of(self._stores, self._corpus)
-                read = mended(entry.chunk, reply, replies=entry.replies, domain=domain)
-            except ReplyError as error:
-                raise InputError(
-                    f"the reply for {entry.id} cannot be used: {error}; correct it: hlgraph failures show {entry.id} prints "
-                    'the text and what the model replied, and the form is {"propositions": [{"text": ..., "topics": [...], '
-                    '"entities": [...], "facts": [...]}]}'
-                ) from error
-            self._accept(_Found(entry, read.extraction, f"{entry.extractor} {ACCEPTED}"), mending)
-            mending.left_out = read.left_out
-            self._keep_replies(entry, [(call.prompt, call.messages, call.reply) for call in read.calls])
+        with self._writing(mending.report), self._named([name], mending) as entries:
+            for entry in entries:
+                try:
+                    domain = domain_of(self._stores, self._corpus)
+                    read = mended(entry.chunk, reply, replies=entry.replies, domain=domain)
+                except ReplyError as error:
+                    raise InputError(
+                        f"the reply for {entry.id} cannot be used: {error}; correct it: hlgraph failures show {entry.id} "
+                        'prints the text and what the model replied, and the form is {"propositions": [{"text": ..., '
+                        '"topics": [...], "entities": [...], "facts": [...]}]}'
+                    ) from error
+                self._check_stored(entry)
+                # First: what is killed after the chunk is written is no failure any more.
+                self._keep_replies(entry, [(call.prompt, call.messages, call.reply) for call in read.calls])
+                self._write([_Found(entry, read.extraction, f"{entry.extractor} {ACCEPTED}")], mending)
+                mending.left_out = read.left_out
         return mending
 
     def drop(self, name: str) -> Mending:
@@ -220,9 +224,10 @@ class Failures:
         Statements of it by another extractor are removed, too. Raises UnknownNameError for an id that no failure has.
         """
         mending = Mending()
-        with self._writing(mending.report):
-            (entry,) = self.find([name])
-            self._accept(_Found(entry, Extraction(), f"{entry.extractor} {DROPPED}"), mending)
+        with self._writing(mending.report), self._named([name], mending) as entries:
+            for entry in entries:
+                self._check_stored(entry)
+                self._write([_Found(entry, Extraction(), f"{entry.extractor} {DROPPED}")], mending)
         return mending
 
     # Parts
@@ -237,13 +242,32 @@ class Failures:
                 yield
                 done.append(report)
 
-    def _accept(self, found: _Found, mending: Mending) -> None:
-        if not self._stored([found.entry]):
+    @contextmanager
+    def _named(self, names: Sequence[str] | None, mending: Mending) -> Iterator[list[Quarantined]]:
+        """The failures of these names, noted while they are solved; those that the same command solved before are ``gone``."""
+        entries = self._kept.entries()
+        if names is None:
+            yield entries
+            return
+        found: dict[str, Quarantined] = {}
+        with Removals(self._settings, "failure") as removals:
+            noted = removals.of(names)
+            for name in dict.fromkeys(names):
+                try:
+                    found[name] = _named(entries, name, self._corpus)
+                except UnknownNameError:
+                    if name not in noted:
+                        raise
+                    mending.gone += sorted(noted[name].ids)
+            with removals.removing({name: [item.id] for name, item in found.items()}):
+                yield list({item.id: item for item in found.values()}.values())
+
+    def _check_stored(self, entry: Quarantined) -> None:
+        if not self._stored([entry]):
             raise InputError(
-                f"the chunk of {found.entry.id} is not in the graph; ingest {found.entry.chunk.uri} again, which tries it too"
+                f"the chunk of {entry.id} is not in the graph; ingest {entry.chunk.uri} again, which tries it too"
             )
         self._check_model()
-        self._write([found], mending)
 
     def _check_model(self) -> None:
         check_model(self._stores.graph.stats(self._corpus, has_counts=False), self._models.embedder)
@@ -337,13 +361,13 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
-    """Failures in batches of the size that an ingest by a chat model stores at a time."""
+    """Failures in batches of the size that an ingest stores at a time."""
     batch: list[Quarantined] = []
     size = 0
     for item in entries:
         batch.append(item)
         size += len(item.chunk.text)
-        if size >= PAID_CHARACTERS:
+        if size >= BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:

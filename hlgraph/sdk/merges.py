@@ -7,7 +7,7 @@ it is, so undoing a merge removes the decision.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from hlgraph import progress
 from hlgraph.algorithms.merging import Pair
 from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.ids import entity_id
+from hlgraph.ingest.removed import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
 from hlgraph.persist import finish
@@ -33,6 +34,7 @@ from hlgraph.resolve.decide import (
     settled_merges,
 )
 from hlgraph.sdk.given import checked
+from hlgraph.settings import Settings
 from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict, grouped
 from hlgraph.stores.protocols import Scope, Stores
 
@@ -80,6 +82,7 @@ class Merges:
     ----------
     corpus, stores : where they are
     chat : makes the executor of the chat model for one command, within a budget; None without a chat model
+    settings : name the place where undone decisions are noted; None: an undo that was killed cannot be repeated
 
     Examples
     --------
@@ -92,8 +95,16 @@ class Merges:
                 graph.merges.undo(item.id)
     """
 
-    def __init__(self, corpus: str, stores: Stores, *, chat: Callable[[Budget | None], Executor | None]) -> None:
+    def __init__(
+        self,
+        corpus: str,
+        stores: Stores,
+        *,
+        chat: Callable[[Budget | None], Executor | None],
+        settings: Settings | None = None,
+    ) -> None:
         self._corpus = corpus
+        self._settings = settings
         self._stores = stores
         self._chat = chat
 
@@ -263,19 +274,23 @@ class Merges:
 
         A pair whose decision is removed is a candidate again; :meth:`apply` with ``keep_apart`` keeps it apart.
 
-        Returns the removed decisions. Raises UnknownNameError for an id that is not stored, and then removes nothing;
-        StoreLockedError while another process writes.
+        Returns the removed decisions, without those that such a call removed before. Raises UnknownNameError for an id that was
+        never stored, and then removes nothing; StoreLockedError while another process writes.
         """
         self._check_corpus()
-        wanted = dict.fromkeys([ids] if isinstance(ids, str) else ids)
-        with self._writing() as store:
+        wanted = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
+        with self._writing() as store, ExitStack() as closing:
+            removals = closing.enter_context(Removals(self._settings, "decision")) if self._settings else None
+            noted = {} if removals is None else removals.of(wanted)
             held = {item.id: item for item in store.decisions(self._corpus)}
             for name in wanted:
-                if name not in held:
+                if name not in held and name not in noted:
                     raise UnknownNameError(
                         f"corpus {self._corpus!r} has no decision {name!r}; hlgraph merges list shows their ids"
                     )
-            gone = tuple(held[name] for name in wanted)
+            gone = tuple(held[name] for name in wanted if name in held)
+            if removals is not None:
+                closing.enter_context(removals.removing({item.id: [item.id] for item in gone}))
             store.drop(self._corpus, gone)
         return gone
 

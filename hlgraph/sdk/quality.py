@@ -155,11 +155,13 @@ class Quality:
         self._check_corpus()
         graph = self._stores.graph
         held = [item for item in graph.find(Kind.SOURCE, Scope(self._corpus)) if isinstance(item, Source)]
-        chosen = named(held, uris, corpus=self._corpus, did="measured") if uris else held
+        if uris:
+            by_name = named(held, uris, corpus=self._corpus, did="measured")
+            held = list({item.id: item for items in by_name.values() for item in items}.values())
         found: list[SourceCoverage] = []
-        with progress.step("cover", len(chosen), unit="sources"):
-            for start in range(0, len(chosen), _SOURCES_AT_ONCE):
-                found += self._covered(chosen[start : start + _SOURCES_AT_ONCE], share)
+        with progress.step("cover", len(held), unit="sources"):
+            for start in range(0, len(held), _SOURCES_AT_ONCE):
+                found += self._covered(held[start : start + _SOURCES_AT_ONCE], share)
                 progress.advance("cover", _SOURCES_AT_ONCE)
         return Coverage(tuple(sorted(found, key=lambda item: (item.share, item.uri))), share)
 

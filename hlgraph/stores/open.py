@@ -28,10 +28,6 @@ class Finding(NamedTuple):
     seen: str
 
 
-_SERVER_BATCH = 200_000
-"""Characters of text in one change on a server: about 1,500 statements, so that a transaction needs under 200 MiB of heap."""
-
-
 _SAMPLE = 500
 """Records of each kind and corpus whose content the doctor reads on a server. Ids are hashes: the lowest are a fair sample."""
 
@@ -45,7 +41,6 @@ class Opened(NamedTuple):
     closing : closes them
     check : runs all checks, one by one; needs no model and reads each store by itself
     targets : the stores as migration targets
-    batch_characters : characters of text that one change should hold at most, so that it fits one transaction
     batch_removed : sources that one change should remove at most, so that it fits one transaction
     cypher : runs Cypher queries of users; None: the store does not speak Cypher
     sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
@@ -55,7 +50,6 @@ class Opened(NamedTuple):
     closing: contextlib.ExitStack
     check: Callable[[], Iterator[Finding]]
     targets: tuple[MigrationTarget, ...]
-    batch_characters: int = 1_000_000
     batch_removed: int = 500
     cypher: CypherReader | None = None
     sample: int | None = None
@@ -211,7 +205,6 @@ def open_stores(target: str | Settings) -> Opened:
         closing,
         lambda: itertools.chain(graph.check(), vectors.check()),
         (graph.target, vectors.target),
-        _SERVER_BATCH,
         cypher=graph.cypher,
         sample=_SAMPLE,
     )

@@ -19,7 +19,7 @@ from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import delete_sources
+from hlgraph.ingest.delete import Remover, delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
@@ -173,6 +173,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
     rng = random.Random(11)
     documents = _documents(rng, 14)
     reports: list[pipeline.Report] = []
+    forgotten: list[list[str]] = [[], []]
     for step in range(8):
         if step:
             for at in rng.sample(range(len(documents)), 4):
@@ -190,10 +191,12 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
             if step % 3 == 2
             else []
         )
-        for stores in pair:
+        for stores, texts in zip(pair, forgotten, strict=True):
             reports.append(pipeline.ingest(documents, "walk", stores=stores, steps=_steps()))
             if gone:
-                reports.append(delete_sources(gone, "walk", stores=stores))
+                reports.append(
+                    delete_sources(gone, "walk", stores=stores, remover=Remover(stores, forget=texts.extend))
+                )
         one, two = (snapshot(stores, "walk") for stores in pair)
         for name in one:
             assert one[name] == two[name], f"step {step}: {name}"
@@ -203,6 +206,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
         assert stats[0].fields == stats[1].fields
     half = len(reports) // 2
     assert half
+    assert sorted(forgotten[0]) == sorted(forgotten[1]) != []
     for stores in pair:
         everything = [record.id for record in stores.graph.find(Kind.SOURCE, Scope("walk"))]
         delete_sources(everything, "walk", stores=stores)

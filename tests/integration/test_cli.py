@@ -318,7 +318,10 @@ def test_standard_input_is_read(tmp_path: Path, copy: Path) -> None:
     assert found[0]["source"]["uri"] == "stdin:#b"
 
 
-def test_an_interrupt_is_130_and_one_line(tmp_path: Path, copy: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_an_interrupt_is_one_line(tmp_path: Path, copy: Path, number: signal.Signals, code: int, word: str) -> None:
     command = [*HLGRAPH, "ingest", "-", "--corpus", "piped", "--format", "jsonl"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts with it ignored
     run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -327,10 +330,10 @@ def test_an_interrupt_is_130_and_one_line(tmp_path: Path, copy: Path) -> None:
     # More than a pipe holds: when all of it is written, most of it was read.
     run.stdin.writelines(b'{"id": "%d", "text": "Mara Quill built a mill.%s"}\n' % (n, b" " * 1000) for n in range(500))
     run.stdin.flush()
-    run.send_signal(signal.SIGINT)
+    run.send_signal(number)
     out, err = run.communicate(timeout=60)
-    assert (run.returncode, out) == (130, b"")
-    assert err.splitlines()[-1] == b"hlgraph: interrupted; run the same command again to continue"
+    assert (run.returncode, out) == (code, b"")
+    assert err.splitlines()[-1].decode() == f"hlgraph: {word}; run the same command again to continue"
     assert b"Traceback" not in err
     assert call("doctor").code == 0
 

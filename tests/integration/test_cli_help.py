@@ -136,7 +136,7 @@ def test_brackets_are_shown() -> None:
 
 def test_every_exit_code_is_documented() -> None:
     table = shown().split("Exit codes:")[1].split("Every command")[0]
-    assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "6", "130"]
+    assert re.findall(r"^\s+(\d+)  ", table, flags=re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "6", "130", "143"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,12 @@ import pytest
 
 import hlgraph
 from hlgraph import errors
+from hlgraph.models.cache import CachedEmbedder
 from hlgraph.sdk.client import HLGraph
+from hlgraph.stores.open import Opened
 from hlgraph.testing.embedder import WordEmbedder
+
+_FIVE = ["docs/a.txt", "docs/inner/b.txt", "rows.jsonl#r0", "rows.jsonl#r1", "rows.jsonl#r2"]
 
 
 @pytest.fixture
@@ -58,3 +63,72 @@ def test_an_emptied_corpus_takes_another_model(graph: HLGraph) -> None:
         assert other.ingest("docs").sources_added == 2
         assert other.search("Who was born in Tessing?").evidence
         assert not [item for item in other.check() if not item.is_fine]
+
+
+class Stopped(BaseException):
+    """Ends a deletion in the middle, as a kill does."""
+
+
+@pytest.mark.parametrize(("kept", "has_notes"), [(0, True), (1, True), (0, False)])
+def test_a_list_that_was_stopped_in_the_middle_is_completed(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, kept: int, has_notes: bool
+) -> None:
+    """Stopped after the flip of the first or the second change, the rows of the vector store still there."""
+    monkeypatch.setattr(Opened.__new__, "__defaults__", (2 if has_notes else 9, None))
+    opened = hlgraph.connect(graph.settings, embedder=WordEmbedder())
+    real, left = opened._opened.stores.vectors.delete, [kept]
+
+    def stop(*given: object) -> int:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Stopped
+        return real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opened._opened.stores.vectors, "delete", stop)
+    with opened, pytest.raises(Stopped):
+        opened.delete(_FIVE)
+    if has_notes:
+        with pytest.raises(errors.UnknownNameError, match=r"docs/c.txt: no source of corpus .*; nothing was deleted"):
+            graph.delete([*_FIVE, "docs/c.txt"])
+    else:  # as on another machine: the change in the journal says what it removed
+        for path in Path("store").glob("removed*"):
+            path.unlink()
+    report = graph.delete(_FIVE)
+    gone = 2 * (kept + 1) if has_notes else 5
+    assert (report.sources_removed, report.sources_gone) == (5 - gone, gone)
+    assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 0
+    assert not [item for item in graph.check() if not item.is_fine]
+    if has_notes:
+        again = graph.delete(_FIVE)
+        assert (again.sources_removed, again.sources_gone) == (0, 5)
+
+
+def test_what_is_there_again_is_deleted_again(graph: HLGraph) -> None:
+    assert graph.delete(where="title = 'a'").sources_removed == 1
+    assert graph.delete("docs").sources_removed == 1
+    graph.ingest("docs")
+    assert [graph.delete(name).sources_gone for name in ("docs/a.txt", "docs/", "docs")] == [0, 0, 1]
+
+
+def test_the_vectors_of_deleted_texts_leave_the_cache(graph: HLGraph, tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "embeddings-1.sqlite"
+    cached = CachedEmbedder(WordEmbedder(), path)
+
+    def held() -> int:
+        with sqlite3.connect(path) as connection:
+            return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    with hlgraph.connect(graph.settings, corpus="other", embedder=cached) as other:
+        other.ingest(["docs/a.txt"])
+        alone = held()
+        other.ingest(["docs"])
+        assert held() > alone
+        other.delete("docs/inner/b.txt")
+        # "tessing" is in both documents, so its vector stays.
+        assert held() == alone
+        embedded = len(cached._inner.embedded)  # type: ignore[attr-defined]
+        cached.embed(["tessing", "mara quill"])
+        assert len(cached._inner.embedded) == embedded  # type: ignore[attr-defined]
+        other.delete(everything=True)
+        assert held() == 0
+    cached.close()

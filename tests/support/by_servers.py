@@ -20,7 +20,7 @@ _LONGEST = (
     "tests/congruence/test_stores.py",
     "tests/contract/test_opensearch.py",
     "tests/faults/test_killed_budget_ingest.py",
-    "tests/faults/test_killed_ingest.py",
+    "tests/faults/test_killed_commands.py",
     "tests/integration/test_readme.py",
     "tests/contract/test_neo4j.py",
     "tests/integration/test_local_servers_live.py",

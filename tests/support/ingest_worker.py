@@ -3,67 +3,22 @@
 ``STORE`` is the url of a store or a file of settings (``.json``). It says ``ready`` when it begins to write; an error of
 hlgraph ends it with code 3.
 
-``lease=SECONDS`` makes its right to write last so long. With a number it kills itself, as ``kill -9`` does, at that step of
-the journal: just before or just after a transaction or a write of vectors, counted from 1.
+``lease=SECONDS`` makes its right to write last so long.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from collections.abc import Callable
 
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import HLGraphError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import delete_missing
+from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.read import covered, read
 from hlgraph.settings import load
-from hlgraph.stores.embedded import database, vector_rows
-from hlgraph.stores.embedded import vector_rows as matrix
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.embedder import WordEmbedder
-
-
-def _arm(kill_at: int) -> None:
-    """Count the moments at which something durable has just happened or is about to."""
-    count = 0
-
-    def moment() -> None:
-        nonlocal count
-        count += 1
-        if count == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    real_transaction = database.Database.transaction
-
-    class Around:
-        def __init__(self, inner: object) -> None:
-            self._inner = inner
-
-        def __enter__(self) -> object:
-            moment()
-            return self._inner.__enter__()  # type: ignore[attr-defined]
-
-        def __exit__(self, *error: object) -> object:
-            done = self._inner.__exit__(*error)  # type: ignore[attr-defined]
-            moment()
-            return done
-
-    database.Database.transaction = lambda self: Around(real_transaction(self))  # type: ignore[method-assign, assignment]
-
-    def armed(write: Callable[..., None]) -> Callable[..., None]:
-        def both(*args: object, **named: object) -> None:
-            moment()
-            write(*args, **named)
-            moment()
-
-        return both
-
-    vector_rows.write_rows = armed(matrix.write_rows)  # type: ignore[assignment]
-    vector_rows.zero_rows = armed(matrix.zero_rows)  # type: ignore[assignment]
 
 
 def main(store: str, path: str, how: str = "") -> None:
@@ -72,8 +27,6 @@ def main(store: str, path: str, how: str = "") -> None:
         from hlgraph.stores.neo4j.lease import Lease
 
         Lease.__init__.__kwdefaults__["seconds"] = int(how.removeprefix("lease="))  # type: ignore[index]
-    elif how:
-        _arm(int(how))
     opened = open_stores(load(store) if store.endswith(".json") else store)
     steps = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=5)
     with opened.closing, opened.stores.graph.lock():
@@ -87,7 +40,7 @@ def main(store: str, path: str, how: str = "") -> None:
                 yield item
 
         report = pipeline.ingest(noted(), "c", stores=opened.stores, steps=steps)  # type: ignore[arg-type]
-        delete_missing(report, covered([path]), corpus="c", keep=seen, stores=opened.stores)
+        delete_missing(report, covered([path]), corpus="c", keep=seen, remover=Remover(opened.stores))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from ingest_keywords import keywords
 
 from hlgraph import HLGraph, IngestOptions, Settings, connect, field
+from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import (
     ExtractionError,
     InputError,
@@ -19,6 +20,8 @@ from hlgraph.errors import (
     UnknownNameError,
     WhereError,
 )
+from hlgraph.extract import LocalExtractor
+from hlgraph.ingest.pipeline import Report, Steps, batches
 from hlgraph.progress import Progress
 from hlgraph.records import Document, Kind
 from hlgraph.settings import DEFAULT_STORE, ChunkSettings
@@ -380,3 +383,9 @@ def test_ingest_removes_what_is_not_there_any_more_when_asked(filled: HLGraph, t
     assert (report.sources_removed, len(report.failed)) == (0, 1)
     assert _names(filled, tmp_path) == before - {"one/a.txt", "rows.csv#y"}
     _check_clean(filled)
+
+
+def test_a_change_holds_100_000_characters() -> None:
+    documents = [Document(f"doc:{at}", "word " * 12_000, "") for at in range(5)]
+    steps = Steps(ContentDefinedChunker(80), LocalExtractor(), WordEmbedder())
+    assert [len(batch) for batch in batches(documents, Report(), seen=set(), steps=steps)] == [2, 2, 1]

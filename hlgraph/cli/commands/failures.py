@@ -168,9 +168,13 @@ def _finish(done: Mending, *, is_json: bool) -> None:
         cost = {"usage": usage_tree(done.report.usage)} if done.report.usage else {}
         lists = {"mended": done.mended, "failed": [_tree(item) for item in done.failed]}
         waiting = [item.id for item in done.waiting]
-        print_json({**lists, "waiting": waiting, "left_out": list(done.left_out), "added": counts, **cost})
+        print_json(
+            {**lists, "waiting": waiting, "gone": done.gone, "left_out": list(done.left_out), "added": counts, **cost}
+        )
     else:
         say(f"{len(done.mended)} repaired, {len(done.failed)} failed again")
+        if done.gone:
+            say(f"repaired before: {len(done.gone)}, by this command when it was interrupted")
         say("added: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
         say(*(f"failed: {item.id}  {item.chunk.uri}: {_short(item.reason)}" for item in done.failed))
         if done.waiting:

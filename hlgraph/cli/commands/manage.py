@@ -12,7 +12,7 @@ import typer
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import piece, print_json, say
 from hlgraph.cli.state import Corpus, Json, Quiet, State
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, StoreLockedError
 
 if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
@@ -232,7 +232,7 @@ def migrate(
             pending = [item.label for item in plan.pending]
             stores[target.kind] = {"applied": applied, "pending": pending, "now": applied[before[target.kind] :]}
         if action == "apply":
-            _renew_topics(opened.stores)
+            _finish_changes(opened.stores)
     is_pending = any(item["pending"] for item in stores.values())
     if json:
         print_json({"stores": stores, "is_pending": is_pending})
@@ -247,13 +247,18 @@ def migrate(
         raise typer.Exit(1)
 
 
-def _renew_topics(stores: Stores) -> None:
-    """Do what a migration left to the next writer: renew the topics of corpora of an older version."""
+def _finish_changes(stores: Stores) -> None:
+    """Do what a migration left to the next writer: renew the topics of corpora of an older version, or finish doing so."""
     from hlgraph.persist import resume
 
-    if any(item.renewed_to is not None for item in stores.graph.stats(has_counts=False)):
+    is_due = any(item.renewed_to is not None for item in stores.graph.stats(has_counts=False))
+    try:
         with stores.graph.lock() as pending:
             resume(pending, stores)
+    except StoreLockedError:
+        if is_due:
+            raise
+        # Who is writing has finished the changes of interrupted runs first.
 
 
 def config(context: typer.Context, json: Json = False) -> None:

@@ -230,10 +230,11 @@ def undo(
     with state.open(corpus) as graph:
         names = graph.merges.list().names
         gone = graph.merges.undo(ids)
+    before = [name for name in dict.fromkeys(ids) if name not in {item.id for item in gone}]
     if json:
-        print_json({"undone": [_tree(item, names) for item in gone]})
+        print_json({"undone": [_tree(item, names) for item in gone], "undone_before": before})
         return
-    say(*(f"undone: {_line(item, names)}" for item in gone))
+    say(*(f"undone: {_line(item, names)}" for item in gone), *(f"undone before: {name}" for name in before))
 
 
 def _sure(item: Candidate) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hlgraph.errors import BudgetError, ClusterError, InputError
 from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.pipeline import Failure, Ready, Report
 from hlgraph.integrations.ray.books import Books, FarBooks, Limits, Spending
 from hlgraph.integrations.ray.cluster import joined
@@ -188,7 +188,7 @@ class RayRun:
         self, job: Job, work: Work, *, books: FarBooks | None, report: Report, usage: Usage
     ) -> Generator[Ready, None, None]:
         """The results of the stages, in the order of the sources."""
-        most = min(job.steps.batch_characters, PAID_CHARACTERS)
+        most = job.steps.batch_characters
         given = [packed(part) for part in parts(job, report, workers=self._workers, most=most)]
         if not given:
             return
