@@ -198,6 +198,7 @@ def batches(
             report.failed.append(Failure(item.uri, str(error)))
             continue
         seen.add(item.uri)
+        report.warnings.extend(Failure(item.uri, warning) for warning in item.warnings)
         batch.append(item)
         size += len(item.text)
         if size >= steps.batch_characters or len(batch) >= steps.batch_sources:

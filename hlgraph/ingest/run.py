@@ -15,7 +15,8 @@ from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_missing
 from hlgraph.ingest.forget import forgetting
-from hlgraph.ingest.options import PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
+from hlgraph.ingest.options import NO_ROWS, PAID_CHARACTERS, IngestOptions, chunker_of, extractor_of
+from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.stores.domains import domain_of, domain_store
 
@@ -131,6 +132,8 @@ class Ingestion:
             given = self._domain(paths, documents, options=options)
             steps = self._steps(options, on_progress, given=given)
             report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, given.domain))
+            if options.mapping and not any("#" in uri for uri in seen):
+                report.warnings.append(Failure("--map", NO_ROWS))
             report.domain = given.domain if given.is_inferred else None
             if options.delete_missing:
                 from hlgraph.read import covered

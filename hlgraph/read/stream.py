@@ -22,11 +22,14 @@ from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError
-from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
+from hlgraph.read.bounds import Growth
+from hlgraph.read.content import Origin, read_bounded, without_gz
 from hlgraph.read.failure import ReadFailure, failure
 from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
+from hlgraph.read.gz import plain_bytes
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
+from hlgraph.read.unspaced import without_runs
 from hlgraph.records import Document
 
 STDIN = "-"
@@ -309,14 +312,17 @@ def read(
 
 
 def _read(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) -> Iterator[Document | ReadFailure]:
+    growth = Growth()
     for found in discover(paths, options.format):
         if isinstance(found, ReadFailure):
             yield found
         else:
-            yield from _read_one(found, options, stdin)
+            yield from _read_one(found, options, stdin, growth=growth)
 
 
-def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Iterator[Document | ReadFailure]:
+def _read_one(
+    found: Found, options: ReadOptions, stdin: BinaryIO | None, *, growth: Growth
+) -> Iterator[Document | ReadFailure]:
     origin = found.origin
     try:
         with (
@@ -325,11 +331,12 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
         ):
             reader = FORMATS[found.format or "text"]
             if isinstance(reader, RowsFormat):
-                yield from reader.read(origin, data, options=options)
+                yield from map(_bounded_row, reader.read(origin, data, options=options))
             else:
-                yield _document(
-                    found, read_bounded(origin, data, limit=options.max_bytes), reader=reader, options=options
-                )
+                whole = read_bounded(origin, data, limit=options.max_bytes)
+                document = _document(found, whole, reader=reader, options=options)
+                growth.check(origin, size=len(whole), text=len(document.text))
+                yield document
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
@@ -338,12 +345,21 @@ def _read_one(found: Found, options: ReadOptions, stdin: BinaryIO | None) -> Ite
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
 
 
+def _bounded_row(item: Document | ReadFailure) -> Document | ReadFailure:
+    if isinstance(item, ReadFailure):
+        return item
+    try:
+        return without_runs(item)
+    except ReadError as error:
+        return ReadFailure(error.uri, error)
+
+
 def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOptions) -> Document:
     origin = found.origin
     if origin.uri == STDIN_URI:
         origin = Origin(STDIN_URI + hashlib.sha256(data).hexdigest()[:16])
     try:
-        document = reader.read(origin, data, options=options)
+        document = without_runs(reader.read(origin, data, options=options))
     except ReadError as error:
         if found.format is None:
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"

@@ -12,7 +12,8 @@ from reportlab.pdfgen.canvas import Canvas
 
 from hlgraph.ids import source_id
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
-from hlgraph.read.content import Origin, clean, decode
+from hlgraph.read.content import Origin, clean
+from hlgraph.read.encodings import decode
 from hlgraph.read.formats import SUFFIXES
 from hlgraph.read.metadata import cell_value
 from hlgraph.records import Document
@@ -80,7 +81,7 @@ def test_clean_text_can_be_stored_and_is_clean(text: str) -> None:
     cleaned = clean(text)
     assert cleaned == clean(cleaned)
     assert not set(cleaned) & {"\r", "\0"}
-    assert decode(Origin("x"), f"x{cleaned}".encode(), encoding=None) == f"x{cleaned}"
+    assert decode(Origin("x"), f"x{cleaned}".encode(), encoding=None).text == f"x{cleaned}"
 
 
 @functools.cache

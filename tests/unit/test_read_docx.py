@@ -150,6 +150,7 @@ def test_wide_tables_and_ragged_rows_are_even(tmp_path: Path, size: int) -> None
     word = docx.Document()
     table = word.add_table(rows=2, cols=size)
     table.cell(0, 0).text = "head"
+    table.cell(0, size - 1).text = "end"
     last = table.rows[1]._tr
     for cell in list(last.tc_lst)[1:]:
         last.remove(cell)

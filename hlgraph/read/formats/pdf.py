@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.aligned_tables import may_have_table, with_markdown
+from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
@@ -35,7 +36,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ----------
     origin : the file; its stem is the title if the PDF names none
     data : its bytes
-    options : ``max_bytes`` limits the text too, in characters
+    options : ``max_bytes`` limits the text too, in characters; it holds at most 100 characters a byte, or 8 MiB
 
     Raises
     ------
@@ -54,7 +55,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         if reader.is_encrypted and not reader.decrypt(""):
             raise _locked(origin)
         count = len(reader.pages)
-    pages = _pages(origin, reader, count=count, limit=options.max_bytes)
+    pages = _pages(origin, reader, count=count, produced=Produced(origin, len(data), options.max_bytes))
     if not any(pages):
         raise ReadError(origin.uri, "has no text layer; it may be a scan", "run OCR on it first, e.g. ocrmypdf")
     with _pypdf_errors(origin):
@@ -68,15 +69,12 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     )
 
 
-def _pages(origin: Origin, reader: PdfReader, *, count: int, limit: int) -> list[str]:
+def _pages(origin: Origin, reader: PdfReader, *, count: int, produced: Produced) -> list[str]:
     pages: list[str] = []
-    size = 0
     for index in range(count):
         with _pypdf_errors(origin, f"page {index + 1} "):
             pages.append(_page(reader.pages[index]))
-        size += len(pages[-1])
-        if size > limit:  # a small file can repeat one long page a thousand times
-            raise ReadError(origin.uri, f"holds more than {limit:,} characters", "split it, or raise --max-bytes")
+        produced.add(pages[-1])  # a small file can repeat one long page a thousand times
     return pages
 
 
