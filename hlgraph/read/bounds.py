@@ -22,6 +22,7 @@ GRACE = 8 << 20  # what a source may hold whatever its size, bytes or characters
 RUN_GRACE = 64 << 20  # what the sources of a run may hold together beyond TIMES their sizes, characters
 _SPLIT = "split it, or save the part that matters as plain text or CSV"
 _SUSPECT = "if it is not an attack, unpack it, or save it as plain text or CSV"
+_OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 _MARKUP = (".htm", ".html", ".ncx", ".opf", ".rels", ".vml", ".xhtml", ".xml")
 
 
@@ -96,7 +97,7 @@ class Produced:
 
 
 def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_ELEMENTS) -> None:
-    """Check what a zip file (DOCX, XLSX, PPTX, EPUB) unpacks to, without holding it.
+    """Check what a zip file (DOCX, XLSX, PPTX, EPUB) unpacks to, without holding it; and that it is not locked.
 
     Parameters
     ----------
@@ -108,10 +109,14 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
     Raises
     ------
     ReadError
-        It unpacks to more than ``limit`` or than 100 times its size, or holds more than 10,000 members or ``most`` elements.
+        It is protected by a password; or unpacks to more than ``limit`` or than 100 times its size; or holds more than 10,000
+        members or ``most`` elements.
     zipfile.BadZipFile
         It is no zip file.
     """
+    if data.startswith(_OLE_MAGIC):
+        reason = "is protected by a password, or is a file of Office 2003 or older"
+        raise ReadError(origin.uri, reason, "save it in the present format without a password")
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         members = package.infolist()
         if len(members) > MOST_MEMBERS:

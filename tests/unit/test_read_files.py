@@ -29,7 +29,7 @@ def given(path: Path, data: bytes) -> Path:
 
 
 def test_every_format_has_one_reader_and_a_suffix() -> None:
-    assert list(FORMATS) == ["csv", "docx", "html", "json", "jsonl", "markdown", "pdf", "text"]
+    assert list(FORMATS) == ["csv", "docx", "epub", "html", "json", "jsonl", "markdown", "pdf", "pptx", "text", "xlsx"]
     assert set(SUFFIXES.values()) == set(FORMATS)
     assert len(SUFFIXES) == sum(len(item.suffixes) for item in FORMATS.values())
 
@@ -192,7 +192,7 @@ def test_standard_input_is_left_open_and_may_be_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, html"),
+        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, epub, html"),
         ({"mapping": {"uri": "url"}}, InputError, "'uri' cannot be mapped"),
         ({"mapping": {"metadata.": "a"}}, InputError, "'metadata.' cannot be mapped"),
         ({"mapping": {"text": "a++b"}}, InputError, "a column name is empty"),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from docx.oxml.xmlchemy import BaseOxmlElement
     from docx.styles.style import BaseStyle
 
-_OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _DEEPEST = 6
 _WIDEST = 64  # columns that one cell may span
@@ -56,12 +55,6 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         import docx
     except ImportError as error:
         raise MissingExtraError("docx", "reading DOCX") from error
-    if data.startswith(_OLE_MAGIC):
-        raise ReadError(
-            origin.uri,
-            "is protected by a password, or is a .doc file of Word 2003 or older",
-            "save it as .docx without a password",
-        )
     with _docx_errors(origin):
         check_package(origin, data, limit=options.max_bytes)
         word = docx.Document(io.BytesIO(data))

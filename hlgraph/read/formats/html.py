@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.encodings import decode, marked_encoding
-from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.records import Document
+from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -46,36 +46,76 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The page cannot be decoded, has no main text, or holds more than a million elements or cells of tables.
     """
     try:
-        from trafilatura import load_html
+        import trafilatura  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("html", "reading HTML") from error
+    page = main_text(origin, data, encoding=options.encoding, produced=Produced(origin, len(data), options.max_bytes))
+    if not page.text:
+        raise ReadError(
+            origin.uri, "no main text was found in the page", "read it with --format text to keep all of it"
+        )
+    return Document(
+        uri=origin.uri,
+        text=page.text,
+        title=page.title or clean_title(origin.stem),
+        metadata=page.metadata,
+        warnings=page.warnings,
+    )
+
+
+class Page(NamedTuple):
+    """What was found in a page.
+
+    Attributes
+    ----------
+    text : its main text, empty where it has no such text
+    title : its title, empty where it states none
+    metadata : what it declares of itself
+    warnings : about its encoding
+    """
+
+    text: str
+    title: str
+    metadata: dict[str, MetadataValue]
+    warnings: tuple[str, ...]
+
+
+def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced) -> Page:
+    """The main text of a page as Markdown.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    data : the bytes of the page
+    encoding : overrides the byte order mark and the declared encoding; None: these, else what the bytes look like
+    produced : counts the text, and the cells of tables before they are made
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    ReadError
+        The page cannot be decoded, or exceeds a limit of :mod:`hlgraph.read.bounds`.
+    """
+    from trafilatura import load_html
+
     declared = marked_encoding(data) or declared_encoding(data)
-    page, warnings = decode(origin, data, encoding=options.encoding or declared)
+    page, warnings = decode(origin, data, encoding=encoding or declared)
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura takes whole pages only
-    produced = Produced(origin, len(data), options.max_bytes)
     found = None
-    try:
+    with parser_errors(origin.uri, "HTML"):
         tree = load_html(page)
         if tree is not None:
             _check_tables(tree, produced)
             found = _extracted(tree)
-    except PARSER_ERRORS as error:
-        raise ReadError(origin.uri, f"cannot be parsed as HTML ({error})") from error
     text = produced.add(clean(str(found.text or "")).strip()) if found else ""
-    if found is None or not text:
-        raise ReadError(
-            origin.uri, "no main text was found in the page", "read it with --format text to keep all of it"
-        )
-    values = {name: clean(str(getattr(found, name) or "")) for name in _FIELDS}
-    return Document(
-        uri=origin.uri,
-        text=text,
-        title=clean_title(clean(str(found.title or ""))) or clean_title(origin.stem),
-        metadata={name: value for name, value in values.items() if value},
-        warnings=warnings,
-    )
+    values = {name: clean(str(getattr(found, name, None) or "")) for name in _FIELDS}
+    title = clean_title(clean(str(found.title or ""))) if found else ""
+    return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
 
 
 def _extracted(tree: HtmlElement) -> ExtractedPage | None:
