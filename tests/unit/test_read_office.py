@@ -127,9 +127,7 @@ def book(**more: str) -> bytes:
         package.writestr("mimetype", "application/epub+zip")
         package.writestr("META-INF/container.xml", CONTAINER)
         package.writestr("OEBPS/book.opf", PACKAGE)
-        package.writestr(
-            "OEBPS/one 1.xhtml", PAGE.format("One", "The pump was made by ACME in 1999 and runs at 40 bar.")
-        )
+        package.writestr("OEBPS/one 1.xhtml", PAGE.format("One", MADE))
         package.writestr("OEBPS/two.xhtml", PAGE.format("Two", OIL))
         package.writestr("OEBPS/nav.xhtml", PAGE.format("Contents", "One. Two."))
         for name, text in more.items():

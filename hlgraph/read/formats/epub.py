@@ -117,7 +117,12 @@ def _chapter(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: P
     if name not in package.NameToInfo:
         return ""
     page = main_text(origin, package.read(name), encoding=None, produced=produced)
-    return page.text
+    if not page.text:
+        return ""
+    first = page.text.partition("\n")[0].lstrip("# ")
+    if first == page.title:  # the main text of a short chapter has lost the mark of its heading
+        return f"# {first}{page.text.partition(first)[2]}"
+    return page.text if page.text.startswith("#") or not page.title else f"# {page.title}\n\n{page.text}"
 
 
 FORMAT = FileFormat("epub", suffixes=(".epub",), read=read_epub)
