@@ -29,7 +29,8 @@ from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
 from hlgraph.read.gz import plain_bytes
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
-from hlgraph.read.unspaced import without_runs
+from hlgraph.read.sniffing import HEAD, format_by_content, may_be_text
+from hlgraph.read.unspaced import bounded_row, without_runs
 from hlgraph.records import Document
 
 STDIN = "-"
@@ -61,7 +62,8 @@ def discover(paths: Sequence[str], format_name: str | None = None) -> Iterator[F
     """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
 
     A folder is walked recursively, following links to folders outside it. Hidden files and folders are skipped, and so
-    are files in folders whose suffix has no reader, unless ``format_name`` is given; a log warning counts the latter. A
+    are files in folders that have no reader, unless ``format_name`` is given; a log warning counts the latter. A file without
+    a suffix, named like a README or like a page of a manual has one if its content is text, HTML or a known packed format. A
     glob matches files only. ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several
     paths reach is yielded once.
 
@@ -188,7 +190,7 @@ def _in_s3(path: str, format_name: str | None) -> Iterator[Found | ReadFailure]:
             name = item.place.key.rpartition("/")[2]
             if not all(map(_is_shown, inner.split("/"))):
                 continue
-            if place.is_folder and format_name is None and format_of(name) is None:
+            if place.is_folder and format_name is None and not _is_readable(name, item):
                 left_out[Path(name).suffix.lower() or name] += 1
                 continue
             is_empty = False
@@ -219,7 +221,7 @@ def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
         here = Path(folder)
         folders[:] = sorted(name for name in folders if _is_shown(name) and _enters(here / name, root, entered))
         for name in sorted(filter(_is_shown, files)):
-            if format_name is None and format_of(name) is None:
+            if format_name is None and not _is_readable(name, (here / name)):
                 left_out[Path(name).suffix.lower() or name] += 1
             else:
                 is_empty = False
@@ -230,6 +232,17 @@ def _walk(root: Path, format_name: str | None) -> Iterator[Found | ReadFailure]:
     _warn_left_out(root.as_uri(), left_out)
     if is_empty:
         yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
+
+
+def _is_readable(name: str, file: Path | S3Object) -> bool:
+    """Whether a file of a folder has a reader: by its suffix, else by its content."""
+    if format_of(name) is not None or not may_be_text(name):
+        return format_of(name) is not None
+    try:
+        with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
+            return format_by_content(stream.read(HEAD)) is not None
+    except (OSError, ReadError):  # reading it says why
+        return True
 
 
 def _enters(folder: Path, root: Path, entered: set[Path]) -> bool:
@@ -329,9 +342,9 @@ def _read_one(
             _opened(found, stdin) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
-            reader = FORMATS[found.format or "text"]
+            reader = FORMATS[found.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
             if isinstance(reader, RowsFormat):
-                yield from map(_bounded_row, reader.read(origin, data, options=options))
+                yield from map(bounded_row, reader.read(origin, data, options=options))
             else:
                 whole = read_bounded(origin, data, limit=options.max_bytes)
                 document = _document(found, whole, reader=reader, options=options)
@@ -343,15 +356,6 @@ def _read_one(
         yield failure(origin.uri, str(error))
     except OSError as error:
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
-
-
-def _bounded_row(item: Document | ReadFailure) -> Document | ReadFailure:
-    if isinstance(item, ReadFailure):
-        return item
-    try:
-        return without_runs(item)
-    except ReadError as error:
-        return ReadFailure(error.uri, error)
 
 
 def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOptions) -> Document:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from hlgraph.errors import ReadError
+from hlgraph.read.failure import ReadFailure
 from hlgraph.records import Document
 
 LONGEST = 4096
@@ -60,3 +61,18 @@ def without_runs(document: Document) -> Document:
     pages = tuple(page - cut[bisect_right(starts, page - 1)] for page in document.page_starts)
     warning = f"left out {runs}: encoded data is no text"
     return replace(document, text=rest, page_starts=pages, warnings=(*document.warnings, warning))
+
+
+def bounded_row(item: Document | ReadFailure) -> Document | ReadFailure:
+    """The document of a row as :func:`without_runs` gives it; a failure where nothing else is in it.
+
+    Parameters
+    ----------
+    item : a document, or a failure, which stays as it is
+    """
+    if isinstance(item, ReadFailure):
+        return item
+    try:
+        return without_runs(item)
+    except ReadError as error:
+        return ReadFailure(error.uri, error)

@@ -29,7 +29,20 @@ def given(path: Path, data: bytes) -> Path:
 
 
 def test_every_format_has_one_reader_and_a_suffix() -> None:
-    assert list(FORMATS) == ["csv", "docx", "epub", "html", "json", "jsonl", "markdown", "pdf", "pptx", "text", "xlsx"]
+    assert list(FORMATS) == [
+        "csv",
+        "docx",
+        "epub",
+        "html",
+        "json",
+        "jsonl",
+        "man",
+        "markdown",
+        "pdf",
+        "pptx",
+        "text",
+        "xlsx",
+    ]
     assert set(SUFFIXES.values()) == set(FORMATS)
     assert len(SUFFIXES) == sum(len(item.suffixes) for item in FORMATS.values())
 
