@@ -42,7 +42,11 @@ def may_be_text(name: str) -> bool:
     """
     plain = without_gz(name)
     suffix = plain.rpartition(".")[2] if plain.rfind(".") > 0 else ""
-    return not suffix or _NAMES.match(plain) is not None or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
+    return (
+        not suffix
+        or _NAMES.match(plain) is not None
+        or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
+    )
 
 
 def format_by_content(head: bytes) -> str | None:

@@ -365,7 +365,7 @@ def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOpt
     try:
         document = without_runs(reader.read(origin, data, options=options))
     except ReadError as error:
-        if found.format is None:
+        if found.format is None and reader is FORMATS["text"]:
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"
             raise ReadError(error.uri, f"its suffix has no reader, and as text it {error.reason}", mend) from error
         raise

@@ -1,4 +1,4 @@
-"""Reader of PDF files: the text layer, page by page, with pypdf; tables of numbers as Markdown."""
+"""Reader of PDF files: the text layer, page by page, with pypdf; ruled tables and tables of numbers as Markdown."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.ruled_tables import RuledTables, may_be_ruled
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _MOST_LOST = 0.005  # of the characters of a page
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
 
-    A page with a table of numbers is read line by line as it is laid out, and the table becomes Markdown, see
+    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.ruled_tables`. A page with another table of numbers is
+    read line by line as it is laid out, and the table becomes Markdown, see
     :func:`hlgraph.read.aligned_tables.with_markdown`. Pages with text in columns, and those whose layout lacks some of the text,
     are read as pypdf orders their text.
 
@@ -41,7 +43,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     Raises
     ------
     MissingExtraError
-        pypdf is not installed, or for an encrypted file the library that decrypts it.
+        pypdf is not installed, or pdfplumber for a page with ruled lines, or for an encrypted file the library that decrypts it.
     ReadError
         The file is damaged, needs a password, has no text layer, or its text is too large.
     """
@@ -55,7 +57,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         if reader.is_encrypted and not reader.decrypt(""):
             raise _locked(origin)
         count = len(reader.pages)
-    pages = _pages(origin, reader, count=count, produced=Produced(origin, len(data), options.max_bytes))
+    pages = _pages(reader, data, count=count, produced=Produced(origin, len(data), options.max_bytes))
     if not any(pages):
         raise ReadError(origin.uri, "has no text layer; it may be a scan", "run OCR on it first, e.g. ocrmypdf")
     with _pypdf_errors(origin):
@@ -69,13 +71,23 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     )
 
 
-def _pages(origin: Origin, reader: PdfReader, *, count: int, produced: Produced) -> list[str]:
+def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) -> list[str]:
     pages: list[str] = []
+    tables = RuledTables(data, produced)
     for index in range(count):
-        with _pypdf_errors(origin, f"page {index + 1} "):
-            pages.append(_page(reader.pages[index]))
+        with _pypdf_errors(produced.origin, f"page {index + 1} "):
+            page = reader.pages[index]
+            pages.append(_ruled(tables, index, page) or _page(page))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
     return pages
+
+
+def _ruled(tables: RuledTables, index: int, page: PageObject) -> str:
+    """The text of a page with ruled tables, as Markdown; empty for other pages."""
+    content = page.get_contents()
+    if content is None or not may_be_ruled(content.get_data()):
+        return ""
+    return tables.text_of(index, clean(page.extract_text()).strip())
 
 
 def _page(page: PageObject) -> str:
