@@ -77,6 +77,7 @@ IMPORT_NAMES = {
     "pyyaml": "yaml",
     "opensearch-py": "opensearchpy",
     "charset-normalizer": "charset_normalizer",
+    "pdfminer.six": "pdfminer",
     "python-docx": "docx",
     "python-pptx": "pptx",
     "graspologic-native": "graspologic_native",

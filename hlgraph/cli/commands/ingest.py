@@ -66,7 +66,12 @@ Map = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Encoding of the text, if not UTF-8.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the text (default: found for each file, and said if it is not UTF-8).",
+        show_default=False,
+    ),
 ]
 Chunked = Annotated[bool, typer.Option("--chunked", help="Keep each document as one chunk.")]
 OnRay = Annotated[
