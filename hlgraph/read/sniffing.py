@@ -15,14 +15,14 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _ZIP = rb"(?s)PK\x03\x04.{0,4000}?"
-# What begins a page of a manual: comments and settings, then its title.
-_MANUAL = rb"(?:(?:[.'][ \t]*\\\".*|[ \t]*|\.[a-z].*|\.\.|['.])\n)*\.(?:TH|Dd)\s"
+_TITLE = re.compile(rb"^\.[ \t]*(?:TH|Dd|SH)[ \t]", re.MULTILINE)
+_MACRO = re.compile(rb"\.[ \t]*(?:\\\"|(?:so|de)\b)")
+_LINES = 40  # at the beginning of a page of a manual, half of which are macros
 _KNOWN = tuple(
     (re.compile(pattern, re.IGNORECASE), name)
     for pattern, name in (
         (rb"%PDF-", "pdf"),
         (rb"\s*(?:<!doctype html|<html)", "html"),
-        (_MANUAL, "man"),
         (_ZIP + rb"application/epub\+zip", "epub"),
         (_ZIP + rb"word/", "docx"),
         (_ZIP + rb"xl/", "xlsx"),
@@ -69,8 +69,18 @@ def format_by_content(head: bytes) -> str | None:
     for pattern, name in _KNOWN:
         if pattern.match(head):
             return name
+    if _is_manual(head):
+        return "man"
     is_program = head.startswith((b"#!", b"PK\x03\x04", b"\x7fELF")) or not head.strip()
     return "text" if not is_program and _is_text(head) else None
+
+
+def _is_manual(head: bytes) -> bool:
+    if _TITLE.search(head):
+        return True
+    lines = [line for line in head.splitlines()[:_LINES] if line.strip()]
+    macros = sum(line.startswith((b".", b"'")) for line in lines)
+    return 2 * macros > len(lines) and any(map(_MACRO.match, lines))
 
 
 def _is_text(head: bytes) -> bool:

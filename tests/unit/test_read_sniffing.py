@@ -98,6 +98,8 @@ def test_a_page_of_a_manual_loses_its_macros(tmp_path: Path) -> None:
         ("Grüße".encode("utf-16"), "text"),
         (b"\n" * 4096, None),
         (b".a\n" * 1000, "text"),
+        (b'.\\" Made by Pod::Man\n.de Sp\n.if n .sp\n..\n', "man"),
+        (b".. image:: a.png\n\nWords.\n", "text"),
         (bytes(range(256)), None),
     ],
 )
