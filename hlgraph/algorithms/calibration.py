@@ -47,7 +47,7 @@ def measured(rows: Mapping[Kind, NDArray[np.float32]], *, names: int) -> Calibra
     Parameters
     ----------
     rows : unit rows of shape (n, d), by kind, a sample that does not depend on similarity; rows beyond 1,024 are ignored
-    names : how many names the corpus has
+    names : number of names in the corpus
 
     Returns
     -------
@@ -92,8 +92,8 @@ def fitted_cosine(usual: float, kind: Kind, *, calibration: Calibration | None) 
     ``z = 1`` it is not further towards 1 than ``usual`` is: at most ``n + (1 - n) (usual - n0) / (1 - n0)`` with ``n = m + s``,
     as the cosine of equal texts is 1 for every embedder.
 
-    It is ``usual`` itself where ``s`` differs from ``s0``, and ``m`` from ``m0``, by less than a third of ``s0``: that is how much
-    corpora of one embedder differ, so thresholds stay there, however a corpus grew.
+    It is ``usual`` itself where ``s`` differs from ``s0``, and ``m`` from ``m0``, by less than a third of ``s0``: corpora of
+    one embedder differ by that much, so their thresholds stay equal, in whatever order a corpus grew.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ class Selection(NamedTuple):
 def post_filter(
     adjacency: Csr, similarities: NDArray[np.floating], *, candidates: NDArray[np.integer], bounds: DiameterBounds
 ) -> Selection:
-    """Algorithm 1: of the candidates, take again and again the one that widens the diameter least, within the bound.
+    """Algorithm 1: repeatedly adds the candidate that increases the diameter least, within the bound.
 
     ``v* = argmin_v diam(G[S + v])``, ties by similarity, then by index. If ``v*`` breaks the bound, every other candidate
     does too, so the search ends where the paper removes one candidate after another. O(k^2 c (k + D)) time for c candidates.
@@ -227,7 +227,7 @@ def _grown(
     bounds: DiameterBounds,
     is_widening_least: bool = False,
 ) -> list[int]:
-    """The set, extended until it has k nodes or nothing fits: by the most similar, or by those that widen it least."""
+    """The set, extended to k nodes while candidates fit: by the most similar, or by those that widen it least."""
     taken = list(members)
     rest = np.array([place for place in allowed if place not in set(taken)], dtype=np.intp)
     while len(taken) < bounds.k and len(rest):
@@ -251,7 +251,7 @@ def _replaced(
         worst = _least_needed(measure, taken, scores)
         if worst < 0:
             break
-        # The pool is ordered by similarity: whatever follows the worst replaceable member is no better than it.
+        # The pool is ordered by similarity: candidates after the worst replaceable member are not better than it.
         others = [place for place in range(following, taken[worst]) if place not in taken]
         others = [place for place in others if scores[place] > scores[taken[worst]]]
         kept = [*taken[:worst], *taken[worst + 1 :]]

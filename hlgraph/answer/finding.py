@@ -1,4 +1,4 @@
-"""How an answer finds its evidence: the unit of it, and the summaries that a report reads beside it."""
+"""Searches the evidence of an answer: chooses its unit, and adds summaries for a report."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def finding(
     search : options of the search
     strategy : a name, or a retriever
     run : searches
-    stores : say whether there is a hierarchy
-    chat : writes the answer; None: it is made of the evidence
+    stores : tell whether the corpus has a hierarchy
+    chat : writes the answer; None: the answer is sentences of the evidence
 
     Returns
     -------
@@ -79,7 +79,7 @@ def finding(
 
 def _both(found: SearchResult, more: SearchResult) -> SearchResult:
     """The evidence of both searches; the explanation of the first, with the steps and the round trips of both."""
-    # Each strategy numbers its groups for itself: the summaries of the second are a group of their own.
+    # Both searches number their groups from 0, so the summaries of the second become a separate group.
     summaries = [
         replace(item, why={name: value for name, value in item.why.items() if name != "group"})
         for item in more.evidence

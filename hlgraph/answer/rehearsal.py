@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hlgraph.answer.request import AnswerRequest
+from hlgraph.models.accounts.expected import MEASURED_FROM, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.seams import Completion
@@ -17,9 +18,6 @@ from hlgraph.records import Answer
 from hlgraph.retrieve.question.decompose import FacetSplitter
 from hlgraph.retrieve.question.subqueries import names
 
-_FEWEST_CALLS = 10
-# Where no call of a prompt is known yet: seconds until the first token, and tokens that a model writes in a second.
-_FIRST_SECONDS, _TOKENS_A_SECOND = 1.0, 60.0
 # Guesses: points of a community, words of a point, sentences of a report. The ledger replaces them after ten calls.
 _POINTS, _WORDS, _SENTENCES = 6, 20, 24
 _POINT_TOKENS = 30
@@ -28,27 +26,19 @@ _CITED = re.compile(r"\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerPlan:
-    """What an answer would do and cost.
+class AnswerPlan(ExpectedCost):
+    """What an answer would do and cost. The lengths of replies to prompts with fewer than ten paid calls are guessed.
 
     Attributes
     ----------
     strategy : of the search
     mode : ``short`` or ``report``
     by : who decides in the steps of the strategy: ``rules`` or ``chat``; empty where it has no such step
-    communities, anchors : that a report by communities would read; 0 for other answers
-    statements, passages : pieces of evidence that would be read
-    retrieve_calls : paid calls of the search; 0 by rules. How many a chat model needs depends on what it selects: the plan
-        supposes half of what it is shown, and that nothing is ever enough
-    answer_calls : paid calls for the answer: one for each community, and one that writes
-    calls : both
-    kept_calls : calls whose replies are kept and cost nothing
-    input_tokens, output_tokens : of the paid calls
-    usd : their price in US dollars; None where the price of the model is not known
-    seconds : of the calls, those for points at the concurrency of the settings
-    model : its name
-    measured_calls : paid calls of this model with these prompts that the figures rest on; prompts with fewer than ten calls do not
-        count, and the lengths of their replies are guessed
+    communities, anchors : number that a report by communities would read; 0 for other answers
+    statements, passages : number of pieces of evidence that would be read
+    retrieve_calls : number of paid calls of the search; 0 by rules. How many a chat model needs depends on what it selects: the
+        plan supposes half of what it is shown, and that it always asks for more
+    answer_calls : number of paid calls for the answer: one for each community, and one that writes
     """
 
     strategy: str
@@ -60,14 +50,6 @@ class AnswerPlan:
     passages: int
     retrieve_calls: int
     answer_calls: int
-    calls: int
-    kept_calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    seconds: float
-    model: str
-    measured_calls: int
 
 
 class _Call(NamedTuple):
@@ -111,7 +93,7 @@ class Rehearsal(Executor):
             sent = request_tokens(request.system, request.user)
             text = _made_up(request, length=round(known.output_tokens / known.calls) if known.calls else None)
             replied = estimated_tokens(text)
-            seconds = _FIRST_SECONDS + replied / _TOKENS_A_SECOND
+            seconds = guessed_seconds(replied)
             if known.calls:
                 sent = round(sent * known.input_tokens / max(1, known.expected_tokens))
                 replied, seconds = round(known.output_tokens / known.calls), known.seconds / known.calls
@@ -168,7 +150,7 @@ class Rehearsal(Executor):
         if prompt not in self._known:
             ledger, none = self.accounts.ledger, Experience(0, 0, 0, 0, 0.0)
             known = ledger.experience(self.fingerprint, prompt) if ledger else none
-            self._known[prompt] = known if known.calls >= _FEWEST_CALLS else none
+            self._known[prompt] = known if known.calls >= MEASURED_FROM else none
         return self._known[prompt]
 
 

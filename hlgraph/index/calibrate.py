@@ -26,7 +26,7 @@ def calibrated(blocks: Iterable[VectorBlock], corpus: str, *, names: int, stores
     ----------
     blocks : the rows that the change adds
     corpus : its corpus
-    names : how many names the corpus will have
+    names : number of names in the corpus after the change
     stores : hold the other rows
 
     Returns

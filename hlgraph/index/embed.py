@@ -44,7 +44,7 @@ def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
 
     Parameters
     ----------
-    stats : statistics of the corpus; empty if there is none yet
+    stats : statistics of the corpus; empty for a new corpus
     embedder : the model in use; its vector length may cost a call to a provider
 
     Raises
@@ -63,7 +63,7 @@ def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
 
     Parameters
     ----------
-    stats : statistics of the corpus; empty if there is none yet
+    stats : statistics of the corpus; empty for a new corpus
     embedder : the model in use
 
     Raises
@@ -86,10 +86,10 @@ def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
 def embed_change(
     change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores, names: int | None = None
 ) -> Change:
-    """The change with one vector block per kind, synonyms and maybe a calibration; one call of the embedder for all that is new.
+    """The change with a vector block per kind, synonyms, and a calibration where one is due; one call of the embedder.
 
     New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
-    published, when it is known which statements they have; the names of those that it may touch are embedded here.
+    published, because only then their statements are known; the names of topics that the change may touch are embedded here.
 
     The scale of the cosines is measured before the synonyms are found, once the corpus has 128 names, and again whenever it
     has twice as many as then.
@@ -100,7 +100,7 @@ def embed_change(
     known_chunks : ids of those of ``change.chunks`` that are stored already; their rows are replaced, not added
     embedder : the model in use
     stores : where stored vectors and entities are looked up
-    names : how many names the corpus has; None: they are counted
+    names : number of names in the corpus; None: they are counted
 
     Returns
     -------
@@ -157,7 +157,7 @@ def embed_change(
 
 
 def _is_due(held: Calibration | None, names: int) -> bool:
-    """Whether a corpus is to be measured, by the number of its names: it never was, or it has twice as many as then."""
+    """Whether a corpus must be measured: it never was, or the number of its names has doubled since."""
     return names >= (BLOCK if held is None else _GROWTH * held.names)
 
 
@@ -167,7 +167,7 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     Parameters
     ----------
     corpus : the corpus
-    names : how many names it has
+    names : number of names in the corpus
     since : its calibration before the ingest
     stores : both stores
 
@@ -186,7 +186,7 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
 
 
 def _stored_topics(change: Change, known_chunks: frozenset[str], held: Collection[str], stores: Stores) -> list[Topic]:
-    """The stored topics that lose or gain statements by a change, and maybe others of its sources, by ascending id.
+    """The stored topics that lose or gain statements by a change, and possibly others of its sources, by ascending id.
 
     Only the graph store knows what the chunks that lose their links asserted, so all topics of their sources are included.
     """
@@ -211,7 +211,7 @@ def _about(change: Change) -> dict[str, set[str]]:
 
 
 def texts_of(change: Change) -> list[str]:
-    """The distinct texts that :func:`embed_change` may embed, but for the names of stored topics of changed sources.
+    """The distinct texts that :func:`embed_change` may embed, except the names of stored topics of changed sources.
 
     It skips those of records that the store has already.
     """

@@ -11,6 +11,7 @@ from hlgraph.errors import InputError
 from hlgraph.extract import Quarantine
 from hlgraph.extract.chat import ChatExtractor, expected_calls, expected_domain, prompt
 from hlgraph.ingest import pipeline
+from hlgraph.models.accounts.expected import MEASURED_FROM, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience, Purpose
 from hlgraph.models.executor import Executor, Request
 
@@ -24,30 +25,18 @@ if TYPE_CHECKING:
     from hlgraph.records import Document, Domain
     from hlgraph.stores.protocols import Stores
 
-_FEWEST_CALLS = 10
-# Where no call is known yet: seconds until the first token, and tokens that a model writes in a second.
-_FIRST_SECONDS, _TOKENS_A_SECOND = 1.0, 60.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What an ingest by a chat model would do and cost.
+class Plan(ExpectedCost):
+    """What an ingest by a chat model would do and cost. Without measured calls the figures rest on those of other models.
 
     Attributes
     ----------
-    sources : that would be read anew
-    unchanged : sources that did not change and cost nothing
+    sources : number that would be read anew
+    unchanged : number of sources that did not change and cost nothing
     failed : sources that cannot be read
-    chunks : that would be extracted
-    given_up : chunks that failed too often and are left out; see ``hlgraph failures``
-    calls : that would be paid, the one for a domain among them, and repairs at the measured rate
-    kept_calls : calls whose replies are kept and cost nothing
-    input_tokens, output_tokens : of the paid calls
-    usd : their price in US dollars; None where the price of the model is not known
-    seconds : of the calls, at the concurrency of the settings
-    model : its name
-    measured_calls : paid calls of this model with these prompts that the figures rest on; 0: they rest on measurements of
-        other models with other texts, and are rough
+    chunks : number that would be extracted
+    given_up : number of chunks that failed too often and are left out; see ``hlgraph failures``
     """
 
     sources: int
@@ -55,14 +44,6 @@ class Plan:
     failed: list[pipeline.Failure] = field(default_factory=list)
     chunks: int
     given_up: int = 0
-    calls: int
-    kept_calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    seconds: float
-    model: str
-    measured_calls: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +175,7 @@ class Planner:
         self._kept += call.is_kept
         if not call.is_kept:
             # One call is too few to be measured by.
-            seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
+            seconds = guessed_seconds(call.output_tokens)
             self._calls.append((call.input_tokens, call.output_tokens, seconds))
 
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
@@ -233,8 +214,8 @@ class Planner:
             self._kept += 1
             return
         known = self._experience(call.prompt)
-        if known.calls < _FEWEST_CALLS:
-            seconds = _FIRST_SECONDS + call.output_tokens / _TOKENS_A_SECOND
+        if known.calls < MEASURED_FROM:
+            seconds = guessed_seconds(call.output_tokens)
             self._calls.append((call.input_tokens, call.output_tokens, seconds))
             return
         # Replies to the first call that are shorter than was guessed make the second request shorter.
@@ -264,7 +245,7 @@ class Planner:
 
     def _summed(self, report: pipeline.Report, sources: int, chunks: int) -> Plan:
         measured = [known.calls for known in self._known.values()]
-        is_measured = bool(measured) and min(measured) >= _FEWEST_CALLS
+        is_measured = bool(measured) and min(measured) >= MEASURED_FROM
         if is_measured:
             self._count_repairs()
         sent, replied = round(sum(each[0] for each in self._calls)), round(sum(each[1] for each in self._calls))

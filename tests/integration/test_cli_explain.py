@@ -87,7 +87,7 @@ def test_the_explanation_has_every_part() -> None:
 def test_the_router_says_what_it_chose_and_why() -> None:
     text = call("search", QUESTION, "--strategy", "auto", "--explain").out
     (line,) = [item for item in _section(text, "steps") if item.startswith("  choose: ")]
-    assert "(strategy=fused, because=it names one thing by way of another ('at which')," in line
+    assert "(strategy=fused, because=it names one thing through another ('at which')," in line
     question = "When did the Candlemas Flood begin?"
     told = json.loads(call("search", question, "--strategy", "auto", "--explain", "--json").out)["explain"]
     (step,) = [item for item in told["steps"] if item["name"] == "choose"]

@@ -17,6 +17,8 @@ import hlgraph
 from hlgraph.errors import InputError, ModelMismatchError, UnknownNameError, WhereError
 from hlgraph.integrations.langchain import HLGraphRetriever, from_langchain, search_tool, to_langchain
 from hlgraph.records import Evidence, Source
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
 from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
@@ -70,6 +72,9 @@ def test_fields_and_options_of_one_call(opened: HLGraph) -> None:
         _QUESTION, where=hlgraph.field("category") == "place", unit="chunk", mode="hybrid", strategy="chunk"
     )
     assert [item.metadata["statement_id"] for item in found] == [None]
+    named = HLGraphRetriever(graph=opened, strategy="chunk", mode="text", k=2).invoke(_QUESTION)
+    own = HLGraphRetriever(graph=opened, strategy=ChunkRetriever(mode="text"), k=2)
+    assert [item.page_content for item in own.invoke(_QUESTION)] == [item.page_content for item in named]
     with pytest.raises(InputError, match="a search has no option 'top'; there are: k, mode"):
         retriever.invoke(_QUESTION, top=3)
     with pytest.raises(InputError, match="k is 0"):
@@ -163,7 +168,7 @@ def test_names_of_a_source_do_not_hide_ours() -> None:
 
 
 def test_a_tool_gives_numbered_evidence_and_the_evidence_itself(opened: HLGraph) -> None:
-    tool = search_tool(opened)
+    tool = search_tool(opened, strategy=TUNED_STATEMENT)
     assert tool.name == "search_corpus"
     assert "'default'" in tool.description
     assert set(tool.args) == {"question", "k", "where"}

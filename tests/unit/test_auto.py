@@ -156,7 +156,7 @@ _PLAIN = Wording("", "", "", 1)
     [
         (_PLAIN._replace(broad="main themes"), "global", "about the whole"),
         (_PLAIN._replace(comparison="older"), "fused", "compares"),
-        (_PLAIN._replace(chain="the father of"), "fused", "by way of another"),
+        (_PLAIN._replace(chain="the father of"), "fused", "through another"),
         (_PLAIN._replace(names=2), "fused", "2 names"),
         (_PLAIN._replace(broad="overall", comparison="both"), "global", "about the whole"),
     ],

@@ -7,6 +7,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+import spacy
 
 from hlgraph import IngestOptions
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
@@ -22,7 +23,6 @@ Facts = set[tuple[str, str, str]]
 
 @pytest.fixture(scope="module")
 def extractor() -> SpacyExtractor:
-    pytest.importorskip("spacy")
     return SpacyExtractor()
 
 
@@ -176,7 +176,6 @@ def test_the_fingerprint_names_the_rules_and_the_model(extractor: SpacyExtractor
 
 
 def test_a_pipeline_without_a_parser_gives_the_facts_of_the_rules(tmp_path: Path) -> None:
-    spacy = pytest.importorskip("spacy")
     spacy.blank("en").to_disk(tmp_path / "blank")
     chunk = ChunkInput("Acme Corp was founded by Ada Roe in 1950.", "")
     (ours,) = SpacyExtractor(str(tmp_path / "blank")).extract([chunk])
@@ -197,20 +196,17 @@ def test_without_its_default_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_model_that_is_missing_is_named() -> None:
-    pytest.importorskip("spacy")
     with pytest.raises(ModelMissingError, match="python -m spacy download xx_no_such_model"):
         SpacyExtractor("xx_no_such_model")
 
 
 def test_other_weights_under_the_name_of_the_default_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("spacy")
     monkeypatch.setattr(spacy_model, "_PINNED", "0" * 64)
     with pytest.raises(ModelError, match="not those of its release"):
         SpacyExtractor()
 
 
 def test_the_options_choose_it() -> None:
-    pytest.importorskip("spacy")
     options = IngestOptions(extract="spacy")
     assert isinstance(extractor_of(options, Settings(), calls=lambda: None, corpus="c"), SpacyExtractor)
     with pytest.raises(InputError, match="--extract spacy"):

@@ -203,11 +203,11 @@ def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
 
 def report_figures(found: ReportFigures) -> Iterator[str]:
     """What a report was written from, and what was wrong with the replies."""
-    summaries = f", {found.summaries:,} summaries" if found.summaries else ""
-    yield (
-        f"report: {found.shown_anchors:,} of {found.anchors:,} anchors, {found.communities:,} communities, "
-        f"{found.statements:,} statements, {found.passages:,} passages{summaries}; {found.used_points:,} of {found.points:,} points"
-    )
+    parts = {"communities": found.communities, "statements": found.statements, "passages": found.passages}
+    read = [f"{count:,} {name}" for name, count in {**parts, "summaries": found.summaries}.items() if count]
+    if found.anchors:
+        read.insert(0, f"{found.shown_anchors:,} of {found.anchors:,} anchors")
+    yield f"report: {', '.join(read)}; {found.used_points:,} of {found.points:,} points"
     kept = f", {found.kept_calls} more answered from stored replies" if found.kept_calls else ""
     yield f"chat model: {found.calls:,} calls, {found.input_tokens:,} tokens in, {found.output_tokens:,} out{kept}"
     if found.divided:

@@ -47,7 +47,7 @@ def next_call(
     Parameters
     ----------
     chunk : the chunk
-    kept : maps a prompt version and messages to the stored reply, or None if there is none
+    kept : maps a prompt version and messages to the stored reply, or None where nothing is stored
     domain : domain of the corpus; default: none
 
     Returns
@@ -99,7 +99,7 @@ def expected_calls(
     ----------
     chunk : the chunk
     max_tokens : maximum length of a reply, in tokens
-    kept : maps a prompt version and messages to the stored reply, or None if there is none
+    kept : maps a prompt version and messages to the stored reply, or None where nothing is stored
     domain : domain of the corpus; default: none
 
     Returns

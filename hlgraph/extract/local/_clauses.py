@@ -134,7 +134,7 @@ VERB = re.compile(
     r"a*(?:ya*(?:xa*)?(?:ea*)*[vgnzb]?|xa*(?:ea*)*[vgb]?|ba*(?:ea*)*(?:v|g(?!n))?|v|z(?![bxyv]))(?:t(?:ev?|[nzx](?![,.])))*"
 )
 _PARTICIPLE = re.compile(r",?c?(?=v[ito]|g)")
-# What may stand between a verb and a name that it is about: a noun phrase, and prepositions.
+# Words allowed between a verb and its object: a noun phrase, and prepositions.
 _DIRECT = re.compile(r"[dka]*[nz#]*")
 _PHRASE = re.compile(
     r"(?P<noun>[hm]?(?:[dka]*[nzvg#D]*[nzg#])?(?:o[dka]*[nzvg#D]*[nz#])?)(?P<inner>(?:[iot][dka]*[nz#]+)?)"
@@ -162,7 +162,7 @@ class Subject(NamedTuple):
     Attributes
     ----------
     names : the entities that the clause is about
-    part : what of them, if not they: "population" in "the population of Kempele is"
+    part : their property that the clause is about: "population" in "the population of Kempele is"; empty for themselves
     verb_at : index of the first word of the verb
     """
 
@@ -179,7 +179,7 @@ class Verb(NamedTuple):
     text : its words without adverbs
     end : index after its last word
     is_copula : a form of "be" or "become" without another verb
-    is_saying : what it says is a clause
+    is_saying : its object is a clause, as after "said"
     is_participle : a participle after a complement, which further ones may follow: "directed by A, starring B"
     """
 
@@ -235,7 +235,7 @@ def clause(sentence: Tagged, subject: Subject) -> Iterator[Triple]:
 
 
 class _Objects:
-    """Reads what follows a verb; ``at`` is how far it came."""
+    """Reads the objects after a verb; ``at`` is the index of the next word."""
 
     def __init__(self, sentence: Tagged, verb: Verb) -> None:
         self._sentence = sentence
@@ -279,7 +279,7 @@ class _Objects:
         return None
 
     def _predicate(self, end: int) -> str:
-        """The predicate that the words before an object make with the verb; empty if they make none."""
+        """The predicate that the verb and the words before an object form; empty if they form no predicate."""
         between = self._sentence.tags[self.at : end]
         before = self._sentence.words[end - 1].lower()
         if between[-1:] in ("n", "z") and before not in KIND_OF_NOUN and before not in ADJECTIVES:
@@ -318,7 +318,7 @@ class _Objects:
             self.at = match.end()
 
     def _literal(self, at: int, base: str) -> tuple[tuple[str, str, bool], int] | None:
-        """The noun phrase at an index, after a preposition or none, unless it only introduces a name; and its end."""
+        """The noun phrase at an index, with or without a preposition before it, unless it only introduces a name; and its end."""
         tags = self._sentence.tags
         start = at
         if tags[at : at + 1] in ("i", "t") and not self._verb.is_copula:
@@ -380,12 +380,12 @@ _LONGEST_PART = 6
 
 
 def subjects(sentence: Tagged, title: Title) -> Iterator[Subject]:
-    """The subjects of a sentence, in order: those that stand for the title first.
+    """The subjects of a sentence, in order: those that refer to the title first.
 
     Parameters
     ----------
     sentence : the sentence
-    title : the title of the document; words such as "he" and "the film" stand for it if it is a name that fits
+    title : the title of the document; "he" and "the film" refer to it if it is a name of a fitting kind
 
     Returns
     -------
@@ -437,7 +437,7 @@ def _part_before(tags: str, at: int) -> re.Match[str] | None:
 
 
 def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
-    """The subjects that stand for the title, or for a part of it: "it", "the film", "his father", "the roof"."""
+    """The subjects that refer to the title, or to a part of it: "it", "the film", "his father", "the roof"."""
     tags, words = sentence.tags, sentence.words
     leading = _BEFORE_SUBJECT.match(tags)
     start = leading.end() if leading else 0

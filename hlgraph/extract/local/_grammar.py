@@ -61,7 +61,7 @@ PLAIN = _words(
     """include contain consist live lie form make take give own operate produce belong compete represent
 perform provide offer serve appear feature follow"""
 )
-# What these say is a clause, not a thing.
+# Verbs whose object is a clause, not a thing.
 SAYING = _words(
     """said says say told tells added adds explained noted argued claimed claims thought thinks believed
 believes knew knows felt feels hoped hopes wanted wants expected expects seemed seems according decided tried began
@@ -72,7 +72,7 @@ APPROXIMATELY = _words("about over around under up some only")
 # Before "of" they are prepositions: "west of Paris".
 DIRECTIONS = _words("west east north south northwest northeast southwest southeast outside inside ahead")
 
-# The head of a complement or of an office before a name says of which kind the entity is.
+# The head noun of a complement, or of an office before a name, gives the kind of the entity.
 _KINDS = {
     "person": """actor actress singer author writer novelist poet composer musician drummer guitarist bassist rapper
 dancer songwriter player footballer cricketer quarterback wrestler boxer swimmer runner coach manager politician

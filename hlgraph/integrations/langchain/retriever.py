@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from hlgraph.errors import InputError
 from hlgraph.integrations.langchain.documents import to_langchain
 from hlgraph.retrieve.request import MAX_K, Mode, Unit
+from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import Where
 
@@ -40,7 +41,7 @@ class HLGraphRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     graph: HLGraph
-    strategy: str = "auto"
+    strategy: Annotated[str | Retriever, SkipValidation] = "auto"
     k: int = Field(default=10, ge=1, le=MAX_K)
     unit: Unit | None = None
     where: Where | str | None = None
@@ -51,7 +52,8 @@ class HLGraphRetriever(BaseRetriever):
         """Raise for an unknown strategy when the retriever is created."""
         from hlgraph.retrieve.search import retriever_named
 
-        retriever_named(self.strategy)
+        if isinstance(self.strategy, str):
+            retriever_named(self.strategy)
         return self
 
     def _get_relevant_documents(

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence
+from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 
 _MOST = 50
@@ -28,7 +29,7 @@ class SearchArguments(BaseModel):
 def search_tool(
     graph: HLGraph,
     *,
-    strategy: str = "auto",
+    strategy: str | Retriever = "auto",
     name: str = "search_corpus",
     description: str = "",
 ) -> StructuredTool:

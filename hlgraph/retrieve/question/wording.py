@@ -1,6 +1,6 @@
-"""Reads from the wording of a question what it needs, by closed lists of English words.
+"""Classifies a question by its wording, with closed lists of English words.
 
-A question in another language matches none of them; its names and a first search decide alone.
+A question in another language matches none of them; then only its names and a first search decide.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PERSON = (
     "designer architect owner publisher employer president mayor coach manufacturer screenwriter inventor discoverer"
 )
 _RELATION = "|".join(_PERSON.split()) + r"|(?:step|half-|great-|grand|paternal |maternal )?(?:\w+-in-law|grand\w+)"
-# One thing is named by way of another one: "the father of the director of", "X's mother", "the city in which ...".
+# One thing is named through another one: "the father of the director of", "X's mother", "the city in which ...".
 _CHAIN = re.compile(
     rf"['’]s?\s+(?:[a-z-]+\s+){{0,2}}(?:{_RELATION})\b"
     rf"|\b(?:the|a|an|his|her|whose)\s+(?:[\w-]+\s+){{0,2}}?(?:{_RELATION})\s+(?:of|for|who|whose|that|to)\b"
@@ -54,7 +54,7 @@ _ASKING = re.compile(
 
 
 def comparison(question: str) -> str:
-    """The word that compares things; empty where there is none.
+    """The word that compares things; empty if the question compares nothing.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def comparison(question: str) -> str:
 
 
 def chain(question: str) -> str:
-    """The words that name one thing by way of another one; empty where there are none.
+    """The words that name one thing through another one; empty if no words do.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def chain(question: str) -> str:
 
 
 def broad(question: str) -> str:
-    """The words of a question about the whole that names nothing; empty for any other question.
+    """The words that ask about the whole corpus, in a question without a name; empty for any other question.
 
     Examples
     --------
@@ -92,5 +92,5 @@ def broad(question: str) -> str:
     ''
     """
     found = _BROAD.search(question)
-    # "Summarise" at the beginning is no name, whatever its capital says.
+    # "Summarise" at the beginning is not a name, although it is capitalised.
     return " ".join(found[0].split()) if found and not names(_ASKING.sub("", question)) else ""

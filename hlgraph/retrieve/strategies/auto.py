@@ -34,7 +34,7 @@ _PARTS: Mapping[str, Retriever] = {
 
 
 class Wording(NamedTuple):
-    """What the question itself says.
+    """What the wording of the question shows.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class AutoRetriever:
 
     1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to ``global``
        (ToPG: its Global mode is for abstract questions).
-    2. A question whose words compare things, or name one thing by way of another ("the father of the director of ..."), or that
+    2. A question whose words compare things, or name one thing through another ("the father of the director of ..."), or that
        has several names, goes to ``joining``: its evidence is in more than one source.
     3. Every other question is searched as ``statement`` does. Where one source dominates the best statements, the search stops
        there, and its result is that of ``statement`` (HLG, C.1.2: early stopping for questions about a single source).
@@ -180,7 +180,7 @@ class AutoRetriever:
         if wording.comparison:
             return Choice(self.joining, f"it compares ({wording.comparison!r})")
         if wording.chain:
-            return Choice(self.joining, f"it names one thing by way of another ({wording.chain!r})")
+            return Choice(self.joining, f"it names one thing through another ({wording.chain!r})")
         if wording.names >= self.names:
             return Choice(self.joining, f"it has {wording.names} names")
         return None

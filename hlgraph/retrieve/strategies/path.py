@@ -93,7 +93,7 @@ class PathRetriever:
     presets: ClassVar[Presets] = {
         # A small embedder, and a reranker that reads words, see nothing of the question in a statement that only bridges two
         # others. So paths go on although a bridge lowers their score, and words weigh. Its paths end at wrong entities more often:
-        # ten of them instead of five gave -.6 to +1.4 points of R@5 and -.2 to +1.1 of R@20 on six sets.
+        # ten of them instead of five gave -0.6 to +1.4 points of R@5 and -0.4 to +1.0 of R@20 on seven sets.
         "tuned": {"passage_weight_first": 0.02, "words": "all", "rescored": 0, "path_entities": 10},
         # Less time than "tuned": no search by text, no words of passages, stage 1 around its seeds only. On musique_oie recall is
         # at most .3 points from that by exact scores, which GDS gives; with a bound of 1e-5 it was 1.3.
