@@ -48,7 +48,7 @@ help:
 $(DEMO_STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=24' # older ones warn of lxml's extra html_clean
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docx,html,local,pdf]'
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docx,epub,html,local,pdf,pptx,xlsx]'
 	$(RUN)/hlgraph models install
 	touch $@
 

@@ -61,6 +61,7 @@ class Document:
     metadata : values by key, for filters
     key : identifier in the row that it was read from (JSON lines, CSV), if any
     page_starts : offset at which each page begins (PDF); empty for formats without pages
+    warnings : what the report of an ingest says about how it was read; no part of what is stored or compared
     """
 
     uri: str
@@ -69,6 +70,7 @@ class Document:
     metadata: Metadata = field(default_factory=dict)
     key: str | None = None
     page_starts: tuple[int, ...] = ()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

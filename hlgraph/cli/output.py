@@ -143,6 +143,7 @@ def report_tree(report: Report) -> dict[str, object]:
             for kind in ("chunk", "statement", "topic", "fact", "entity")
         },
         "problems": [{"uri": item.uri, "error": item.error} for item in report.problems],
+        "warnings": [{"uri": item.uri, "warning": item.error} for item in report.warnings],
         "resumed": report.resumed,
         **({"usage": usage_tree(report.usage)} if report.usage else {}),
         **({"domain": domain_tree(report.domain)} if report.domain else {}),
@@ -206,9 +207,10 @@ def report_lines(report: Report) -> list[str]:
         kinds, topics = len(report.domain.kinds), len(report.domain.topics)
         lines.append(f"domain: inferred {kinds} kinds and {topics} topics; to see them: hlgraph domain show")
     lines.extend(f"failed: {item.error}" for item in report.failed)
-    lines.extend(f"problem: {item.uri}: {item.error}" for item in report.problems[:_MOST_PROBLEMS])
-    if len(report.problems) > _MOST_PROBLEMS:
-        lines.append(f"... and {len(report.problems) - _MOST_PROBLEMS} more problems (--json lists all)")
+    for word, items in (("problem", report.problems), ("warning", report.warnings)):
+        lines.extend(f"{word}: {item.uri}: {item.error}" for item in items[:_MOST_PROBLEMS])
+        if len(items) > _MOST_PROBLEMS:
+            lines.append(f"... and {len(items) - _MOST_PROBLEMS} more {word}s (--json lists all)")
     if report.usage:
         usage = report.usage
         lines.append(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")

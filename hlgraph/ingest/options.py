@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ExtractorName = Literal["local", "spacy", "precomputed", "chat"]
 EXTRACTORS: tuple[ExtractorName, ...] = get_args(ExtractorName)
+NO_ROWS = "had no effect: it maps the columns of rows (CSV, JSON, JSON lines), and no source that was read has rows"
 NO_CHAT = (
     "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
     "or give it to connect(chat=...)"

@@ -200,6 +200,7 @@ def batches(
             report.files.fail(item.uri)
             continue
         seen.add(item.uri)
+        report.warnings.extend(Failure(item.uri, warning) for warning in item.warnings)
         batch.append(item)
         size += len(item.text)
         if size >= steps.batch_characters or len(batch) >= steps.batch_sources:

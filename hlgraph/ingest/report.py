@@ -39,6 +39,7 @@ class Report:
     sources_gone : sources that a deletion names and that were gone already: the same deletion, interrupted, had removed them
     failed : sources that were not ingested
     problems : parts of sources that could not be used, such as chunks without an extraction
+    warnings : how sources were read otherwise than expected, such as an encoding that was found; nothing is missing of them
     added, removed, kept : counts of records by kind; ``kept`` were there before and stay
     seconds : time by step
     files : the files that an ingest found, by what became of them, with the list of those that it left out
@@ -54,6 +55,7 @@ class Report:
     sources_gone: int = 0
     failed: list[Failure] = field(default_factory=list)
     problems: list[Failure] = field(default_factory=list)
+    warnings: list[Failure] = field(default_factory=list)
     added: dict[str, int] = field(default_factory=dict)
     removed: dict[str, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
@@ -86,12 +88,13 @@ class Report:
             self.removed[kind] = self.removed.get(kind, 0) + len(items)
 
     def include(self, other: Report) -> None:
-        """Add the failures, problems, unchanged sources and seconds of another report."""
+        """Add the failures, problems, warnings, unchanged sources and seconds of another report."""
         self.sources_unchanged += other.sources_unchanged
         self.failed.extend(other.failed)
         for item in other.failed:
             self.files.fail(item.uri)
         self.problems.extend(other.problems)
+        self.warnings.extend(other.warnings)
         for step, seconds in other.seconds.items():
             self.seconds[step] = self.seconds.get(step, 0.0) + seconds
 

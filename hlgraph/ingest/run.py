@@ -16,7 +16,8 @@ from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
-from hlgraph.ingest.options import IngestOptions, chunker_of, extractor_of
+from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
+from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.read.found import Files
 from hlgraph.stores.domains import domain_of, domain_store
@@ -138,6 +139,8 @@ class Ingestion:
             steps = self._steps(options, given=given)
             _expect(paths, documents, options)
             report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), given.domain))
+            if options.mapping and not any("#" in uri for uri in seen):
+                report.warnings.append(Failure("--map", NO_ROWS))
             report.domain = given.domain if given.is_inferred else None
             if options.delete_missing:
                 from hlgraph.read import covered
@@ -191,7 +194,7 @@ def _expect(paths: list[str], documents: list[Document], options: IngestOptions)
     """Tell whoever listens how many files and documents there are, which takes a look at every folder."""
     if not progress.is_listening():
         return
-    from hlgraph.read.stream import expected
+    from hlgraph.read.discover import expected
 
     with progress.step("look", unit="files"):
         files = expected(paths, options.format, follow_links=options.follow_links)
@@ -277,7 +280,7 @@ def samples_of(
     InputError : standard input is among the paths, which can be read once only
     """
     from hlgraph.extract.sampling import sampled
-    from hlgraph.read.stream import STDIN
+    from hlgraph.read.discover import STDIN
 
     if STDIN in paths:
         raise InputError(

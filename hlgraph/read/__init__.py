@@ -1,16 +1,17 @@
 """Reads paths into a stream of documents.
 
-Formats: text, Markdown, HTML, PDF, DOCX, CSV, JSON and JSON lines, each optionally gzipped. Sources: files, folders,
-globs, S3 objects and standard input. A source or row that cannot be read becomes a :class:`ReadFailure` in the stream;
-reading continues with the next one.
+Formats: text, Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, pages of manuals, CSV, JSON and JSON lines, each optionally
+gzipped. Sources: files, folders, globs, S3 objects and standard input. A source or row that cannot be read becomes a
+:class:`ReadFailure` in the stream; reading continues with the next one.
 """
 
 from hlgraph.read.content import inadmissible
+from hlgraph.read.discover import covered, source_uri
 from hlgraph.read.failure import ReadFailure, is_covered
 from hlgraph.read.formats import FORMATS
 from hlgraph.read.found import Files
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.stream import covered, read, source_uri
+from hlgraph.read.stream import read
 
 __all__ = [
     "FORMATS",

@@ -6,7 +6,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hlgraph.errors import MissingExtraError, ReadError
@@ -73,6 +74,22 @@ class ReadFailure:
     def protects(self, uri: str) -> bool:
         """Whether a stored source with this URI may be what failed, so that its absence proves nothing."""
         return is_covered(uri, (self.uri,))
+
+
+@contextmanager
+def parser_errors(uri: str, kind: str, *, mend: str = "") -> Iterator[None]:
+    """Turn what a third-party parser raises on a broken file into a ReadError.
+
+    Parameters
+    ----------
+    uri : URI of the file
+    kind : what it should be ("XLSX")
+    mend : what the user can do about it, default nothing
+    """
+    try:
+        yield
+    except PARSER_ERRORS as error:
+        raise ReadError(uri, f"cannot be read as {kind} ({error})", mend) from error
 
 
 def failure(uri: str, reason: str, *, mend: str = "") -> ReadFailure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from hlgraph.errors import ReadError
@@ -72,6 +72,12 @@ class RowMapping:
             if name not in ("text", "title", "id")
         }
         self._value_of = value_of
+        self._missing = {name: path for name, path in mapping.items() if name != "text"}
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The mapped columns that no row had so far, as ``title=headline``."""
+        return tuple(f"{name}={path}" for name, path in self._missing.items())
 
     def has_text(self, columns: Mapping[str, object]) -> bool:
         """Whether a text column is present and holds a string, even an empty one."""
@@ -109,6 +115,8 @@ class RowMapping:
         ValueError, RecursionError
             The row holds more than 10,000 values, or nests them too deeply.
         """
+        for name in [name for name, path in self._missing.items() if column_of(columns, path) is not None]:
+            del self._missing[name]
         id_path, key = _first_scalar(columns, self._id)
         if not key and self._must_have_id:
             raise ReadError(origin.uri, f"has no id in the column {self._id[0]!r}")
@@ -192,7 +200,7 @@ def _hash_of(columns: Mapping[str, object]) -> str:
 
 
 def documents_of(
-    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str, warnings: tuple[str, ...] = ()
 ) -> Iterator[Document | ReadFailure]:
     """A document or a failure per row.
 
@@ -205,7 +213,23 @@ def documents_of(
     rows : its rows, parsed or not
     mapping : which column is which part of a document
     unit : what rows are counted in for messages, ``line`` or ``row``
+    warnings : about the file; the last document has them, and names mapped columns that no row had
     """
+    held: list[Document | ReadFailure] = []  # the last document, and the failures after it
+    for item in _read_rows(origin, rows, mapping=mapping, unit=unit):
+        if isinstance(item, Document):
+            yield from held
+            held = []
+        held.append(item)
+    if held and isinstance(held[0], Document):
+        unused = (f"no row has the column of --map {name}; it had no effect" for name in mapping.unused)
+        held[0] = replace(held[0], warnings=(*warnings, *unused))
+    yield from held
+
+
+def _read_rows(
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
+) -> Iterator[Document | ReadFailure]:
     seen: dict[str, int] = {}
     is_empty = True
     for row in rows:

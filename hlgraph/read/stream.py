@@ -1,353 +1,31 @@
-"""Turns paths into documents and failures: finds the sources, opens each, and passes it to the reader of its format.
-
-:func:`discover` expands files, folders, globs, S3 paths and standard input (``-``) into :class:`Found` sources;
-:func:`read` streams their documents; :func:`covered` and :func:`source_uri` give the names under which they are stored.
-"""
+"""Turns paths into documents and failures: opens each source, and passes it to the reader of its format."""
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import io
-import itertools
 import logging
-import os
-import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import BinaryIO, cast
-from urllib.parse import quote
 
 from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
-from hlgraph.read.content import Origin, plain_bytes, read_bounded, without_gz
+from hlgraph.read.bounds import Growth
+from hlgraph.read.content import Origin, read_bounded
+from hlgraph.read.discover import STDIN_URI, Found, discover, size_of
 from hlgraph.read.failure import ReadFailure, failure, not_installed
-from hlgraph.read.formats import FORMATS, SUFFIXES, FileFormat, RowsFormat
-from hlgraph.read.found import HIDDEN, HIDDEN_FOLDER, WALKED, Files
+from hlgraph.read.formats import FORMATS, FileFormat, RowsFormat
+from hlgraph.read.found import Files
+from hlgraph.read.gz import plain_bytes
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
+from hlgraph.read.sniffing import HEAD, format_by_content
+from hlgraph.read.unspaced import bounded_row, without_runs
 from hlgraph.records import Document
 
-STDIN = "-"
-STDIN_URI = "stdin:"
-_HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
-
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One source to read: a file, an S3 object, or standard input.
-
-    Attributes
-    ----------
-    path : the file, else None
-    origin : URI and file name
-    format : one of ``FORMATS``, None for an unknown suffix
-    item : the S3 object, else None; standard input has neither path nor item
-    """
-
-    path: Path | None
-    origin: Origin
-    format: str | None
-    item: S3Object | None = None
-
-
-def discover(
-    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False, files: Files | None = None
-) -> Iterator[Found | ReadFailure]:
-    """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
-
-    A folder is walked recursively. A link in it that leads out of it is refused: whoever may write into the folder could
-    otherwise have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
-    named it. Hidden files and folders are skipped, and so are files in folders whose suffix has no reader, unless
-    ``format_name`` is given; ``files`` lists what was left out. A glob matches files only.
-    ``s3://bucket/key`` is one object, ``s3://bucket/folder/`` a folder. A source that several paths reach is yielded once.
-
-    Parameters
-    ----------
-    paths : files, folders, globs, S3 paths, or ``-`` for standard input
-    format_name : one of ``FORMATS`` for every source; default None, by suffix
-    follow_links : read what links lead to outside the folder, or the folder before the first wildcard; default False
-    files : receives what is found and what is left out; default None: no list is made
-
-    Returns
-    -------
-    Iterator[Found | ReadFailure]
-        A failure for each path that does not exist, cannot be listed, or yields nothing to read, and for each refused link.
-    """
-    seen: set[str] = set()
-    noted = Files() if files is None else files
-    for path in paths:
-        for found in _expand(path, format_name, noted, follow_links=follow_links):
-            uri = found.uri if isinstance(found, ReadFailure) else found.origin.uri
-            if uri in seen:
-                continue
-            seen.add(uri)
-            noted.find(uri)
-            if isinstance(found, ReadFailure):
-                noted.fail(uri)
-            yield found
-
-
-def expected(
-    paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False
-) -> tuple[int, int] | None:
-    """How many files paths stand for, and how many bytes they have, to tell how long an ingest takes.
-
-    Parameters
-    ----------
-    paths, format_name, follow_links : as for :func:`discover`
-
-    Returns
-    -------
-    tuple[int, int] | None
-        None where S3, whose listing costs requests, or standard input is among the paths.
-    """
-    if any(path == STDIN or is_s3(path) for path in paths):
-        return None
-    count = size = 0
-    for found in discover(paths, format_name, follow_links=follow_links):
-        if isinstance(found, Found):
-            count += 1
-            size += _size(found)
-    return count, size
-
-
-def _size(found: Found) -> int:
-    """The bytes of a file; 0 where it has none, or is gone by now: reading it reports that."""
-    try:
-        return 0 if found.path is None else found.path.stat().st_size
-    except OSError:
-        return 0
-
-
-def covered(paths: Sequence[str]) -> tuple[str, ...]:
-    """The URIs that cover the stored sources of these paths, for finding sources that are gone; see ``is_covered``.
-
-    A folder gives its URI ending in ``/``; a file gives its URI, and the same ending in ``#`` for its rows. In S3 the path
-    itself tells a folder from an object. Standard input, globs and paths that do not exist give nothing, since they do
-    not tell which sources they no longer hold. A stored source that is covered, was not read again and is not protected
-    by a failure is gone; that includes a file that its folder now skips.
-    """
-    names: dict[str, None] = {}
-    for path in paths:
-        if path in ("", STDIN) or not _is_nameable(path):
-            continue
-        if is_s3(path):
-            place = place_of(path)
-            names |= dict.fromkeys((place.uri,) if place.is_folder else (place.uri, f"{place.uri}#"))
-            continue
-        absolute = _absolute(path)
-        try:
-            mode = absolute.stat().st_mode
-        except OSError:
-            continue
-        if stat.S_ISDIR(mode):
-            names[_folder_uri(absolute)] = None
-        else:
-            names |= dict.fromkeys((absolute.as_uri(), f"{absolute.as_uri()}#"))
-    return tuple(names)
-
-
-def source_uri(path: str) -> str:
-    """The URI under which the file at a path is stored; a ``file:`` or ``stdin:`` URI is returned unchanged.
-
-    Raises
-    ------
-    InputError
-        No file can have this path.
-
-    Examples
-    --------
-    >>> source_uri("stdin:#7")
-    'stdin:#7'
-    """
-    if path.startswith(("file:", STDIN_URI)):
-        return path
-    if not path or not _is_nameable(path):
-        raise InputError(f"{path!r} is not a path; give a path or a uri")
-    if is_s3(path):
-        return place_of(path).uri
-    return _absolute(path).as_uri()
-
-
-def _expand(path: str, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
-    if path == STDIN:
-        yield Found(None, Origin(STDIN_URI), format_name or "text")
-        return
-    if not path or not _is_nameable(path):
-        yield failure(quote(path, errors="replace"), "is not a path")
-        return
-    if is_s3(path):
-        yield from _in_s3(path, format_name, files)
-        return
-    if path.startswith("s3:/"):  # Path("s3://...") collapses the slashes
-        yield failure(path, "has lost a slash", mend="give s3://bucket/key as text, not as a Path")
-        return
-    absolute = _absolute(path)
-    try:
-        is_folder = absolute.is_dir()
-    except OSError:  # for example a name that is too long; opening it reports that
-        is_folder = False
-    if is_folder:
-        yield from _walk(absolute, format_name, files, follow_links=follow_links)
-    elif glob.has_magic(path) and not os.path.lexists(absolute):
-        matches = [Path(match) for match in sorted(glob.glob(str(absolute), recursive=True))]  # noqa: PTH207 - pathlib's shows hidden files
-        root = _plain_part(absolute)
-        found = [
-            _found(match, format_name) if follow_links or not _leads_out(match, root) else _refused(match, root)
-            for match in matches
-            if not match.is_dir()
-        ]
-        yield from found or [
-            failure(absolute.as_uri(), "no file matches", mend="quote the pattern, or check it with ls")
-        ]
-    else:
-        yield _found(absolute, format_name)
-
-
-def _found(path: Path, format_name: str | None) -> Found | ReadFailure:
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        is_link = path.is_symlink()
-        return failure(path.as_uri(), "is a link to a file that does not exist" if is_link else "does not exist")
-    except OSError as error:
-        return failure(path.as_uri(), error.strerror or str(error))
-    if not stat.S_ISREG(mode):  # reading a pipe or a device may never end
-        return failure(path.as_uri(), "is not a regular file", mend="pipe it in, with - as the path")
-    name = os.fsencode(path.name).decode("utf-8", "replace")
-    return Found(path, Origin(path.as_uri(), name), format_name or format_of(name))
-
-
-def _in_s3(path: str, format_name: str | None, files: Files) -> Iterator[Found | ReadFailure]:
-    place = place_of(path)
-    is_empty = True
-    try:
-        for item in objects(path):
-            inner = item.place.key.removeprefix(place.key) if place.is_folder else ""
-            name = item.place.key.rpartition("/")[2]
-            reason = "" if all(map(_is_shown, inner.split("/"))) else HIDDEN
-            if place.is_folder and not reason:
-                reason = _unreadable(name, format_name)
-            if reason:
-                files.leave_out(item.place.uri, reason)
-                continue
-            is_empty = False
-            yield Found(None, Origin(item.place.uri, name), format_name or format_of(name), item)
-    except ReadError as error:
-        yield ReadFailure(error.uri, error)
-        return
-    except MissingExtraError as error:
-        yield not_installed(place.uri, error)
-        return
-    if is_empty:
-        yield failure(place.uri, "holds no object that can be read", mend="check the path, or give a --format")
-
-
-def _unreadable(name: str, format_name: str | None) -> str:
-    """Why a file in a folder is left out, by its name; empty if it is read."""
-    if format_name is not None or format_of(name) is not None:
-        return ""
-    return f"no reader for {Path(name).suffix.lower() or 'files without a suffix'}"
-
-
-def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
-    is_empty = True
-    errors: list[OSError] = []
-    entered = {root.resolve()}
-    for folder, folders, names in os.walk(root, onerror=errors.append, followlinks=True):
-        here = Path(folder)
-        entering: list[str] = []
-        for name in sorted(folders):
-            if not _is_shown(name):
-                files.leave_out(_folder_uri(here / name), HIDDEN_FOLDER)
-            elif not follow_links and _is_link_out(here / name, root):
-                is_empty = False
-                yield _refused(here / name, root)
-            elif _enters(here / name, root, entered):
-                entering.append(name)
-            else:
-                files.leave_out(_folder_uri(here / name), WALKED)
-        folders[:] = entering
-        for name in sorted(names):
-            reason = _unreadable(name, format_name) if _is_shown(name) else HIDDEN
-            if reason:
-                files.leave_out((here / name).as_uri(), reason)
-            else:
-                is_empty = False
-                is_refused = not follow_links and _is_link_out(here / name, root)
-                yield _refused(here / name, root) if is_refused else _found(here / name, format_name)
-    for error in errors:
-        is_empty = False
-        yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
-    if is_empty:
-        yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
-
-
-def _leads_out(path: Path, root: Path) -> bool:
-    """Whether a path in a folder leads out of it by a link."""
-    try:
-        return not path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError):  # links that go round: opening it reports that
-        return False
-
-
-def _is_link_out(path: Path, root: Path) -> bool:
-    return path.is_symlink() and _leads_out(path, root)
-
-
-def _refused(link: Path, root: Path) -> ReadFailure:
-    uri = _folder_uri(link) if link.is_dir() else link.as_uri()
-    mend = "name what it leads to as a path, or add --follow-links"
-    return failure(uri, f"leads out of {root} by a link", mend=mend)
-
-
-def _plain_part(pattern: Path) -> Path:
-    """The folder before the first wildcard of a pattern."""
-    parts = list(itertools.takewhile(lambda part: not glob.has_magic(part), pattern.parts))
-    return Path(*parts)
-
-
-def _enters(folder: Path, root: Path, entered: set[Path]) -> bool:
-    """Whether to enter a folder: links into the folder being walked are not followed, and no folder is entered twice."""
-    if not folder.is_symlink():
-        return True
-    target = folder.resolve()
-    if target in entered or target.is_relative_to(root.resolve()):
-        return False
-    entered.add(target)
-    return True
-
-
-def _is_shown(name: str) -> bool:
-    return not name.startswith(_HIDDEN)
-
-
-def _is_nameable(path: str) -> bool:
-    try:
-        return b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-
-
-def _absolute(path: str) -> Path:
-    # Links keep their own names: a link such as "current" may point elsewhere later and still be the same source.
-    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, absolute() keeps ".."
-
-
-def _folder_uri(folder: Path) -> str:
-    uri = folder.as_uri()
-    return uri if uri.endswith("/") else f"{uri}/"
-
-
-def is_s3(path: str) -> bool:
-    """Whether a path is an S3 path."""
-    return path.startswith(SCHEME)
 
 
 def read(
@@ -410,12 +88,13 @@ def _warned(paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None) 
 def _read(
     paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None, *, files: Files
 ) -> Iterator[Document | ReadFailure]:
+    growth = Growth()
     for found in discover(paths, options.format, follow_links=options.follow_links, files=files):
         if isinstance(found, ReadFailure):
             yield found
             continue
-        end = files.size + _size(found)
-        for item in _read_one(found, options, stdin, files=files):
+        end = files.size + size_of(found)
+        for item in _read_one(found, options, stdin, files=files, growth=growth):
             if isinstance(item, ReadFailure):
                 files.fail(item.uri)
             yield item
@@ -424,7 +103,7 @@ def _read(
 
 
 def _read_one(
-    found: Found, options: ReadOptions, stdin: BinaryIO | None, *, files: Files
+    found: Found, options: ReadOptions, stdin: BinaryIO | None, *, files: Files, growth: Growth
 ) -> Iterator[Document | ReadFailure]:
     origin, before = found.origin, files.size
     try:
@@ -432,17 +111,18 @@ def _read_one(
             _opened(found, stdin) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
-            reader = FORMATS[found.format or "text"]
+            reader = FORMATS[found.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
             if isinstance(reader, RowsFormat):
                 for row in reader.read(origin, data, options=options):
                     if found.path is not None:
                         files.size = before + raw.tell()  # of the compressed bytes, as the size of the file is
-                    yield row
+                    yield bounded_row(row)
             else:
-                files.size = before + _size(found)
-                yield _document(
-                    found, read_bounded(origin, data, limit=options.max_bytes), reader=reader, options=options
-                )
+                files.size = before + size_of(found)
+                whole = read_bounded(origin, data, limit=options.max_bytes)
+                document = _document(found, whole, reader=reader, options=options)
+                growth.check(origin, size=len(whole), text=len(document.text))
+                yield document
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
@@ -456,9 +136,9 @@ def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOpt
     if origin.uri == STDIN_URI:
         origin = Origin(STDIN_URI + hashlib.sha256(data).hexdigest()[:16])
     try:
-        document = reader.read(origin, data, options=options)
+        document = without_runs(reader.read(origin, data, options=options))
     except ReadError as error:
-        if found.format is None:
+        if found.format is None and reader is FORMATS["text"]:
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"
             raise ReadError(error.uri, f"its suffix has no reader, and as text it {error.reason}", mend) from error
         raise
@@ -484,18 +164,3 @@ def _opened(found: Found, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]
         yield wrapped
     finally:
         wrapped.detach()  # otherwise closing the wrapper would close the caller's stream
-
-
-def format_of(name: str) -> str | None:
-    """The format that the suffix of a file name stands for; None for an unknown suffix.
-
-    Case does not matter, and a trailing ``.gz`` is ignored.
-
-    Examples
-    --------
-    >>> format_of("Rows.JSONL.gz"), format_of("picture.png")
-    ('jsonl', None)
-    """
-    plain = without_gz(name)
-    dot = plain.rfind(".")
-    return SUFFIXES.get(plain[dot:].lower()) if dot > 0 else None

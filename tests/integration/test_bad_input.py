@@ -41,7 +41,7 @@ def _bad_files(folder: Path) -> dict[str, str]:
     """Writes one bad source a kind; gives what its error must say."""
     from pypdf import PdfWriter
 
-    (folder / "latin.txt").write_bytes("Gr\xfc\xdfe aus Tessing".encode("latin-1"))
+    (folder / "latin.txt").write_bytes("Grüße aus Tessing".encode() + b"\xff")  # UTF-8 with a damaged byte
     (folder / "empty.md").write_text("")
     (folder / "binary.txt").write_bytes(bytes(range(256)) * 20)
     (folder / "missing.txt").symlink_to(folder / "nowhere")

@@ -3,16 +3,20 @@ import functools
 import io
 import json
 import tempfile
+import zipfile
 from pathlib import Path
 
 import docx
+import openpyxl
+import pptx
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 
 from hlgraph.ids import source_id
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
-from hlgraph.read.content import Origin, clean, decode
+from hlgraph.read.content import Origin, clean
+from hlgraph.read.encodings import decode
 from hlgraph.read.formats import SUFFIXES
 from hlgraph.read.metadata import cell_value
 from hlgraph.records import Document
@@ -80,7 +84,7 @@ def test_clean_text_can_be_stored_and_is_clean(text: str) -> None:
     cleaned = clean(text)
     assert cleaned == clean(cleaned)
     assert not set(cleaned) & {"\r", "\0"}
-    assert decode(Origin("x"), f"x{cleaned}".encode(), encoding=None) == f"x{cleaned}"
+    assert decode(Origin("x"), f"x{cleaned}".encode(), encoding=None).text == f"x{cleaned}"
 
 
 @functools.cache
@@ -93,17 +97,35 @@ def samples() -> dict[str, bytes]:
     word = docx.Document()
     word.add_heading("Heading", 1)
     word.add_table(1, 2).cell(0, 0).text = "cell"
-    out = io.BytesIO()
+    out, sheet, show, book = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
     word.save(out)
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["words", 3, None, 4.5])
+    workbook.save(sheet)
+    slides = pptx.Presentation()
+    slides.slides.add_slide(slides.slide_layouts[0]).shapes.title.text = "Title"
+    slides.save(show)
+    with zipfile.ZipFile(book, "w") as package:
+        package.writestr("META-INF/container.xml", "<container><rootfile full-path='a.opf'/></container>")
+        package.writestr(
+            "a.opf",
+            "<package><manifest><item id='a' href='a.html' media-type='text/html'/></manifest>"
+            "<spine><itemref idref='a'/></spine></package>",
+        )
+        package.writestr("a.html", "<html><body><p>Some words.</p></body></html>")
     return {
         "csv": b'id,text,n\n1,"some, words",3\n2,more,4.5\n',
         "docx": out.getvalue(),
+        "epub": book.getvalue(),
         "html": b"<html><head><meta charset='utf-8'><title>T</title></head><body><h1>T</h1><p>Words.</p></body></html>",
         "json": b'{"rows": [{"id": 1, "text": "words", "tags": ["a"]}]}',
         "jsonl": b'{"id": 1, "text": "words", "deep": {"er": 1}}\n{"text": "more"}\n',
+        "man": b'.TH A 1\n.SH NAME\na \\- \\fBwords\\fR\n.BR "b c" d\n.TS\nl l.\na\tb\n.TE\n',
         "markdown": b"---\ntitle: T\ntags: [a, b]\n---\n# Heading\n\nWords.\n",
         "pdf": pdf.getvalue(),
+        "pptx": show.getvalue(),
         "text": b"Some words.\n",
+        "xlsx": sheet.getvalue(),
     }
 
 

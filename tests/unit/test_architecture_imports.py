@@ -76,7 +76,10 @@ IMPURE = {
 IMPORT_NAMES = {
     "pyyaml": "yaml",
     "opensearch-py": "opensearchpy",
+    "charset-normalizer": "charset_normalizer",
+    "pdfminer.six": "pdfminer",
     "python-docx": "docx",
+    "python-pptx": "pptx",
     "graspologic-native": "graspologic_native",
 }
 # The folders that are about one extra, and so may import it at the top.

@@ -372,7 +372,7 @@ def test_a_filter_on_a_field_that_is_not_there_deletes_nothing(filled: HLGraph, 
 def test_ingest_removes_what_is_not_there_any_more_when_asked(filled: HLGraph, tmp_path: Path) -> None:
     before = _names(filled, tmp_path)
     (tmp_path / "one" / "a.txt").unlink()
-    (tmp_path / "one2" / "c.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "one2" / "c.txt").write_bytes(b"caf\xe9\0")
     (tmp_path / "rows.csv").write_text("id,text\nx,Orne report\n", encoding="utf-8")
     assert filled.ingest(tmp_path / "one").sources_removed == 0
     options = IngestOptions(delete_missing=True)

@@ -117,7 +117,7 @@ def test_a_file_without_properties_makes_none_up(tmp_path: Path) -> None:
 
 def test_what_is_no_docx_says_why(tmp_path: Path) -> None:
     cases = {
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600: "is protected by a password, or is a .doc file",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600: "is protected by a password, or is a file of Office 2003",
         b"": "cannot be read as DOCX (File is not a zip file)",
         b"just words": "cannot be read as DOCX (File is not a zip file)",
         saved(docx.Document())[:9000]: "cannot be read as DOCX",
@@ -150,6 +150,7 @@ def test_wide_tables_and_ragged_rows_are_even(tmp_path: Path, size: int) -> None
     word = docx.Document()
     table = word.add_table(rows=2, cols=size)
     table.cell(0, 0).text = "head"
+    table.cell(0, size - 1).text = "end"
     last = table.rows[1]._tr
     for cell in list(last.tc_lst)[1:]:
         last.remove(cell)

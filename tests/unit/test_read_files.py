@@ -29,7 +29,20 @@ def given(path: Path, data: bytes) -> Path:
 
 
 def test_every_format_has_one_reader_and_a_suffix() -> None:
-    assert list(FORMATS) == ["csv", "docx", "html", "json", "jsonl", "markdown", "pdf", "text"]
+    assert list(FORMATS) == [
+        "csv",
+        "docx",
+        "epub",
+        "html",
+        "json",
+        "jsonl",
+        "man",
+        "markdown",
+        "pdf",
+        "pptx",
+        "text",
+        "xlsx",
+    ]
     assert set(SUFFIXES.values()) == set(FORMATS)
     assert len(SUFFIXES) == sum(len(item.suffixes) for item in FORMATS.values())
 
@@ -54,19 +67,43 @@ def test_byte_order_marks_of_every_byte_order(tmp_path: Path, encoding: str) -> 
     assert document(given(tmp_path / "a.txt", "\ufeffGrüße".encode(encoding))).text == "Grüße"
 
 
-def test_other_encodings_are_never_guessed(tmp_path: Path) -> None:
-    path = given(tmp_path / "a.txt", "Gr\xfc\xdfe".encode("latin-1"))
-    assert str(error(path)) == (
-        f"{path.as_uri()}: is not utf-8 text (byte 2); give its encoding, for example --encoding latin-1"
+@pytest.mark.parametrize(
+    ("text", "encoding", "found"),
+    [
+        ("Größe", "latin-1", "cp1252"),
+        ("Le café est déjà fermé à l’hôtel.", "cp1252", "cp1252"),
+        ("Zażółć gęślą jaźń. To jest zdanie po polsku.", "cp1250", "cp1250"),
+        ("Это предложение написано по-русски.", "cp1251", "cp1251"),
+        ("Это предложение написано по-русски.", "koi8-r", "koi8_r"),
+        ("これは日本語の文です。東京は日本の首都です。", "cp932", "cp932"),
+        ("これは日本語の文です。東京は日本の首都です。", "euc-jp", "euc_jp"),
+        ("这是一个中文句子。北京是中国的首都。", "gb18030", "gb18030"),
+        ("hello there", "utf-16-le", "utf-16-le"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_an_encoding_is_found_and_said(tmp_path: Path, text: str, encoding: str, found: str, name: str) -> None:
+    whole = f"id,text\n1,{text}\n" if name == "a.csv" else f"An English line.\n{text}\n"
+    got = document(given(tmp_path / name, whole.encode(encoding)))
+    assert text in got.text
+    assert got.warnings == (
+        f"its encoding is not declared and not UTF-8; read as {found}; if that is wrong, name it with --encoding",
     )
-    assert document(path, ReadOptions(encoding="latin-1")).text == "Grüße"
+
+
+def test_an_encoding_that_is_named_or_utf8_is_not_said(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", "Gr\xfc\xdfe".encode("latin-1"))
+    assert document(path, ReadOptions(encoding="latin-1")) == document(path)
+    assert document(path, ReadOptions(encoding="latin-1")).warnings == ()
+    assert document(given(tmp_path / "b.txt", "Grüße".encode())).warnings == ()
     assert "--encoding than ascii" in str(error(path, ReadOptions(encoding="ascii")))
 
 
-def test_utf16_without_a_mark_needs_its_name(tmp_path: Path) -> None:
-    path = given(tmp_path / "a.txt", "hello".encode("utf-16-le"))
-    assert error(path).reason == "is binary, not text"
-    assert document(path, ReadOptions(encoding="utf-16-le")).text == "hello"
+def test_utf8_with_a_damaged_byte_is_not_taken_for_another_encoding(tmp_path: Path) -> None:
+    path = given(tmp_path / "a.txt", "Grüße äöü ".encode() + b"\xff")
+    assert str(error(path)) == (
+        f"{path.as_uri()}: is not utf-8 text (byte 15); give its encoding, for example --encoding latin-1"
+    )
 
 
 def test_nul_characters_are_not_text_even_in_a_named_encoding(tmp_path: Path) -> None:
@@ -168,7 +205,7 @@ def test_standard_input_is_left_open_and_may_be_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, html"),
+        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, epub, html"),
         ({"mapping": {"uri": "url"}}, InputError, "'uri' cannot be mapped"),
         ({"mapping": {"metadata.": "a"}}, InputError, "'metadata.' cannot be mapped"),
         ({"mapping": {"text": "a++b"}}, InputError, "a column name is empty"),
@@ -244,7 +281,6 @@ def test_markdown_rules_that_hold_no_mapping_stay_text(tmp_path: Path, text: str
     ("block", "reason"),
     [
         ("a: [1", "its front matter is not YAML"),
-        ("a: 2024-13-45", "its front matter is not YAML"),
         ("a: !!python/object/apply:os.system ['true']", "its front matter is not YAML"),
         ("a: " + "[" * 600, "its front matter is not YAML"),
         ("a: &a {b: *a}", "its front matter has more than 10,000 metadata values or more than 32 levels"),
@@ -257,6 +293,15 @@ def test_markdown_rules_that_hold_no_mapping_stay_text(tmp_path: Path, text: str
 def test_markdown_front_matter_that_is_wrong_or_a_bomb_is_a_failure(tmp_path: Path, block: str, reason: str) -> None:
     found = error(given(tmp_path / "a.md", f"---\n{block}\n---\nwords\n".encode()))
     assert found.reason.startswith(reason)
+
+
+def test_a_date_that_does_not_exist_is_a_warning_and_the_document_stays(tmp_path: Path) -> None:
+    found = document(given(tmp_path / "a.md", b"---\ndate: 2024-13-45\ntitle: T\nwhen: 2024-03-05\n---\nwords\n"))
+    assert (found.text, found.title) == ("words\n", "T")
+    assert dict(found.metadata) == {"filename": "a.md", "date": "2024-13-45", "when": "2024-03-05"}
+    assert found.warnings == (
+        "its front matter has '2024-13-45', which is no date (month must be in 1..12); kept as text",
+    )
 
 
 def test_markdown_with_nothing_behind_its_front_matter_is_empty(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_page_without_main_text_is_a_failure(tmp_path: Path, page: str) -> Non
     assert "--format text" in found.mend
 
 
-def test_declared_encodings_are_obeyed_and_others_are_not_guessed(tmp_path: Path) -> None:
+def test_declared_encodings_are_obeyed_and_others_are_found(tmp_path: Path) -> None:
     page = '<html><head><meta http-equiv="Content-Type" content="text/html; charset={}"></head><body><p>{}</p></body>'
     for declared, actual in (
         ("iso-8859-1", "cp1252"),
@@ -79,9 +79,10 @@ def test_declared_encodings_are_obeyed_and_others_are_not_guessed(tmp_path: Path
         found = only(tmp_path / "p.html", page.format(declared, text).encode(actual))
         assert isinstance(found, Document), found
         assert found.text == text
-    wrong = only(tmp_path / "p.html", "<html><body><p>Größe</p></body></html>".encode("latin-1"))
-    assert isinstance(wrong, ReadError)
-    assert "is not utf-8 text (byte 17)" in wrong.reason
+    found = only(tmp_path / "p.html", "<html><body><p>Größe</p></body></html>".encode("latin-1"))
+    assert isinstance(found, Document)
+    assert found.text == "Größe"
+    assert "read as cp1252" in found.warnings[0]
     given = only(tmp_path / "p.html", page.format("utf-8", "Größe").encode("latin-1"), ReadOptions(encoding="latin-1"))
     assert isinstance(given, Document)
     assert given.text == "Größe"

@@ -210,3 +210,53 @@ def test_a_layout_that_loses_text_is_not_used(
         "12",
         "9",
     ]
+
+
+def ruled(rows: Sequence[Sequence[str]], *, beside: str = "") -> bytes:
+    """A page with a table of ruled lines between two paragraphs."""
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.setFont("Helvetica", 9)
+    canvas.drawString(72, 780, "The pumps of ACME are listed below.")
+    places, bottom = [72.0, 172.0, 272.0, 372.0][: len(rows[0]) + 1], 760 - 18 * len(rows)
+    canvas.grid(places, [760 - 18.0 * number for number in range(len(rows) + 1)])
+    for number, cells_of_row in enumerate(rows):
+        for at, words in enumerate(cells_of_row):
+            canvas.drawString(places[at] + 4, 760 - 18 * number - 13, words)
+    canvas.drawString(400, 750, beside)
+    canvas.drawString(72, bottom - 30, "All of them need oil every week.")
+    canvas.save()
+    return data.getvalue()
+
+
+PUMPS = [["Pump", "Made by", "Bar"], ["P-100", "ACME", "40"], ["P-200", "Orne", "25"]]
+
+
+def test_a_ruled_table_becomes_rows_with_labels_and_spans_stay_exact(tmp_path: Path) -> None:
+    found = only(tmp_path / "a.pdf", ruled(PUMPS))
+    assert isinstance(found, Document)
+    assert found.text == (
+        "The pumps of ACME are listed below.\n\n"
+        "| Pump | Made by | Bar |\n| --- | --- | --- |\n| P-100 | ACME | 40 |\n| P-200 | Orne | 25 |\n\n"
+        "All of them need oil every week."
+    )
+    first, _ = cells(found.text)
+    assert (first.row, first.column) == ("P-100, ACME", "Bar")
+    assert found.text[first.start : first.end] == "| P-100 | ACME | 40 |"
+
+
+def test_text_beside_a_ruled_table_is_not_lost(tmp_path: Path) -> None:
+    found = only(tmp_path / "a.pdf", ruled(PUMPS, beside="Text beside the table."))
+    assert isinstance(found, Document)
+    assert "Text beside the table." in found.text
+    assert "| P-100" not in found.text
+
+
+def test_a_page_that_pdfplumber_cannot_read_keeps_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("no")
+
+    monkeypatch.setattr("pdfplumber.open", broken)
+    found = only(tmp_path / "a.pdf", ruled(PUMPS))
+    assert isinstance(found, Document)
+    assert "P-200" in found.text

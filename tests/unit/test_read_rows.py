@@ -44,7 +44,9 @@ def test_json_lines_keep_types_and_use_the_default_columns(tmp_path: Path) -> No
 
 
 def test_a_malformed_line_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
-    lines = [json.dumps({"id": number, "text": f"text {number}"}).encode() for number in range(1, 11)]
+    lines = [
+        json.dumps({"id": number, "text": f"täxt {number}"}, ensure_ascii=False).encode() for number in range(1, 11)
+    ]
     lines[6] = b'{"id": 7, "text": '
     lines[7] = b'{"id": 8, "text": "\xff"}'
     lines[8] = b"[9]"
@@ -203,7 +205,7 @@ def test_csv_delimiter_is_taken_from_the_header(tmp_path: Path, delimiter: str) 
 
 
 def test_csv_rows_that_are_wrong_name_their_first_line(tmp_path: Path) -> None:
-    data = b'id,text\n1,"two\nlines"\n2,a,b\n3\n4,"x"y\n5,\xff\n,,\n\n6,six\n7,"open\n8,eight\n'
+    data = b'id,text\n1,"tw\xc3\xb6\nl\xc3\xacn\xc3\xa9s"\n2,a,b\n3\n4,"x"y\n5,\xff\n,,\n\n6,six\n7,"open\n8,eight\n'
     documents, failures = run(tmp_path / "a.csv", data)
     assert [found.key for found in documents] == ["1", "6"]
     assert [message.split(" (")[0] for message in failures] == [
@@ -221,7 +223,7 @@ def test_csv_rows_that_are_wrong_name_their_first_line(tmp_path: Path) -> None:
         ("a,b\n1,2\n3,4\n", ": has no column text or body or content for the text; its columns: a, b"),
         ("text,a,a\n1,2,3\n", ": two columns are called 'a'"),
         ('"text\n', ": its header is not CSV"),
-        (b"te\xffxt,a\n1,2\n", ": its header is not utf-8 text"),
+        (b"te\xffxt,a\n1,\xc3\xa9\xc3\xa9\xc3\xa9\n", ": its header is not utf-8 text"),
         (b"text,a\0\n1,2\n", ": is binary, not text"),
         ("text,a\n", ": is empty: it holds no rows"),
     ],
@@ -234,7 +236,7 @@ def test_csv_header_that_cannot_be_used_is_one_failure(tmp_path: Path, data: byt
 
 
 def test_csv_cells_may_be_longer_than_the_module_allows_by_itself(tmp_path: Path) -> None:
-    [found], failures = run(tmp_path / "a.csv", "text,\n" + "x" * 300_000 + ",unnamed\n")
+    [found], failures = run(tmp_path / "a.csv", "text,\n" + "x " * 150_000 + ",unnamed\n")
     assert (len(found.text), dict(found.metadata), failures) == (300_000, {}, [])
 
 

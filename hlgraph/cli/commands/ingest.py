@@ -79,7 +79,12 @@ Map = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Encoding of the text, if not UTF-8.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the text (default: found for each file, and said if it is not UTF-8).",
+        show_default=False,
+    ),
 ]
 FollowLinks = Annotated[
     bool, typer.Option("--follow-links", help="Also read what links in a folder lead to outside it.")

@@ -93,11 +93,16 @@ Picture = Annotated[
 
 
 def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) -> Retriever:
-    """The retriever that --strategy, --preset, --by and --set describe."""
+    """The retriever that --strategy, --preset, --by and --set describe; a preset that changes nothing is said."""
     from hlgraph.retrieve.retriever import with_by
     from hlgraph.retrieve.search import retriever
+    from hlgraph.retrieve.strategies import STRATEGIES
 
-    made = with_by(retriever(strategy, preset), by)
+    found = retriever(strategy, preset)
+    if preset != "paper" and found == retriever(strategy, "paper"):
+        named = [name for name in sorted(STRATEGIES) if retriever(name, preset) != retriever(name, "paper")]
+        note(f"--preset {preset} had no effect: {strategy} has no such preset; {', '.join(named)} have one")
+    made = with_by(found, by)
     if not sets:
         return made
     from hlgraph.evaluate.sweep import knob, with_values

@@ -21,7 +21,7 @@ from hlgraph.integrations.ray.sources import parts
 from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Work, cut, read
 from hlgraph.models.accounts.prices import price_of
 from hlgraph.models.accounts.usage import Usage
-from hlgraph.read.stream import STDIN
+from hlgraph.read.discover import STDIN
 from hlgraph.records import Document
 from hlgraph.settings import place_of
 

@@ -11,7 +11,7 @@ from hlgraph.ingest.pipeline import Failure, Report
 from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.parcels import Part
 from hlgraph.read import ReadFailure
-from hlgraph.read.stream import Found, discover
+from hlgraph.read.discover import Found, discover
 
 _MOST_PARTS = 2_000
 _PARTS_EACH = 4  # per worker, so that none waits long for the last part of another

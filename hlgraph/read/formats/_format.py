@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from hlgraph.read.content import ByteStream, Origin
+from hlgraph.read.content import Origin
 from hlgraph.read.failure import ReadFailure
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
@@ -22,7 +23,9 @@ class FileReader(Protocol):
 class RowsReader(Protocol):
     """Turns each row of a stream into a document or a failure; a ReadError ends the file."""
 
-    def __call__(self, origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    def __call__(
+        self, origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
+    ) -> Iterator[Document | ReadFailure]:
         """The documents and failures of a stream, in order."""
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from itertools import chain
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import ByteStream, Origin, not_text, row_lines, too_long
+from hlgraph.read.content import Origin
 from hlgraph.read.failure import ReadFailure
 from hlgraph.read.formats._format import RowsFormat
+from hlgraph.read.lines import Lines, not_text, row_lines, too_long
 from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of
 from hlgraph.read.metadata import cell_value
 from hlgraph.read.options import ReadOptions
@@ -19,7 +21,7 @@ _DELIMITERS = ",;\t|"
 _LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
 
-def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document per row of a CSV file with a header.
 
     The delimiter is the one of ``, ; tab |`` that occurs most often in the header.
@@ -38,10 +40,12 @@ def read_csv(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Ite
     Raises
     ------
     ReadError
-        The header cannot be parsed, names a column twice, or lacks the text column; raised while iterating.
+        The file is binary; or its header cannot be parsed, names a column twice, or lacks the text column, raised while iterating.
     """
     mapping = RowMapping(options.mapping, value_of=cell_value)
-    return documents_of(origin, _csv_rows(origin, stream, options, mapping), mapping=mapping, unit="line")
+    lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
+    rows = _csv_rows(origin, lines, options.max_bytes, mapping=mapping)
+    return documents_of(origin, rows, mapping=mapping, unit="line", warnings=lines.warnings)
 
 
 class _RowError(ValueError):
@@ -82,11 +86,10 @@ class _CsvLines:
             raise _RowError(*not_text(line, self._encoding)) from error
 
 
-def _csv_rows(origin: Origin, stream: ByteStream, options: ReadOptions, mapping: RowMapping) -> Iterator[Row | Flaw]:
+def _csv_rows(origin: Origin, found: Lines, limit: int, *, mapping: RowMapping) -> Iterator[Row | Flaw]:
     # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
-    csv.field_size_limit(max(csv.field_size_limit(), min(options.max_bytes, _LARGEST_FIELD)))
-    raw_lines, encoding = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    lines = _CsvLines(raw_lines, encoding=encoding, limit=options.max_bytes)
+    csv.field_size_limit(max(csv.field_size_limit(), min(limit, _LARGEST_FIELD)))
+    lines = _CsvLines(found.lines, encoding=found.encoding, limit=limit)
     try:
         first = next((line for line in lines if line.strip()), None)
         if first is None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.grid import grid
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from docx.oxml.xmlchemy import BaseOxmlElement
     from docx.styles.style import BaseStyle
 
-_OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _DEEPEST = 6
+_WIDEST = 64  # columns that one cell may span
 _WRAPPERS = ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
 _RUNS = ".//w:r[not(ancestor::w:moveFrom) and not(ancestor::w:txbxContent)]"
 _CELLS = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
@@ -41,30 +42,26 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ----------
     origin : the file; its stem is the title if the properties name none
     data : the bytes of the file
-    options : ``max_bytes`` limits the unpacked size
+    options : ``max_bytes`` limits the unpacked size, and the text in characters
 
     Raises
     ------
     MissingExtraError
         python-docx is not installed.
     ReadError
-        The file is damaged, needs a password, unpacks to more than ``max_bytes``, or holds no text.
+        The file is damaged, needs a password, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
     """
     try:
         import docx
     except ImportError as error:
         raise MissingExtraError("docx", "reading DOCX") from error
-    if data.startswith(_OLE_MAGIC):
-        raise ReadError(
-            origin.uri,
-            "is protected by a password, or is a .doc file of Word 2003 or older",
-            "save it as .docx without a password",
-        )
     with _docx_errors(origin):
-        _check_size(origin, data, options.max_bytes)
+        check_package(origin, data, limit=options.max_bytes)
         word = docx.Document(io.BytesIO(data))
         levels = _heading_levels(word)
-        blocks = [block for block in map(clean, _blocks(word.element.body, levels)) if block.strip()]
+        produced = Produced(origin, len(data), options.max_bytes)
+        found = map(clean, _blocks(word.element.body, levels, produced))
+        blocks = [produced.add(block) for block in found if block.strip()]
         title, metadata = _properties(word)
     if not blocks:
         raise ReadError(origin.uri, "is empty: its body holds no text")
@@ -74,14 +71,6 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         title=title or clean_title(origin.stem),
         metadata=metadata,
     )
-
-
-def _check_size(origin: Origin, data: bytes, limit: int) -> None:
-    with zipfile.ZipFile(io.BytesIO(data)) as package:
-        size = sum(member.file_size for member in package.infolist())  # zipfile never reads more than these sizes
-    if size > limit:
-        reason = f"unpacks to {size:,} bytes, more than {limit:,}"
-        raise ReadError(origin.uri, reason, "split it, or raise --max-bytes")
 
 
 def _heading_levels(word: WordDocument) -> dict[str, int]:
@@ -101,7 +90,7 @@ def _heading_levels(word: WordDocument) -> dict[str, int]:
     return levels
 
 
-def _blocks(container: BaseOxmlElement, levels: dict[str, int]) -> Iterator[str]:
+def _blocks(container: BaseOxmlElement, levels: dict[str, int], produced: Produced) -> Iterator[str]:
     for element in container:
         kind = str(element.tag).rpartition("}")[2]
         if kind == "p":
@@ -109,29 +98,29 @@ def _blocks(container: BaseOxmlElement, levels: dict[str, int]) -> Iterator[str]
             level = levels.get(str(element.style or ""), 0)
             yield f"{'#' * level} {clean_title(text)}" if level and text else text
         elif kind == "tbl":
-            yield _table(element)
+            yield _table(element, produced)
         elif kind in _WRAPPERS:
-            yield from _blocks(element, levels)
+            yield from _blocks(element, levels, produced)
 
 
 def _paragraph(element: BaseOxmlElement) -> str:
     return "".join(run.text for run in element.xpath(_RUNS)).strip()
 
 
-def _table(element: BaseOxmlElement) -> str:
+def _table(element: BaseOxmlElement, produced: Produced) -> str:
     """A table as Markdown with its first row as header; a merged cell shows its text once."""
-    rows: list[list[str]] = []
+    rows: list[dict[int, str]] = []
+    width = 0
     for row in element.xpath("./w:tr"):
-        cells: list[str] = []
+        cells: dict[int, str] = {}
+        at = 0
         for cell in row.xpath(_CELLS):
             text = " ".join(filter(None, map(_paragraph, cell.xpath(".//w:p"))))
-            cells += [clean_title(text).replace("|", "\\|"), *[""] * (min(cell.grid_span, 64) - 1)]
+            cells[at] = clean_title(text)
+            at += max(1, min(cell.grid_span, _WIDEST))
         rows.append(cells)
-    width = max(map(len, rows), default=0)
-    if not any(map(any, rows)):
-        return ""
-    lines = [f"| {' | '.join(cells + [''] * (width - len(cells)))} |" for cells in rows]
-    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+        width = max(width, at)
+    return grid(rows, width, produced=produced)
 
 
 def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:

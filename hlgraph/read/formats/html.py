@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
-from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
-from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
+from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.encodings import decode, marked_encoding
+from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.records import Document
+from hlgraph.records import Document, MetadataValue
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+    from trafilatura.settings import Document as ExtractedPage
 
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,99}encoding=["']([\w.:-]+)""", re.I
 )
 _FIELDS = ("author", "date", "url", "description")
+_LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
+_ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
+_MOST_ATTRIBUTES = 1000  # of one element; the time of the parser grows with their square
+_WIDEST = 100  # columns that one cell may span: more than any page shows
 
 
 def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
@@ -32,39 +43,126 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     MissingExtraError
         trafilatura is not installed.
     ReadError
-        The page cannot be decoded, or has no main text.
+        The page cannot be decoded, has no main text, or holds more than a million elements or cells of tables.
     """
     try:
-        from trafilatura import bare_extraction
+        import trafilatura  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("html", "reading HTML") from error
-    page = decode(origin, data, encoding=options.encoding or marked_encoding(data) or declared_encoding(data))
-    if not re.search("<html", page, re.IGNORECASE):
-        page = f"<html><body>{page}</body></html>"  # trafilatura takes whole pages only
-    try:
-        found = bare_extraction(
-            page,
-            favor_recall=True,  # keeping a menu costs less than losing a section
-            include_comments=False,
-            include_formatting=True,  # headings, lists and tables as Markdown
-            with_metadata=True,
-            # only what the page declares: an extensive search guesses from the prose, relative to today's date
-            date_extraction_params={"original_date": True, "extensive_search": False},
-        )
-    except PARSER_ERRORS as error:
-        raise ReadError(origin.uri, f"cannot be parsed as HTML ({error})") from error
-    text = clean(str(found.text or "")).strip() if found else ""
-    if not text:
+    page = main_text(origin, data, encoding=options.encoding, produced=Produced(origin, len(data), options.max_bytes))
+    if not page.text:
         raise ReadError(
             origin.uri, "no main text was found in the page", "read it with --format text to keep all of it"
         )
-    values = {name: clean(str(getattr(found, name) or "")) for name in _FIELDS}
     return Document(
         uri=origin.uri,
-        text=text,
-        title=clean_title(clean(str(found.title or ""))) or clean_title(origin.stem),
-        metadata={name: value for name, value in values.items() if value},
+        text=page.text,
+        title=page.title or clean_title(origin.stem),
+        metadata=page.metadata,
+        warnings=page.warnings,
     )
+
+
+class Page(NamedTuple):
+    """What was found in a page.
+
+    Attributes
+    ----------
+    text : its main text, empty where it has no such text
+    title : its title, empty where it states none
+    metadata : what it declares of itself
+    warnings : about its encoding
+    """
+
+    text: str
+    title: str
+    metadata: dict[str, MetadataValue]
+    warnings: tuple[str, ...]
+
+
+def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced) -> Page:
+    """The main text of a page as Markdown.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    data : the bytes of the page
+    encoding : overrides the byte order mark and the declared encoding; None: these, else what the bytes look like
+    produced : counts the text, and the cells of tables before they are made
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    ReadError
+        The page cannot be decoded, or exceeds a limit of :mod:`hlgraph.read.bounds`.
+    """
+    from trafilatura import load_html
+
+    declared = marked_encoding(data) or declared_encoding(data)
+    page, warnings = decode(origin, data, encoding=encoding or declared)
+    _check_markup(origin, page)
+    if not re.search("<html", page, re.IGNORECASE):
+        page = f"<html><body>{page}</body></html>"  # trafilatura takes whole pages only
+    found = None
+    with parser_errors(origin.uri, "HTML"):
+        tree = load_html(page)
+        if tree is not None:
+            _check_tables(tree, produced)
+            found = _extracted(tree)
+    text = produced.add(clean(str(found.text or "")).strip()) if found else ""
+    values = {name: clean(str(getattr(found, name, None) or "")) for name in _FIELDS}
+    title = clean_title(clean(str(found.title or ""))) if found else ""
+    return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
+
+
+def _extracted(tree: HtmlElement) -> ExtractedPage | None:
+    from trafilatura import bare_extraction
+
+    found: ExtractedPage | None = bare_extraction(
+        tree,
+        favor_recall=True,  # keeping a menu costs less than losing a section
+        include_comments=False,
+        include_formatting=True,  # headings, lists and tables as Markdown
+        with_metadata=True,
+        # only what the page declares: an extensive search guesses from the prose, relative to today's date
+        date_extraction_params={"original_date": True, "extensive_search": False},
+    )
+    return found
+
+
+def _check_markup(origin: Origin, page: str) -> None:
+    """Refuse a page of more than a million elements, or with more than a thousand attributes in one, before it is parsed.
+
+    The parser itself ends a page that nests more than 255 elements.
+    """
+    if page.count("<") - page.count("</") > MOST_ELEMENTS:
+        raise refused(origin, "elements", limit=MOST_ELEMENTS)
+    for match in _LONG_TAG.finditer(page):
+        if len(_ATTRIBUTE.findall(match[0])) > _MOST_ATTRIBUTES:
+            raise refused(origin, "attributes in one element", limit=_MOST_ATTRIBUTES)
+
+
+def _check_tables(tree: HtmlElement, produced: Produced) -> None:
+    """Count the cells of the tables, which all rows have that the widest has, and narrow what spans more than 100 columns."""
+    for table in tree.iter("table"):
+        rows = widest = 0
+        for row in table.xpath("./tr | ./*[not(self::tr)]/tr"):
+            rows += 1
+            widest = max(widest, sum(map(_narrowed, row.iterchildren("td", "th"))))
+        produced.add_cells(rows * widest)
+
+
+def _narrowed(cell: HtmlElement) -> int:
+    """The number of columns that a cell spans, at most 100; what it says of rows is taken off, since no reader uses it."""
+    cell.attrib.pop("rowspan", None)
+    given = str(cell.get("colspan", "1")).strip()
+    span = int(given[:9]) if given[:9].isdecimal() else 1
+    if span > _WIDEST:
+        cell.set("colspan", str(_WIDEST))
+    return max(1, min(span, _WIDEST))
 
 
 def declared_encoding(data: bytes) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 import msgspec
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import ByteStream, Origin, decode, read_bounded
+from hlgraph.read.content import Origin, read_bounded
+from hlgraph.read.encodings import decode
 from hlgraph.read.failure import ReadFailure
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.mapping import RowMapping, documents_of, object_row
@@ -15,7 +17,7 @@ from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
 
-def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document per object of a JSON array.
 
     A top-level object is one row, unless it has no text column and exactly one of its values is an array of objects:
@@ -37,7 +39,7 @@ def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> It
     ReadError
         The file is too large, not text or not JSON.
     """
-    text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
+    text, warnings = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -45,7 +47,7 @@ def read_json(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> It
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
     mapping = RowMapping(options.mapping)
     rows = (object_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
-    return documents_of(origin, rows, mapping=mapping, unit="row")
+    return documents_of(origin, rows, mapping=mapping, unit="row", warnings=warnings)
 
 
 def _items(value: object, mapping: RowMapping) -> list[object]:

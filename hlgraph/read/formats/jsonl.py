@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 import msgspec
 
-from hlgraph.read.content import ByteStream, Origin, not_text, row_lines, too_long
+from hlgraph.read.content import Origin
 from hlgraph.read.failure import ReadFailure
 from hlgraph.read.formats._format import RowsFormat
+from hlgraph.read.lines import Lines, not_text, row_lines, too_long
 from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of, object_row
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
 
-def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+def read_json_lines(
+    origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
+) -> Iterator[Document | ReadFailure]:
     """One document per line that holds a JSON object; blank lines are skipped.
 
     Parameters
@@ -31,16 +35,18 @@ def read_json_lines(origin: Origin, stream: ByteStream, *, options: ReadOptions)
     Raises
     ------
     ReadError
-        The file is binary; raised while iterating.
+        The file is binary.
     """
-    return documents_of(origin, _json_lines(origin, stream, options), mapping=RowMapping(options.mapping), unit="line")
+    lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
+    rows = _json_lines(lines, options.max_bytes)
+    return documents_of(origin, rows, mapping=RowMapping(options.mapping), unit="line", warnings=lines.warnings)
 
 
-def _json_lines(origin: Origin, stream: ByteStream, options: ReadOptions) -> Iterator[Row | Flaw]:
-    lines, encoding = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    for number, line in enumerate(lines, 1):
+def _json_lines(found: Lines, limit: int) -> Iterator[Row | Flaw]:
+    encoding = found.encoding
+    for number, line in enumerate(found.lines, 1):
         if line is None:
-            yield Flaw(number, *too_long(options.max_bytes))
+            yield Flaw(number, *too_long(limit))
         elif line.strip():
             try:
                 value: object = msgspec.json.decode(line if encoding == "utf-8" else line.decode(encoding))

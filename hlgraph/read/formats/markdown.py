@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import yaml
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin, clean, clean_title, decode
+from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.encodings import decode
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.metadata import metadata_of
@@ -38,9 +39,9 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     ReadError
         The file is not text, holds nothing after the front matter, or the front matter is not YAML or too large.
     """
-    whole = decode(origin, data, encoding=options.encoding)
+    whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
-    front = _front_matter(origin, match.group(1)) if match else None
+    front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
     text = whole[match.end() :] if match and front is not None else whole
     if not text.strip():
         raise ReadError(origin.uri, "is empty: there is no text after its front matter")
@@ -54,17 +55,44 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
         text=text,
         title=clean_title(title) or first_heading(text) or clean_title(origin.stem),
         metadata=metadata,
+        warnings=(*warnings, *flaws),
     )
 
 
-def _front_matter(origin: Origin, block: str) -> Mapping[str, object] | None:
-    """The mapping between two ``---`` lines; None if it is not a mapping, so that the block belongs to the text."""
+class _FrontMatter(yaml.SafeLoader):
+    """Loads YAML; a date that does not exist stays text, and is noted in ``flaws``."""
+
+    def __init__(self, block: str) -> None:
+        super().__init__(block)
+        self.flaws: list[str] = []
+
+    def date(self, node: yaml.ScalarNode) -> object:
+        """The date or time of a node, or its text."""
+        try:
+            return self.construct_yaml_timestamp(node)
+        except ValueError as error:
+            self.flaws.append(f"its front matter has {node.value!r}, which is no date ({error}); kept as text")
+            return node.value
+
+
+_FrontMatter.add_constructor("tag:yaml.org,2002:timestamp", _FrontMatter.date)
+
+
+def _front_matter(origin: Origin, block: str) -> tuple[Mapping[str, object] | None, tuple[str, ...]]:
+    """The mapping between two ``---`` lines, and what is wrong with it; None where they hold no mapping but text."""
+    loader = None
     try:
-        loaded: object = yaml.safe_load(block)
+        loader = _FrontMatter(block)
+        loaded: object = loader.get_single_data()
     except _YAML_ERRORS as error:
         reason = " ".join(str(error).split())
         raise ReadError(origin.uri, f"its front matter is not YAML ({reason})", "correct it") from error
-    return {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else None
+    finally:
+        if loader is not None:
+            loader.dispose()
+    if not isinstance(loaded, dict):
+        return None, ()
+    return {str(key): value for key, value in loaded.items()}, tuple(loader.flaws)
 
 
 def first_heading(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Reader of PDF files: the text layer, page by page, with pypdf; tables of numbers as Markdown."""
+"""Reader of PDF files: the text layer, page by page, with pypdf; ruled tables and tables of numbers as Markdown."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.aligned_tables import may_have_table, with_markdown
+from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.ruled_tables import RuledTables, may_be_ruled
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ _MOST_LOST = 0.005  # of the characters of a page
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
 
-    A page with a table of numbers is read line by line as it is laid out, and the table becomes Markdown, see
+    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.ruled_tables`. A page with another table of numbers is
+    read line by line as it is laid out, and the table becomes Markdown, see
     :func:`hlgraph.read.aligned_tables.with_markdown`. Pages with text in columns, and those whose layout lacks some of the text,
     are read as pypdf orders their text.
 
@@ -35,12 +38,12 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ----------
     origin : the file; its stem is the title if the PDF names none
     data : its bytes
-    options : ``max_bytes`` limits the text too, in characters
+    options : ``max_bytes`` limits the text too, in characters; it holds at most 100 characters a byte, or 8 MiB
 
     Raises
     ------
     MissingExtraError
-        pypdf is not installed, or for an encrypted file the library that decrypts it.
+        pypdf is not installed, or pdfplumber for a page with ruled lines, or for an encrypted file the library that decrypts it.
     ReadError
         The file is damaged, needs a password, has no text layer, or its text is too large.
     """
@@ -54,7 +57,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         if reader.is_encrypted and not reader.decrypt(""):
             raise _locked(origin)
         count = len(reader.pages)
-    pages = _pages(origin, reader, count=count, limit=options.max_bytes)
+    pages = _pages(reader, data, count=count, produced=Produced(origin, len(data), options.max_bytes))
     if not any(pages):
         raise ReadError(origin.uri, "has no text layer; it may be a scan", "run OCR on it first, e.g. ocrmypdf")
     with _pypdf_errors(origin):
@@ -68,16 +71,23 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     )
 
 
-def _pages(origin: Origin, reader: PdfReader, *, count: int, limit: int) -> list[str]:
+def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) -> list[str]:
     pages: list[str] = []
-    size = 0
+    tables = RuledTables(data, produced)
     for index in range(count):
-        with _pypdf_errors(origin, f"page {index + 1} "):
-            pages.append(_page(reader.pages[index]))
-        size += len(pages[-1])
-        if size > limit:  # a small file can repeat one long page a thousand times
-            raise ReadError(origin.uri, f"holds more than {limit:,} characters", "split it, or raise --max-bytes")
+        with _pypdf_errors(produced.origin, f"page {index + 1} "):
+            page = reader.pages[index]
+            pages.append(_ruled(tables, index, page) or _page(page))
+        produced.add(pages[-1])  # a small file can repeat one long page a thousand times
     return pages
+
+
+def _ruled(tables: RuledTables, index: int, page: PageObject) -> str:
+    """The text of a page with ruled tables, as Markdown; empty for other pages."""
+    content = page.get_contents()
+    if content is None or not may_be_ruled(content.get_data()):
+        return ""
+    return tables.text_of(index, clean(page.extract_text()).strip())
 
 
 def _page(page: PageObject) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hlgraph.read.content import Origin, clean_title, decode
+from hlgraph.read.content import Origin, clean_title
+from hlgraph.read.encodings import decode
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
@@ -22,9 +23,8 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The bytes are not text in that encoding, or hold only white space.
     """
-    return Document(
-        uri=origin.uri, text=decode(origin, data, encoding=options.encoding), title=clean_title(origin.stem)
-    )
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    return Document(uri=origin.uri, text=text, title=clean_title(origin.stem), warnings=warnings)
 
 
 FORMAT = FileFormat("text", suffixes=(".rst", ".text", ".txt"), read=read_text)

@@ -1,0 +1,165 @@
+"""Limits on what is made from a source: text, cells, elements and unpacked bytes, for one source and for a run.
+
+The size of a file says little about what it makes: a kilobyte of a packed format can unpack to a thousand times as much, and
+one attribute of a table can ask for sixty million cells. So every limit here counts what is produced, before it is produced
+where that is possible. What exceeds one is refused with an error that names the count, the limit and the mend.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+
+from hlgraph.errors import ReadError
+from hlgraph.read.content import PIECE, Origin
+
+MOST_CELLS = 1_000_000
+MOST_ELEMENTS = 1_000_000
+MOST_MEMBERS = 10_000
+TIMES = 100  # the largest growth of a packed format, as in Apache POI; text packs to a tenth, tables to a thirtieth
+GRACE = 8 << 20  # what a source may hold whatever its size, bytes or characters
+RUN_GRACE = 64 << 20  # what the sources of a run may hold together beyond TIMES their sizes, characters
+_SPLIT = "split it, or save the part that matters as plain text or CSV"
+_SUSPECT = "if it is not an attack, unpack it, or save it as plain text or CSV"
+_OLE_MAGIC = b"\xd0\xcf\x11\xe0"
+_MARKUP = (".htm", ".html", ".ncx", ".opf", ".rels", ".vml", ".xhtml", ".xml")
+
+
+def refused(origin: Origin, what: str, *, limit: int) -> ReadError:
+    """The error for a source that holds more than it may.
+
+    Parameters
+    ----------
+    origin : the source
+    what : what is counted, in the plural ("cells")
+    limit : the largest number of them
+
+    Examples
+    --------
+    >>> print(refused(Origin("file:///a.xlsx"), "cells", limit=1_000_000))
+    file:///a.xlsx: holds more than 1,000,000 cells; split it, or save the part that matters as plain text or CSV
+    """
+    return ReadError(origin.uri, f"holds more than {limit:,} {what}", _SPLIT)
+
+
+def largest(size: int) -> int:
+    """The most bytes or characters that a packed source of ``size`` bytes may hold: 100 times as many, but 8 MiB in any case."""
+    return max(GRACE, TIMES * size)
+
+
+def overgrown(origin: Origin, size: int) -> ReadError:
+    """The error for a packed source that grows beyond :func:`largest`.
+
+    Parameters
+    ----------
+    origin : the source
+    size : its size as stored, bytes
+    """
+    reason = f"is a packed file of {size:,} bytes that holds more than {largest(size):,}, as a zip bomb does"
+    return ReadError(origin.uri, reason, _SUSPECT)
+
+
+@dataclass(slots=True)
+class Produced:
+    """Counts the text and the cells that a reader makes of one source, and refuses too many of them.
+
+    Attributes
+    ----------
+    origin : the source
+    size : its size as stored, bytes
+    limit : the largest text, characters; ``ReadOptions.max_bytes``
+    text, cells : counts so far
+    """
+
+    origin: Origin
+    size: int
+    limit: int
+    text: int = 0
+    cells: int = 0
+
+    def add(self, text: str) -> str:
+        """Count a part of the text, and return it. Raises ReadError beyond the limits."""
+        self.text += len(text) + 1
+        if self.text > self.limit:
+            raise ReadError(
+                self.origin.uri, f"holds more than {self.limit:,} characters", "split it, or raise --max-bytes"
+            )
+        if self.text > largest(self.size):
+            raise overgrown(self.origin, self.size)
+        return text
+
+    def add_cells(self, count: int) -> None:
+        """Count cells of tables before they are made. Raises ReadError beyond a million."""
+        self.cells += count
+        if self.cells > MOST_CELLS:
+            raise refused(self.origin, "cells", limit=MOST_CELLS)
+
+
+def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_ELEMENTS) -> None:
+    """Check what a zip file (DOCX, XLSX, PPTX, EPUB) unpacks to, without holding it; and that it is not locked.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    limit : the largest unpacked size, bytes
+    most : the largest number of elements in its XML, default 1,000,000
+
+    Raises
+    ------
+    ReadError
+        It is protected by a password; or unpacks to more than ``limit`` or than 100 times its size; or holds more than 10,000
+        members or ``most`` elements.
+    zipfile.BadZipFile
+        It is no zip file.
+    """
+    if data.startswith(_OLE_MAGIC):
+        reason = "is protected by a password, or is a file of Office 2003 or older"
+        raise ReadError(origin.uri, reason, "save it in the present format without a password")
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        members = package.infolist()
+        if len(members) > MOST_MEMBERS:
+            raise refused(origin, "members", limit=MOST_MEMBERS)
+        size = sum(member.file_size for member in members)  # zipfile never reads more than these sizes
+        if size > limit:
+            reason = f"unpacks to {size:,} bytes, more than {limit:,}"
+            raise ReadError(origin.uri, reason, "split it, or raise --max-bytes")
+        if size > largest(len(data)):
+            raise overgrown(origin, len(data))
+        elements = 0
+        for member in members:
+            if not member.filename.lower().endswith(_MARKUP):
+                continue
+            with package.open(member) as stream:
+                while piece := stream.read(PIECE):
+                    elements += piece.count(b"<") - piece.count(b"</")
+            if elements > most:
+                raise refused(origin, "elements", limit=most)
+
+
+@dataclass(slots=True)
+class Growth:
+    """How much the sources of one run have grown beyond 100 times their sizes, together."""
+
+    excess: int = 0
+
+    def check(self, origin: Origin, *, size: int, text: int) -> None:
+        """Count a source.
+
+        Parameters
+        ----------
+        origin : the source
+        size : its size as stored, bytes
+        text : the length of its text, characters
+
+        Raises
+        ------
+        ReadError
+            With it, the sources of the run hold more than 64 MiB of such text.
+        """
+        excess = max(0, text - TIMES * size)
+        if excess and self.excess + excess > RUN_GRACE:
+            reason = f"and others of this run hold {RUN_GRACE:,} characters more than {TIMES} times their sizes, as zip bombs do"
+            raise ReadError(origin.uri, reason, _SUSPECT)
+        self.excess += excess

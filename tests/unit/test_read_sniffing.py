@@ -1,0 +1,107 @@
+"""Files without a known suffix are read by their content, and pages of manuals without their macros."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from hlgraph.read import read
+from hlgraph.read.sniffing import format_by_content
+from hlgraph.records import Document
+
+MANUAL = r"""'\\" t
+.\\" a comment
+.TH "CARGO\-CLEAN" "1" "2024"
+.nh
+.SH NAME
+cargo\-clean \[em] Remove \fIgenerated\fR artifacts
+.SH OPTIONS
+.TP
+.BR \-\-dry\-run " [" yes ]
+It\(aqs only shown. See \fBcargo\fR(1).
+.de XX
+hidden
+..
+.IP "\(bu" 4
+a point
+.PP
+The end.
+""".replace("\\\\", "\\")
+MDOC = """.Dd March 5, 2024
+.Dt TTX 1
+.Os
+.Sh NAME
+.Nm ttx
+.Nd tool for fonts
+.Sh SYNOPSIS
+.Nm
+.Op Fl v
+.Op Ar file
+.Sh SEE ALSO
+.Xr fontforge 1
+"""
+
+
+def read_folder(path: Path) -> dict[str, Document]:
+    items = list(read([str(path)]))
+    assert all(isinstance(item, Document) for item in items), items
+    return {str(item.metadata["filename"]): item for item in items if isinstance(item, Document)}
+
+
+def test_a_folder_gives_what_is_text_without_a_suffix(tmp_path: Path) -> None:
+    files: dict[str, bytes] = {
+        "README": b"Read me first.",
+        "LICENSE.APACHE": b"Apache License",
+        "copyright": b"Copyright 2024 ACME",
+        "changelog.Debian.gz": gzip.compress(b"pump (1.0) stable; urgency=low"),
+        "page": b"<!DOCTYPE html><html><body><p>A page without a suffix.</p></body></html>",
+        "clean.1": MANUAL.encode(),
+        "script": b"#!/bin/sh\necho words\n",
+        "program": b"\x7fELF\x02\x01\x01\0\0\0",
+        "empty": b"",
+        "README.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "log.txt.7z": b"7z words",
+        "a.py": b"x = 1",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    found = read_folder(tmp_path)
+    assert sorted(found) == ["LICENSE.APACHE", "README", "changelog.Debian.gz", "clean.1", "copyright", "page"]
+    assert found["page"].text == "A page without a suffix."
+    assert found["README"].title == "README"
+
+
+def test_a_page_of_a_manual_loses_its_macros(tmp_path: Path) -> None:
+    (tmp_path / "clean.1").write_text(MANUAL)
+    (tmp_path / "ttx.1").write_text(MDOC)
+    found = read_folder(tmp_path)
+    assert found["clean.1"].title == "cargo-clean(1)"
+    assert found["clean.1"].text == (
+        "# NAME\n\ncargo-clean — Remove generated artifacts\n\n# OPTIONS\n\n--dry-run [yes]\n"
+        "It's only shown. See cargo(1).\n\n•\na point\n\nThe end."
+    )
+    assert found["ttx.1"].title == "ttx(1)"
+    lines = [line for line in found["ttx.1"].text.splitlines() if line]
+    assert lines[:4] == ["# NAME", "ttx", "— tool for fonts", "# SYNOPSIS"]
+    assert lines[-4:] == ["-v", "file", "# SEE ALSO", "fontforge(1)"]
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b"PK\x03\x04" + b"\0" * 26 + b"word/document.xml", "docx"),
+        (b"PK\x03\x04" + b"\0" * 26 + b"mimetypeapplication/epub+zip", "epub"),
+        (b"PK\x03\x04" + b"\0" * 26 + b"hello.txt", None),
+        ("Größe".encode("latin-1"), "text"),
+        ("Grüße".encode("utf-16"), "text"),
+        (b"\n" * 4096, None),
+        (b".a\n" * 1000, "text"),
+        (b'.\\" Made by Pod::Man\n.de Sp\n.if n .sp\n..\n', "man"),
+        (b".. image:: a.png\n\nWords.\n", "text"),
+        (bytes(range(256)), None),
+    ],
+)
+def test_what_a_head_tells(head: bytes, name: str | None) -> None:
+    assert format_by_content(head) == name

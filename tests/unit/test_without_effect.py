@@ -1,0 +1,63 @@
+"""An option that changes nothing says so, and what is read otherwise than expected stands in the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hlgraph
+from hlgraph.cli.commands.search import chosen
+from hlgraph.cli.output import report_lines, report_tree
+from hlgraph.ingest.report import Report
+from hlgraph.testing.embedder import WordEmbedder
+
+
+def ingested(folder: Path, mapping: dict[str, str] | None = None) -> Report:
+    with hlgraph.connect(f"hlgraph://{folder.with_name('store')}", embedder=WordEmbedder()) as graph:
+        return graph.ingest(folder, mapping=mapping or {})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    return tmp_path / "files"
+
+
+def test_a_mapping_without_rows_says_that_it_had_no_effect(folder: Path) -> None:
+    (folder / "a.txt").write_text("Ada met Bob.")
+    report = ingested(folder, {"text": "body"})
+    assert (report.failed, report.problems) == ([], [])
+    [line] = [line for line in report_lines(report) if line.startswith("warning")]
+    assert line.startswith("warning: --map: had no effect: it maps the columns of rows (CSV, JSON, JSON lines)")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_mapped_column_that_no_row_has_is_named(folder: Path, name: str) -> None:
+    rows = {"a.csv": "id,body\n1,one\n2,two\n", "a.jsonl": '{"id": 1, "body": "one"}\n{"id": 2, "body": "two"}\n'}
+    (folder / name).write_text(rows[name])
+    report = ingested(folder, {"text": "body", "title": "headline"})
+    assert report.sources_added == 2
+    assert [item.error for item in report.warnings] == [
+        "no row has the column of --map title=headline; it had no effect"
+    ]
+
+
+def test_warnings_of_reading_are_reported_also_when_nothing_changed(folder: Path) -> None:
+    (folder / "a.txt").write_bytes("Grüße aus Köln.".encode("latin-1"))
+    for _ in range(2):
+        report = ingested(folder)
+        [warning] = report_tree(report)["warnings"]  # type: ignore[misc]
+        assert warning["uri"] == (folder / "a.txt").as_uri()
+        assert "read as cp1252" in warning["warning"]
+    assert report.sources_unchanged == 1
+
+
+def test_a_preset_without_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen("chunk", "tuned", by="rules", sets=None)
+    said = capsys.readouterr().err
+    assert said.startswith("--preset tuned had no effect: chunk has no such preset; ")
+    assert "statement" in said
+    chosen("statement", "tuned", by="rules", sets=None)
+    chosen("chunk", "paper", by="rules", sets=None)
+    assert capsys.readouterr().err == ""
