@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from hlgraph import files
 from hlgraph.errors import StoreUnavailableError
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, content_id, source_id
 from hlgraph.settings import Settings, place_of, quarantine_folder
+from hlgraph.stores import files
 
 _log = logging.getLogger(__name__)
 _SHORT = 16

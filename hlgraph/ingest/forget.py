@@ -77,7 +77,7 @@ def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore)
             elif isinstance(record, Topic):
                 texts.append(normalise_name(record.name))
     own = _only_mentioned_by(statements, scope, graph)
-    entities = graph.records(Kind.ENTITY, own, scope=scope)
+    entities = graph.records(Kind.ENTITY, own, scope=Scope(corpus))
     return [*texts, *(normalise_name(item.name) for item in entities if isinstance(item, Entity))]
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 from urllib.parse import urlsplit
 
-from hlgraph import files
 from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.models.bedrock import bedrock_client
 from hlgraph.models.calls import mapped
+from hlgraph.stores import files
 
 TYPE, TYPE_PARAMETER = "Converse", "modelInvocationType"
 _ENDED = frozenset({"Completed", "PartiallyCompleted", "Failed", "Stopped", "Expired"})

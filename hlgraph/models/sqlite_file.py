@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import filelock
 
-from hlgraph import files
+from hlgraph.stores import files
 
 _log = logging.getLogger(__name__)
 _WAIT_SECONDS = 10.0

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlgraph import files
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import read_all, read_sources, samples_of, split_sources
 from hlgraph.sdk.given import checked
+from hlgraph.stores import files
 
 if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchFiles, BatchReport

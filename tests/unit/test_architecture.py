@@ -17,7 +17,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 FILE_LINES, FUNCTION_LINES, CLASS_LINES, PARAMETERS, POSITIONAL = 400, 60, 300, 6, 2
-ROOT_MODULES = 11
+ROOT_MODULES = 10
 SDK = "hlgraph/sdk/client.py"
 
 # The order of an id's fields is its definition, so ids.py takes them in order, as many as there are.

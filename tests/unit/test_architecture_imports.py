@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
     ("errors", "records"),
-    ("files", "ids", "text", "where", "change", "subgraph", "progress"),
+    ("ids", "text", "where", "change", "subgraph", "progress"),
     ("settings",),
     ("algorithms",),
     ("models", "stores"),

@@ -17,7 +17,7 @@ from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
 PACKAGE = Path(hlgraph.__file__).parent
-# A file is made by hlgraph.files, but for these: what a user asks for by name (a picture, settings, results of a measurement),
+# A file is made by hlgraph.stores.files, but for these: what a user asks for by name (a picture, settings, measured results),
 # and public weights of models.
 ELSEWHERE = {
     "cli/commands/manage.py",
@@ -97,13 +97,13 @@ def test_replies_the_ledger_and_the_quarantine(tmp_path: Path) -> None:
 
 
 def test_no_other_file_of_the_package_makes_files() -> None:
-    """Make it by hlgraph.files; what a user names as a place for output may be an exception."""
+    """Make it by hlgraph.stores.files; what a user names as a place for output may be an exception."""
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     makers = {
         name
         for name, text in texts.items()
         if MAKES.search(text)
-        and "from hlgraph import files" not in text
+        and "from hlgraph.stores import files" not in text
         and not name.startswith(("testing/", "files.py"))
     }
     assert makers == ELSEWHERE

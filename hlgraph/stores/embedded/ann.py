@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph import files
 from hlgraph.models.local.runtime import load_runtime
+from hlgraph.stores import files
 
 if TYPE_CHECKING:
     from usearch.index import Index

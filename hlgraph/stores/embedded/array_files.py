@@ -19,7 +19,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import DTypeLike, NDArray
 
-from hlgraph import files
+from hlgraph.stores import files
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import corrupt
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hlgraph import files
 from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
-from hlgraph.stores import migrate
+from hlgraph.stores import files, migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import Sealing, mapped
 

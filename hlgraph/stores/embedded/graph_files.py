@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph import files
+from hlgraph.stores import files
 from hlgraph.stores.embedded.array_files import ArrayFiles, folder_of, mapped_file
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.links import BLOCK, Links, OneWay

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hlgraph import files
 from hlgraph.errors import MigrationError
+from hlgraph.stores import files
 from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
 from hlgraph.stores.migrate import Applied, Migration, running_version
 

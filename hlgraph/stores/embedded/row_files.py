@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph import files
+from hlgraph.stores import files
 from hlgraph.stores.embedded.array_files import ArrayFiles, State, rows_folder
 from hlgraph.stores.embedded.coarse import BLOCK, CoarseRows, encoded
 
