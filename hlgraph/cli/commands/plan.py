@@ -183,14 +183,8 @@ def plan(
         settings = replace(settings, models=replace(settings.models, chat=chat))
     of_ingest: dict[str, object] = {"PATH": paths, "--format": format_, "--map": map_, "--encoding": encoding}
     of_ingest |= {"--follow-links": follow_links, "--chunked": chunked, "--adapt": adapt}
-    of_answer: dict[str, object] = {
-        "--strategy": strategy,
-        "--preset": preset,
-        "--mode": mode,
-        "--by": by,
-        "--set": sets,
-    }
-    of_answer["--context-tokens"] = context_tokens
+    of_answer: dict[str, object] = {"--strategy": strategy, "--preset": preset, "--mode": mode, "--by": by}
+    of_answer |= {"--set": sets, "--context-tokens": context_tokens}
     if question is None:
         _check_none(of_answer, "is about an answer; give its question with --question, or leave it out")
         if not paths:
