@@ -35,7 +35,7 @@ class Neo4jMergeStore:
         def work(transaction: Transaction) -> None:
             self._lease.check(transaction)
             ends = sorted({name for item in decisions for name in item.pair})
-            there = records(Kind.ENTITY, transaction.collect("retrieve/read_entities", ends)).values()
+            there = records(Kind.ENTITY, transaction.collect("retrieve/read_entities", ends, corpus=corpus)).values()
             if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
                 raise StoreConflictError(
                     f"corpus {corpus!r} no longer has all entities of these decisions; run the same command again"
