@@ -23,7 +23,7 @@ def stores(tmp_path: Path, servers: Any, neo4j_settings: Neo4jSettings, graph_se
     )
     with opened.closing:
         yield opened.stores
-        findings = opened.check()
+        findings = list(opened.check())
     wrong = [item for item in findings if not item.is_fine and item.check != "journal"]
     assert not wrong
 
