@@ -251,7 +251,7 @@ def read_sources(
         reading = replace(reading, max_bytes=options.max_bytes)
     for document in documents:
         if files is not None:
-            files.size += len(document.text)
+            files.size += len(document.text) if isinstance(document.text, str) else 0  # others fail later by themselves
         progress.advance("read")
         yield document
     if paths:

@@ -309,7 +309,7 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
     if format_of(name) is not None or not may_be_text(name):
         return format_of(name) is not None
     if isinstance(file, Path) and not file.is_file():  # opening a pipe would wait for its writer
-        return True
+        return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
             return format_by_content(stream.read(HEAD)) is not None

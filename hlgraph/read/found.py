@@ -114,4 +114,5 @@ class Files:
 
 def _file(uri: str) -> str:
     """The file of a document: without the row, and for standard input without the hash of its text."""
+    uri = str(uri)  # a document of a caller may hold anything, and fails later by itself
     return "stdin:" if uri.startswith("stdin:") else uri.partition("#")[0]

@@ -358,11 +358,6 @@ class Merges:
                 raise UnknownNameError(
                     f"corpus {self._corpus!r} has no entity {name!r}; give a name as the texts write it, or an id"
                 )
-            if entity.corpus != self._corpus:
-                raise InputError(
-                    f"{name!r} is an entity of corpus {entity.corpus!r}, not of {self._corpus!r}; entities of two corpora are "
-                    "never one"
-                )
             found[name] = entity
         return found
 

@@ -141,7 +141,7 @@ def _age(base: Base) -> None:
     with closing(sqlite3.connect(base.work / "store" / "hlgraph.db")) as connection, connection:
         connection.executescript(
             "ALTER TABLE corpus DROP COLUMN renewed_to; ALTER TABLE corpus DROP COLUMN calibration;"
-            "ALTER TABLE summary DROP COLUMN level;"
+            "ALTER TABLE summary DROP COLUMN level; ALTER TABLE vector DROP COLUMN checksum; DROP TABLE seal;"
             "DELETE FROM migration WHERE version >= 7;"
         )
 

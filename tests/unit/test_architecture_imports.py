@@ -192,9 +192,10 @@ def knows_a_concrete_store(each: Import) -> bool:
 
 
 def opens_a_store_in_a_stage(each: Import) -> bool:
-    """Take the store as an argument: a stage knows hlgraph.stores.protocols only."""
+    """Take the store as an argument: a stage knows hlgraph.stores.protocols only, and how private files are made."""
     is_stage = is_within(each.module, *STAGES)
-    return is_stage and is_within(each.target, "hlgraph.stores") and each.target not in PROTOCOLS
+    known = {*PROTOCOLS, "hlgraph.stores.files"}
+    return is_stage and is_within(each.target, "hlgraph.stores") and each.target not in known
 
 
 def makes_an_algorithm_impure(each: Import) -> bool:

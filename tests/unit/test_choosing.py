@@ -142,7 +142,7 @@ def test_the_order_of_the_choices_changes_nothing_but_the_index(choices: list[st
         (["a", " "], "choice 2 is empty"),
         (["Mara  Quill", "x", "mara quill "], "choices 1 and 3 are the same"),
         ([f"choice {at}" for at in range(27)], "the number of choices is 27; give at most 26"),
-        ("Mara", "choices is the text 'Mara'; give a list"),
+        ("Mara", "choices is 'Mara' (a str); give a list"),
     ],
 )
 def test_choices_between_which_nobody_can_choose_are_refused(tmp_path: Path, choices: list[str], reason: str) -> None:

@@ -292,7 +292,7 @@ def test_a_hub_that_is_away_names_the_mend(root: Path, monkeypatch: pytest.Monke
 def test_what_cannot_be_installed_is_said(name: str, source: str, message: str, root: Path) -> None:
     with pytest.raises(InputError, match=message):
         install_reranker(name, source=source, root=root)
-    with pytest.raises(ModelError, match="no such folder; give --from hub, or a folder"):
+    with pytest.raises(InputError, match="no such folder; give --from hub, or a folder"):
         install_reranker("mine", source=str(root / "away"), root=root)
 
 

@@ -209,7 +209,7 @@ def test_other_weights_under_the_name_of_the_default_are_refused(monkeypatch: py
 def test_the_options_choose_it() -> None:
     options = IngestOptions(extract="spacy")
     assert isinstance(extractor_of(options, Settings(), calls=lambda: None, corpus="c"), SpacyExtractor)
-    with pytest.raises(InputError, match="--extract spacy"):
+    with pytest.raises(InputError, match="write extract='spacy'"):
         IngestOptions(spacy_model="de_core_news_sm")
     with pytest.raises(ModelMissingError):
         extractor_of(IngestOptions(extract="spacy", spacy_model="xx_no"), Settings(), calls=lambda: None, corpus="c")

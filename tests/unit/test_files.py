@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import hlgraph
-from hlgraph import Document, files
+from hlgraph import Document
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.stores import files
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -104,6 +105,6 @@ def test_no_other_file_of_the_package_makes_files() -> None:
         for name, text in texts.items()
         if MAKES.search(text)
         and "from hlgraph.stores import files" not in text
-        and not name.startswith(("testing/", "files.py"))
+        and not name.startswith(("testing/", "stores/files.py"))
     }
     assert makers == ELSEWHERE

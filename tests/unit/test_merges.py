@@ -306,7 +306,7 @@ def test_what_cannot_be_merged_is_told_and_nothing_is_written(
 
 def test_an_entity_of_another_corpus_is_told(stores: Stores) -> None:
     ingest(stores, corpus="other")
-    with pytest.raises(InputError, match="entity of corpus 'other', not of 'named'"):
+    with pytest.raises(InputError, match="corpus 'named' has no entity"):  # errors name no other corpus
         tier(stores).apply([(key("WWB", corpus="other"), "World Water Bureau")])
 
 
