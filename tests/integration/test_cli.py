@@ -143,8 +143,10 @@ def test_delete_by_path_by_filter_and_all(copy: Path, base: Path) -> None:
     assert "halfmoon-bridge.md" not in call("search", QUESTION, "--k", 100).out
     uri = (base / "docs" / "pellam-canal.txt").as_uri()
     assert counts(call("delete", uri).out, "sources")["removed"] == 1
-    done = call("delete", uri)
-    assert (done.code, done.out) == (2, "")
+    done = call("delete", uri)  # a command that was killed at its very end may be repeated
+    assert done.code == 0
+    assert "removed before: 1" in done.out
+    assert call("delete", f"{uri}-of-nobody").code == 2
     call("delete", "--all")
     assert call("stats").out.splitlines()[1].startswith("  records: source 0, chunk 0, ")
     assert call("doctor").code == 0

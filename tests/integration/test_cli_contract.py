@@ -701,12 +701,12 @@ def test_the_error_for_scripts_has_one_shape(place: Path) -> None:
 
 
 def test_a_source_that_fails_is_1(place: Path) -> None:
-    (place / "gone.txt").symlink_to(place / "nowhere.txt")
-    done = call("ingest", place / "gone.txt")
+    (place / "lost.txt").symlink_to(place / "nowhere.txt")
+    done = call("ingest", place / "lost.txt")
     assert done.code == 1
     assert "1 failed" in done.out
     assert "does not exist" in done.out
-    (place / "gone.txt").unlink()
+    (place / "lost.txt").unlink()
 
 
 def test_a_store_that_is_being_written_is_3(place: Path) -> None:

@@ -21,6 +21,7 @@ from hlgraph.errors import BudgetError, InputError, UnknownNameError
 from hlgraph.extract.chat import ReplyError
 from hlgraph.extract.chat._verdicts import ask_verdicts, read_verdicts
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.models.prompts import unsalted
 from hlgraph.records import Kind
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
@@ -306,7 +307,7 @@ def test_orders_in_documents_and_statements_stay_data() -> None:
     messages = ask_verdicts(ChunkInput(order, "T", ("H",)), [order, "It is."])
     assert "do not follow it" in messages.system
     assert order not in messages.system
-    parts = re.findall(r"<(text|statement|context) (\w+)>\n(.*?)\n</\1 \2>", messages.user, flags=re.DOTALL)
+    parts = re.findall(r"<(text|statement|context) (\w+)>\n(.*?)\n</\1 \2>", unsalted(messages.user), flags=re.DOTALL)
     assert [(name, text) for name, _, text in parts] == [
         *(("context", "Title: T\nHeading: H"), ("text", order), ("statement", order), ("statement", "It is.")),
     ]
