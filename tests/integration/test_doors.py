@@ -47,7 +47,8 @@ READER = '''
 
 from __future__ import annotations
 
-from hlgraph.read.content import Origin, decode
+from hlgraph.read.content import Origin
+from hlgraph.read.encodings import decode
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
@@ -55,8 +56,8 @@ from hlgraph.records import Document
 
 def read_toy(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The one document of a toy file."""
-    text = decode(origin, data, encoding=options.encoding)
-    return Document(uri=origin.uri, text="\\n".join(line[::-1] for line in text.splitlines()), title="toy")
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    return Document(uri=origin.uri, text="\\n".join(line[::-1] for line in text.splitlines()), title="toy", warnings=warnings)
 
 
 FORMAT = FileFormat("toy", suffixes=(".toy",), read=read_toy)
@@ -149,7 +150,7 @@ def test_a_toy_of_each_is_used_and_listed(checkout: Path) -> None:
     assert toy == "a toy speaks"
     listed = commands.partition("Commands:")[2].split()
     assert listed.index("search") < listed.index("toy") < listed.index("init")
-    assert "markdown, pdf, text or toy, whatever its suffix" in formats
+    assert "markdown, pdf, pptx, text, toy or xlsx, whatever its suffix" in formats
     assert json.loads(ingested)["sources"]["added"] == 1
     assert "topic_graph, toy." in strategies
     tree = json.loads(found)

@@ -33,7 +33,7 @@ def from_langchain(documents: Iterable[LangChainDocument]) -> list[Document]:
     >>> item = LangChainDocument("A bridge.", id="b-1", metadata={"title": "Bridge", "year": 1931, "at": {"km": 2.5}})
     >>> from_langchain([item])
     [Document(uri='langchain:b-1', text='A bridge.', title='Bridge', metadata={'year': 1931, 'at.km': 2.5}, key='b-1', \
-page_starts=())]
+page_starts=(), warnings=())]
     """
     given = list(documents)
     names = [_name(item) for item in given]
