@@ -103,7 +103,7 @@ class ChatServer:
 
     def _serve(self, request: Request) -> Response:
         tree = json.loads(request.get_data())
-        asked = Asked(*(without_salt(message["content"]) for message in tree["messages"]))
+        asked = Asked(*(message["content"] for message in tree["messages"]))
         with self._lock:
             self.calls += 1
             number = self.calls
@@ -122,7 +122,7 @@ class ChatServer:
                 self.at_once -= 1
 
     def _billed(self, asked: Asked, text: str, *, is_streamed: bool) -> Response:
-        sent = usage_tokens(asked.system) + usage_tokens(asked.user) + 7
+        sent = usage_tokens(without_salt(asked.system)) + usage_tokens(without_salt(asked.user)) + 7  # a salt is random
         replied = usage_tokens(text)
         with self._lock:
             self.paid.append(asked)
