@@ -92,7 +92,8 @@ class _Listener:
         units, seconds = self.past.get(step.name, (0, 0.0))
         units, seconds = units + step.done, seconds + now - step.began
         rate = units / seconds if units and seconds > 0 else None
-        left = self._left(step, rate, now) if self.size is not None else _left_of(step, rate)
+        is_read = bool(self.arrived) and self.size is not None and self.arrived[-1][1] >= self.size
+        left = _left_of(step, rate) if self.size is None or is_read else self._left(step, rate, now)
         counts = units, self.sources, self.found, self.chunks, self.statements
         self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
 

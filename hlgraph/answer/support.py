@@ -93,7 +93,7 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
     >>> objection("The bridge collapsed during a storm.", told)
     'the evidence has too few of its words: no collapsed, storm'
     """
-    asked = _read(_MARK.sub("", sentence))
+    asked = _read(_MARK.sub(" | ", sentence))
     held = Wording(evidence, places=places)
     same_value = held.numbers_of_value(sentence)
     lacking = [item for item in (*asked.numbers, *asked.names) if not held.has(item) and item not in same_value]

@@ -166,10 +166,13 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
         count(sources=1_000, chunks=2_000, statements=3_000, size=1_500)
         with step("embed", 2_000, unit="texts"):
             advance("embed", 500)
-            time.sleep(0.17)
-    out, err = capsys.readouterr()
-    lines = err.splitlines()
-    assert out == ""
+            lines: list[str] = []
+            end = time.monotonic() + 10
+            while len(lines) < 2 and time.monotonic() < end:
+                time.sleep(0.02)
+                out, err = capsys.readouterr()
+                lines += err.splitlines()
+                assert out == ""
     assert len(lines) >= 2
     if is_json:
         told = json.loads(lines[0])["progress"]
@@ -189,3 +192,17 @@ def test_a_short_command_and_a_quiet_one_print_no_line(
     with bars.progress("ingesting", quiet=True), step("read"):
         time.sleep(0.05)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_step_after_the_last_source_has_its_own_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    heard: list[Progress] = []
+    with listening(heard.append):
+        expect(2, 3_000)
+        clock[0] = 5
+        count(sources=2, chunks=2, statements=2, size=3_000)
+        with step("ask", 100, unit="questions"):
+            clock[0] = 15
+            advance("ask", 50)
+    assert [at.seconds_left for at in heard] == [None, 10.0, 0.0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hlgraph.answer.support import Wording, objection, telling_words
@@ -69,6 +69,7 @@ def test_what_is_said_and_denied_in_the_evidence_is_no_contradiction() -> None:
     assert objection("The mill was destroyed.", told) == ""
 
 
+@example("1[1]1")
 @settings(deadline=None)
 @given(st.text(alphabet="abcAB. ,not'’-19東!?\n[]", max_size=80))
 def test_every_text_supports_itself(text: str) -> None:
