@@ -6,6 +6,7 @@ names that are gone stand for those ids, not for a spelling mistake. Names are k
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -69,11 +70,11 @@ class Removals:
         keys = {self._key(name): name for name in names}
 
         def select(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
-            statement = "SELECT ids, is_done FROM removed WHERE name = ?"
-            return [(name, *row) for key, name in keys.items() for row in connection.execute(statement, (key,))]
+            statement = "SELECT name, ids, is_done FROM removed WHERE name IN (SELECT value FROM json_each(?))"
+            return connection.execute(statement, (json.dumps(list(keys)),)).fetchall()
 
         found = (self._file.attempt(select) or []) if self._file.path.exists() else []
-        return {name: Noted(frozenset(ids.split()), bool(is_done)) for name, ids, is_done in found}
+        return {keys[key]: Noted(frozenset(ids.split()), bool(is_done)) for key, ids, is_done in found}
 
     @contextmanager
     def removing(self, chosen: Mapping[str, Collection[str]]) -> Iterator[None]:

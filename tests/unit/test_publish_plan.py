@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.rows import script
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import Scope
+from hlgraph.stores.trace import listening
 
 _SCAN = re.compile(r"SCAN (\w+)")
 _ALIAS = re.compile(r"(\w+) AS (\w+)")
@@ -36,3 +40,18 @@ def test_a_statement_reads_no_whole_table(connection: sqlite3.Connection, statem
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
     scanned = {names.get(found[1], found[1]) for step in plan if (found := _SCAN.match(step))}
     assert not scanned & permanent, plan
+
+
+def test_records_are_found_by_their_ids_and_not_through_their_corpus(tmp_path: Path) -> None:
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        with opened.stores.graph.lock():
+            pass  # makes the file
+        with listening() as heard:
+            opened.stores.graph.records(Kind.STATEMENT, ["x"], scope=Scope("c"))
+        with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection:
+            (call,) = [call for call in heard.calls if call.name == "read statement"]
+            plan = [
+                row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {call.text}", {"ids": "[]", "corpus": "c"})
+            ]
+    assert plan[0].startswith("SEARCH node USING INDEX sqlite_autoindex_node_1 (id=?)"), plan
