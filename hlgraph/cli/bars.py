@@ -26,6 +26,7 @@ _BAR = 18  # columns of a bar: with it, all counts fit into 80
 _DOING = {
     "adapt": "inferring the domain",
     "ask": "asking",
+    "check": "checking",
     "cluster": "clustering",
     "compare": "comparing",
     "cover": "measuring",
@@ -37,6 +38,7 @@ _DOING = {
     "pair": "pairing names",
     "persist": "writing",
     "read": "reading",
+    "remove": "removing",
     "renew": "renewing topics",
     "summarise": "summarising",
     "wait": "waiting",
@@ -85,7 +87,8 @@ def _bars(title: str, console: Console) -> Iterator[Callable[[Progress], None]]:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(_BAR), Said())
     rows: dict[str, TaskID] = {}
-    with Live(*columns, console=console, transient=True) as live:
+    # What is printed on the same terminal goes above the bars; a redirected standard output stays where it is.
+    with Live(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as live:
         whole = live.add_task(title, total=None, said="")
 
         def tell(at: Progress) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import source_id
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
@@ -57,15 +58,16 @@ class Remover(NamedTuple):
         graph = self.stores.graph
         records = graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus))
         found = [record for record in records if isinstance(record, Source)]
-        for start in range(0, len(found), self.batch_sources):
-            part = found[start : start + self.batch_sources]
-            with report.timed("persist"):
+        with report.timed("persist"), progress.step("remove", len(found), unit="sources"):
+            for start in range(0, len(found), self.batch_sources):
+                part = found[start : start + self.batch_sources]
                 if self.forget is not None:
-                    self.forget(embedded_texts(part, corpus, graph=graph))
+                    self.forget(embedded_texts(part, corpus, stores=self.stores))
                 change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
                 outcome = persist(change, self.stores)
-            report.count(outcome.added, outcome.vanished)
-            report.sources_removed += len(part)
+                report.count(outcome.added, outcome.vanished)
+                report.sources_removed += len(part)
+                progress.advance("remove", len(part))
 
 
 class Resources(Protocol):

@@ -214,6 +214,19 @@ def _prepared(
     items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Steps
 ) -> Iterator[Ready]:
     """The first steps of an ingest, batch by batch."""
+    for changed in _changed(items, corpus, report=report, stores=stores, steps=steps):
+        if not changed:
+            _count(report)
+            continue
+        stored = stored_chunks(changed, corpus, report=report, stores=stores)
+        extracted = extract(planned(changed, stored, report=report, steps=steps), report, extractor=steps.extractor)
+        yield ready(corpus, extracted, report=report)
+
+
+def _changed(
+    items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Looking
+) -> Iterator[list[Comparison]]:
+    """The sources of each batch that are new or changed."""
     reading = batches(items, report, seen=set(), steps=steps)
     while True:
         with progress.step("read", unit="files"):
@@ -223,12 +236,7 @@ def _prepared(
         progress.take(report.files.size)
         with progress.step("compare", len(batch), unit="sources"):
             changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
-        if not changed:
-            _count(report)
-            continue
-        stored = stored_chunks(changed, corpus, report=report, stores=stores)
-        extracted = extract(planned(changed, stored, report=report, steps=steps), report, extractor=steps.extractor)
-        yield ready(corpus, extracted, report=report)
+        yield changed
 
 
 def _write(item: Ready, names: int, *, report: Report, stores: Stores, steps: Steps) -> None:
@@ -263,8 +271,7 @@ def look(
     -------
     Iterator of Extracted
     """
-    for batch in batches(items, report, seen=set(), steps=steps):
-        changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
+    for changed in _changed(items, corpus, report=report, stores=stores, steps=steps):
         stored = stored_chunks(changed, corpus, report=report, stores=stores)
         yield from planned(changed, stored, report=report, steps=steps)
 

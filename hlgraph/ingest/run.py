@@ -137,7 +137,7 @@ class Ingestion:
         ):
             given = self._domain(paths, documents, options=options)
             steps = self._steps(options, given=given)
-            _expect(paths, documents, options)
+            expect(paths, documents, options)
             report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), given.domain))
             if options.mapping and not any("#" in uri for uri in seen):
                 report.warnings.append(Failure("--map", NO_ROWS))
@@ -190,8 +190,14 @@ class Ingestion:
         )
 
 
-def _expect(paths: list[str], documents: list[Document], options: IngestOptions) -> None:
-    """Tell whoever listens how many files and documents there are, which takes a look at every folder."""
+def expect(paths: list[str], documents: list[Document], options: IngestOptions) -> None:
+    """Tell whoever listens how many files and documents there are, which takes a look at every folder.
+
+    Parameters
+    ----------
+    paths, documents : see :func:`split_sources`
+    options : how files are read
+    """
     if not progress.is_listening():
         return
     from hlgraph.read.discover import expected

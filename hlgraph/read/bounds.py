@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass
+from xml.parsers import expat
 
 from hlgraph.errors import ReadError
 from hlgraph.read.content import PIECE, Origin
@@ -17,12 +18,14 @@ from hlgraph.read.content import PIECE, Origin
 MOST_CELLS = 1_000_000
 MOST_ELEMENTS = 1_000_000
 MOST_MEMBERS = 10_000
+MOST_DEPTH = 255  # as lxml takes; parsers that take more run out of stack behind it
 TIMES = 100  # the largest growth of a packed format, as in Apache POI; text packs to a tenth, tables to a thirtieth
 GRACE = 8 << 20  # what a source may hold whatever its size, bytes or characters
 RUN_GRACE = 64 << 20  # what the sources of a run may hold together beyond TIMES their sizes, characters
 _SPLIT = "split it, or save the part that matters as plain text or CSV"
 _SUSPECT = "if it is not an attack, unpack it, or save it as plain text or CSV"
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0"
+_XML = (".rels", ".vml", ".xml")
 _MARKUP = (".htm", ".html", ".ncx", ".opf", ".rels", ".vml", ".xhtml", ".xml")
 
 
@@ -110,7 +113,7 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
     ------
     ReadError
         It is protected by a password; or unpacks to more than ``limit`` or than 100 times its size; or holds more than 10,000
-        members or ``most`` elements.
+        members or ``most`` elements, or more than 255 of them inside of each other.
     zipfile.BadZipFile
         It is no zip file.
     """
@@ -131,11 +134,41 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
         for member in members:
             if not member.filename.lower().endswith(_MARKUP):
                 continue
+            depth = _Depth(origin) if member.filename.lower().endswith(_XML) else None
             with package.open(member) as stream:
                 while piece := stream.read(PIECE):
                     elements += piece.count(b"<") - piece.count(b"</")
+                    if elements <= most and depth is not None:
+                        depth.feed(piece)
             if elements > most:
                 raise refused(origin, "elements", limit=most)
+
+
+class _Depth:
+    """Follows how deep the elements of an XML part nest, without holding it."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._open = 0
+        self._parser: expat.XMLParserType | None = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes. Raises ReadError beyond the limit; what is no XML is left to the reader of the format."""
+        try:
+            if self._parser is not None:
+                self._parser.Parse(piece, False)
+        except expat.ExpatError:
+            self._parser = None
+
+    def _start(self, _name: str, _attributes: dict[str, str]) -> None:
+        self._open += 1
+        if self._open > MOST_DEPTH:
+            raise refused(self._origin, "elements inside of each other", limit=MOST_DEPTH)
+
+    def _end(self, _name: str) -> None:
+        self._open -= 1
 
 
 @dataclass(slots=True)

@@ -17,9 +17,13 @@ from hlgraph.records import Document, MetadataValue
 _TEXT = (("text",), ("body",), ("content",))
 _TITLE = ("title", "name")
 _ID = ("id", "_id", "key")
-_MAP_TEXT = "map the column that holds the text, for example text=description"
 _IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
 _HASH_DIGITS = 16
+_MOST_HELD = 1_000  # failures of rows without the mapped columns, until it is known whether any row has them
+
+
+class _NoColumnError(ReadError):
+    """A row lacks the column of its text or id, as all rows of its file may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +87,6 @@ class RowMapping:
         """Whether a text column is present and holds a string, even an empty one."""
         return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
 
-    def check_header(self, origin: Origin, header: Iterable[str]) -> None:
-        """Check that a row with these columns can have a text.
-
-        Parameters
-        ----------
-        origin : the file, named in the error
-        header : the column names
-
-        Raises
-        ------
-        ReadError
-            None of the columns is a text column.
-        """
-        columns = dict.fromkeys(header, "")
-        if not self.has_text(columns):
-            raise ReadError(origin.uri, self._lacks_text(columns), _MAP_TEXT)
-
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """The document of a row.
 
@@ -119,7 +106,7 @@ class RowMapping:
             del self._missing[name]
         id_path, key = _first_scalar(columns, self._id)
         if not key and self._must_have_id:
-            raise ReadError(origin.uri, f"has no id in the column {self._id[0]!r}")
+            raise _NoColumnError(origin.uri, f"has no id in the column {self._id[0]!r}", "correct --map id=COLUMN")
         uri = f"{origin.uri}#{quote(key or _hash_of(columns), safe=_IN_FRAGMENT)}"
         text_paths, text = self._text_of(uri if key else origin.uri, columns)
         title_path, title = _first_scalar(columns, self._title)
@@ -133,17 +120,15 @@ class RowMapping:
 
     def _text_of(self, blame: str, columns: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
         for paths in self._text:
-            parts = [_text_value(blame, path, column_of(columns, path)) for path in paths]
+            parts = [_text_value(blame, path, columns) for path in paths]
             text = "\n\n".join(part for part in parts if part.strip())
             if text:
                 return paths, text
         if self.has_text(columns):
             raise ReadError(blame, "its text is empty")
-        raise ReadError(blame, self._lacks_text(columns), _MAP_TEXT)
-
-    def _lacks_text(self, columns: Mapping[str, object]) -> str:
         wanted = " or ".join(dict.fromkeys("+".join(paths) for paths in self._text))
-        return f"has no column {wanted} for the text; its columns: {', '.join(list(columns)[:20]) or 'none'}"
+        there = ", ".join(list(columns)[:20]) or "none"
+        raise _NoColumnError(blame, f"has no column {wanted} for the text; its columns: {there}", _map_text(columns))
 
     def _metadata_of(self, columns: Mapping[str, object], used: set[str]) -> dict[str, MetadataValue]:
         found: dict[str, MetadataValue] = {}
@@ -169,10 +154,19 @@ def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[
     return "", ""
 
 
-def _text_value(blame: str, path: str, value: object) -> str:
+def _text_value(blame: str, path: str, columns: Mapping[str, object]) -> str:
+    value = column_of(columns, path)
     if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-        raise ReadError(blame, f"its column {path!r} is not text but {type(value).__name__}", _MAP_TEXT)
+        reason = f"its column {path!r} is not text but {type(value).__name__}"
+        raise _NoColumnError(blame, reason, _map_text(columns))
     return "" if value is None else clean(str(value))
+
+
+def _map_text(columns: Mapping[str, object]) -> str:
+    """What to write for a row without a text: its longest column is the likeliest to hold it."""
+    texts = {name: value for name, value in columns.items() if isinstance(value, str) and name}
+    likely = max(texts, key=lambda name: len(texts[name]), default="COLUMN")
+    return f"name the column that holds the text: --map text={likely}"
 
 
 def column_of(columns: Mapping[str, object], path: str) -> object:
@@ -231,6 +225,7 @@ def _read_rows(
     origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
 ) -> Iterator[Document | ReadFailure]:
     seen: dict[str, int] = {}
+    lacking = _Lacking(origin, unit)
     is_empty = True
     for row in rows:
         is_empty = False
@@ -240,12 +235,16 @@ def _read_rows(
             continue
         try:
             document = mapping.document(origin, row.columns)
+        except _NoColumnError as error:
+            yield from lacking.add(row.number, error, has_others=bool(seen))
+            continue
         except ReadError as error:
             yield failure(error.uri, f"{place}: {error.reason}", mend=error.mend)
             continue
         except (ValueError, RecursionError) as error:
             yield failure(origin.uri, f"{place}: {error}")
             continue
+        yield from lacking.one_by_one()
         first = seen.setdefault(document.uri, row.number)
         if first == row.number:
             yield document
@@ -255,8 +254,45 @@ def _read_rows(
         else:
             reason = f"duplicate id {document.key!r} in {unit} {row.number}, first in {unit} {first}"
             yield failure(document.uri, reason, mend="make the ids unique")
+    yield from lacking.together()
     if is_empty:
         yield failure(origin.uri, "is empty: it holds no rows")
+
+
+class _Lacking:
+    """The rows without the column of the text or id, until another row has it: where none has, the file is one failure."""
+
+    def __init__(self, origin: Origin, unit: str) -> None:
+        self._origin, self._unit = origin, unit
+        self._held: list[ReadFailure] = []
+        self._count = 0
+
+    def add(self, number: int, error: _NoColumnError, *, has_others: bool) -> Iterator[ReadFailure]:
+        """Take a row; its failure where other rows have the column."""
+        found = failure(error.uri, f"{self._unit} {number}: {error.reason}", mend=error.mend)
+        if has_others:
+            yield found
+            return
+        self._count += 1
+        if len(self._held) < _MOST_HELD:
+            self._held.append(found)
+
+    def one_by_one(self) -> Iterator[ReadFailure]:
+        """The failures of the rows so far, as another row has the column."""
+        yield from self._held
+        more = self._count - len(self._held)
+        if more:
+            last = self._held[-1].error
+            yield failure(self._origin.uri, f"{more:,} rows after these lack the same: {last.reason}", mend=last.mend)
+        self._held, self._count = [], 0
+
+    def together(self) -> Iterator[ReadFailure]:
+        """The failure of the file where no row has the column."""
+        if self._count == 1:
+            yield from self._held
+        elif self._held:
+            first = self._held[0].error
+            yield failure(self._origin.uri, f"none of its {self._count:,} rows can be read: {first.reason}", mend=first.mend)
 
 
 def object_row(number: int, value: object) -> Row | Flaw:

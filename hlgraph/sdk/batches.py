@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
-from hlgraph.ingest.run import read_all, read_sources, samples_of, split_sources
+from hlgraph.ingest.run import expect, read_all, read_sources, samples_of, split_sources
 from hlgraph.sdk.given import checked
 from hlgraph.stores import files
 
@@ -67,6 +67,7 @@ class Batches:
             chunker = chunker_of(options, self.settings)
             if options.adapt and planner.domain is None:
                 planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
+            expect(*given, options)
             return planner.plan(read_sources(*given, options=options), stores=self.stores, chunker=chunker)
 
     def export(

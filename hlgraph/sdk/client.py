@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.progress import listening
 from hlgraph.sdk.given import checked, checking, parsed
 from hlgraph.settings import Settings, at_store, load
 
@@ -225,7 +226,11 @@ class HLGraph:
         return Ingestion(self.settings, self.corpus, self._opened, self._models, self._executor)
 
     def plan(
-        self, sources: str | Path | Document | Iterable[str | Path | Document], *, options: IngestOptions | None = None
+        self,
+        sources: str | Path | Document | Iterable[str | Path | Document],
+        *,
+        options: IngestOptions | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Plan:
         """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
 
@@ -233,6 +238,7 @@ class HLGraph:
         ----------
         sources : see :meth:`ingest`
         options : how they would be read, chunked and extracted; None: the defaults
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -242,7 +248,8 @@ class HLGraph:
         ------
         InputError : options that cannot be used, or no chat model is named
         """
-        return self.batches.plan(sources, options or IngestOptions())
+        with listening(on_progress):
+            return self.batches.plan(sources, options or IngestOptions())
 
     @property
     def batches(self) -> Batches:
@@ -252,7 +259,12 @@ class HLGraph:
         return Batches(self.settings, self._opened.stores, self._models.chat_asked_for)
 
     def delete(
-        self, uris: str | Sequence[str] = (), *, where: AnyWhere | None = None, everything: bool = False
+        self,
+        uris: str | Sequence[str] = (),
+        *,
+        where: AnyWhere | None = None,
+        everything: bool = False,
+        on_progress: OnProgress | None = None,
     ) -> Report:
         """Remove sources, and everything that only they assert. The same call again completes one that was killed.
 
@@ -261,6 +273,7 @@ class HLGraph:
         uris : uris or paths of sources, or folders of them
         where : a filter over the metadata of sources, as for :meth:`search`
         everything : remove all sources of the corpus, and a domain that a model inferred; one that a person wrote stays
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -275,7 +288,8 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        return Deletion(self.settings, self._resources).run(uris, where=parsed(where), everything=everything)
+        with listening(on_progress):
+            return Deletion(self.settings, self._resources).run(uris, where=parsed(where), everything=everything)
 
     # Reading
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from hlgraph import progress
 from hlgraph.errors import HLGraphError
 from hlgraph.records import Kind
 from hlgraph.settings import Settings
 from hlgraph.stores.open import Finding, Opened, open_stores
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores
 
 _MEND = "next: hlgraph reconcile --repair"
 
@@ -32,7 +33,12 @@ def findings(opened: Opened) -> Iterator[Finding]:
     opened : the open stores
     """
     is_whole = True
-    for item in opened.check():
+    checks = opened.check()
+    while True:
+        with progress.step("check"):
+            item = next(checks, None)
+        if item is None:
+            break
         is_whole = is_whole and item.is_fine
         yield item
     try:
@@ -49,29 +55,42 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
         untrue_records,
     )  # every command opens stores, few check them
 
-    corpora = [item.corpus for item in stores.graph.stats(has_counts=False)]
+    held = stores.graph.stats(has_relationships=False)
     for kind in (*KINDS_IN_BOTH, Kind.FACT):
         wrong: list[str] = []
         count = 0
-        for corpus in corpora:
-            read, found = untrue_records(kind, corpus, stores=stores, sample=sample)
-            count += read
-            if found:
-                wrong.append(f"{corpus}: {len(found)} are not what their ids say, such as {found[0]}")
-        yield _finding(f"content of {_plural(kind)}", wrong, f"{count} read")
+        name = f"content of {_plural(kind)}"
+        with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
+            for corpus in (item.corpus for item in held):
+                read, found = untrue_records(kind, corpus, stores=stores, sample=sample, step=f"check {name}")
+                count += read
+                if found:
+                    wrong.append(f"{corpus}: {len(found)} are not what their ids say, such as {found[0]}")
+        yield _finding(name, wrong, f"{count} read")
     for kind in KINDS_IN_BOTH[1:]:
         wrong = []
         count = 0
-        for corpus in corpora:
-            records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
-            count += len(records)
-            damage = stores.vectors.examine(kind, corpus, rows=rows_of(records, corpus, stores=stores))
-            for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
-                if ids:
-                    wrong.append(f"{corpus}: {len(ids)} {what} not as they were written, such as that of {min(ids)}")
-            if damage.strays:
-                wrong.append(f"{corpus}: {damage.strays} texts without a row")
-        yield _finding(f"vectors and text of {_plural(kind)}", wrong, f"{count} compared")
+        name = f"vectors and text of {_plural(kind)}"
+        with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
+            for corpus in (item.corpus for item in held):
+                records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
+                count += len(records)
+                rows = rows_of(records, corpus, stores=stores, step=f"check {name}")
+                damage = stores.vectors.examine(kind, corpus, rows=rows)
+                for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
+                    if ids:
+                        wrong.append(
+                            f"{corpus}: {len(ids)} {what} not as they were written, such as that of {min(ids)}"
+                        )
+                if damage.strays:
+                    wrong.append(f"{corpus}: {damage.strays} texts without a row")
+        yield _finding(name, wrong, f"{count} compared")
+
+
+def _number(kind: Kind, held: Sequence[CorpusStats], *, sample: int | None) -> int:
+    """How many records of a kind are looked at."""
+    counts = [item.records.get(kind, 0) for item in held]
+    return sum(counts if sample is None else (min(count, sample) for count in counts))
 
 
 def _plural(kind: Kind) -> str:

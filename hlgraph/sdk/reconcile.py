@@ -175,7 +175,9 @@ def altered_records(corpus: str, *, stores: Stores, sample: int | None = None) -
     return sorted(found, key=lambda item: (item.kind, item.id, item.is_links))
 
 
-def untrue_records(kind: Kind, corpus: str, *, stores: Stores, sample: int | None) -> tuple[int, list[str]]:
+def untrue_records(
+    kind: Kind, corpus: str, *, stores: Stores, sample: int | None, step: str = ""
+) -> tuple[int, list[str]]:
     """How many records of a kind were read, and the ids of those whose content is not what the id was made from.
 
     Parameters
@@ -184,6 +186,7 @@ def untrue_records(kind: Kind, corpus: str, *, stores: Stores, sample: int | Non
     corpus : the corpus
     stores : the open stores
     sample : maximum number of records to read; None: all
+    step : the step of :mod:`hlgraph.progress` in which records are counted; empty: none
     """
     count = 0
     wrong: list[str] = []
@@ -191,6 +194,7 @@ def untrue_records(kind: Kind, corpus: str, *, stores: Stores, sample: int | Non
     while batch := list(itertools.islice(records, _BATCH)):
         count += len(batch)
         wrong += [item.id for item in untrue(batch, corpus, names=_names_of_facts(batch, corpus, stores))]
+        progress.advance(step, len(batch))
     return count, wrong
 
 
@@ -201,7 +205,7 @@ def _names_of_facts(records: Sequence[Record], corpus: str, stores: Stores) -> d
     return {item.id: item.name for item in found if isinstance(item, Entity)}
 
 
-def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores) -> Iterator[Row]:
+def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str = "") -> Iterator[Row]:
     """What the vector store should hold of records, beside their vectors.
 
     Parameters
@@ -209,10 +213,12 @@ def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores) -> Iterat
     records : records of one kind
     corpus : their corpus
     stores : hold their sources, whose titles belong to the text of a chunk
+    step : the step of :mod:`hlgraph.progress` in which records are counted; empty: none
     """
     for start in range(0, len(records), _BATCH):
         part = records[start : start + _BATCH]
         yield from indexed(part, dict(_titles(part, corpus, stores=stores)))
+        progress.advance(step, len(part))
 
 
 def _damaged(corpus: str, stores: Stores) -> list[Source]:

@@ -425,7 +425,7 @@ class Matched:
 
 
 class Matcher(Protocol):
-    """Counts mentions where the graph lies, so that the statements of a hub need not be read to find the best."""
+    """Counts mentions and finds copies of texts where the graph lies, so that neither hubs nor a whole corpus need be read."""
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """Statements by the number of names that they mention, highest count first.
@@ -437,6 +437,18 @@ class Matcher(Protocol):
         ----------
         query : names and bounds
         scope : corpus and sources that may be seen
+        """
+
+    def copies(self, texts: Collection[str], corpus: str, *, besides: Collection[str]) -> set[str]:
+        """Which of these texts are those of visible statements, or names of visible topics, of other sources, word for word.
+
+        Takes one query, which reads the texts of the corpus once.
+
+        Parameters
+        ----------
+        texts : texts of statements, and names of topics as they were written
+        corpus : name of the corpus
+        besides : ids of the sources that do not count
         """
 
 
@@ -496,7 +508,7 @@ class Stores(NamedTuple):
     derived : keeps communities and summaries; None: unavailable
     merges : keeps decisions about entities; None: unavailable
     domains : keeps the domains of corpora; None: unavailable
-    matcher : counts mentions; None: they are counted among what a bounded pull reads
+    matcher : counts mentions; None: they are counted among what a bounded pull reads, and no copies of texts are known
     seals : checksums of records; None: the store has none
     """
 

@@ -144,6 +144,13 @@ def test_every_long_call_tells_its_steps(graph: HLGraph, heard: list[Progress]) 
         told("candidates", graph.merges.propose)
         told("merges", lambda on_progress: graph.merges.judge(by="rules", on_progress=on_progress))
         told("reconcile", graph.reconcile)
+        told("doctor", lambda on_progress: _checked(graph, on_progress))
+        assert ("check content of statements", 12, 12) in {(at.step, at.done, at.total) for at in heard}
+        with HLGraph(graph.settings, embedder=WordEmbedder(), chat="openai:gpt-4o-mini") as other:
+            told("plan", lambda on_progress: other.plan([Document("doc:new", "A mill.")], on_progress=on_progress))
+        told("delete", lambda on_progress: graph.delete(["doc:10", "doc:11"], on_progress=on_progress))
+    assert _done(heard, "remove") == [(0, 2), (2, 2)]
+    assert {name for name in steps.pop("doctor") if not name.startswith("check")} == set()
     assert steps == {
         "ingest": ["migrate", "look", "read", "compare", "extract", "embed", "persist"],
         "communities": ["cluster", "persist"],
@@ -151,7 +158,14 @@ def test_every_long_call_tells_its_steps(graph: HLGraph, heard: list[Progress]) 
         "candidates": ["read", "pair", "compare"],
         "merges": ["read", "pair", "compare"],
         "reconcile": ["compare"],
+        "plan": ["look", "read", "compare"],
+        "delete": ["remove"],
     }
+
+
+def _checked(graph: HLGraph, on_progress: Callable[[Progress], None]) -> None:
+    with listening(on_progress):
+        graph.check()
 
 
 @pytest.mark.parametrize("is_json", [False, True])

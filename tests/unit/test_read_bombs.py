@@ -59,6 +59,10 @@ def with_part(whole: bytes, name: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
+def deep(levels: int) -> bytes:
+    return b"<a x='/>'>/>" * levels + b"</a>" * levels
+
+
 def word(body: str) -> bytes:
     out = io.BytesIO()
     docx.Document().save(out)
@@ -103,6 +107,9 @@ LAST = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="XFD{n}"><v>1</v></c>
             "holds more than 10,000 cells",
         ),
         ("bomb.pptx", lambda: with_part(slides(), "ppt/presentation.xml", b" " * 20_000_000), "is a packed file of"),
+        ("deep.xlsx", lambda: with_part(workbook(), "xl/worksheets/sheet1.xml", deep(300)), "holds more than 255 elements inside"),
+        ("deep.pptx", lambda: with_part(slides(), "ppt/presentation.xml", deep(300)), "holds more than 255 elements inside"),
+        ("deep.docx", lambda: word("<w:p>" * 300), "holds more than 255 elements inside"),
         ("bomb.epub", lambda: packed(mimetype=b"application/epub+zip", a=b" " * 20_000_000), "is a packed file of"),
         ("bomb.txt.gz", lambda: gzip.compress(b"x " * 10_000_000), "is a packed file of"),
         ("blank.jsonl.gz", lambda: gzip.compress((b" " * 999 + b"\n") * 20_000), "is a packed file of"),

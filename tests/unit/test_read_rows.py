@@ -128,11 +128,47 @@ def test_rows_that_lack_what_was_mapped_say_which_columns_there_are(tmp_path: Pa
     _, failures = run(tmp_path / "a.jsonl", '{"id": 1, "x": "y"}\n{"id": 2, "text": ["a"]}\n{"text": "ok"}')
     assert failures[0] == (
         "#1: line 1: has no column text or body or content for the text; its columns: id, x; "
-        "map the column that holds the text, for example text=description"
+        "name the column that holds the text: --map text=x"
     )
     assert "#2: line 2: its column 'text' is not text but list" in failures[1]
     _, failures = run(tmp_path / "a.jsonl", '{"text": "ok"}', mapping={"id": "doi"})
-    assert failures == [": line 1: has no id in the column 'doi'"]
+    assert failures == [": line 1: has no id in the column 'doi'; correct --map id=COLUMN"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "mapping"),
+    [
+        ("a.csv", "id,name,about\n{}", {}),
+        ("a.jsonl", "{}", {}),
+        ("a.json", "[{}]", {}),
+        ("a.csv", "id,name,about\n{}", {"text": "body"}),
+        ("a.csv", "id,text,about\n{}", {"id": "doi"}),
+    ],
+)
+def test_a_file_whose_rows_all_lack_the_text_is_one_failure(
+    tmp_path: Path, name: str, data: str, mapping: dict[str, str]
+) -> None:
+    rows = [{"id": at, "name": "A", "about": "A bridge."} for at in range(1_200)]
+    if name == "a.csv":
+        body = "".join(f"{row['id']},{row['name']},{row['about']}\n" for row in rows)
+    else:
+        body = (",\n" if name == "a.json" else "\n").join(map(json.dumps, rows))
+    documents, failures = run(tmp_path / name, data.replace("{}", body), mapping=mapping)
+    assert documents == []
+    place = {"a.csv": "line 2", "a.jsonl": "line 1", "a.json": "row 1"}[name]
+    assert len(failures) == 1
+    assert failures[0].startswith(f": none of its 1,200 rows can be read: {place}: has no ")
+    assert failures[0].endswith("--map id=COLUMN" if "id" in mapping else "--map text=about")
+
+
+def test_where_one_row_has_the_text_the_others_fail_one_by_one(tmp_path: Path) -> None:
+    rows = [{"id": at, "about": "A bridge."} for at in range(1_200)]
+    data = "\n".join(map(json.dumps, [*rows, {"id": 1_200, "text": "The bridge."}, rows[0]]))
+    documents, failures = run(tmp_path / "a.jsonl", data)
+    assert (len(documents), len(failures)) == (1, 1_002)
+    assert failures[0].startswith("#0: line 1: has no column")
+    assert failures[1_000].startswith(": 200 rows after these lack the same: line 1000: has no column")
+    assert failures[1_001].startswith("#0: line 1202: has no column")
 
 
 def test_too_many_or_too_deep_values_are_failures(tmp_path: Path) -> None:
@@ -220,7 +256,7 @@ def test_csv_rows_that_are_wrong_name_their_first_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("a,b\n1,2\n3,4\n", ": has no column text or body or content for the text; its columns: a, b"),
+        ("a,b\n1,2\n3,4\n", ": none of its 2 rows can be read: line 2: has no column text or body or content for the text"),
         ("text,a,a\n1,2,3\n", ": two columns are called 'a'"),
         ('"text\n', ": its header is not CSV"),
         (b"te\xffxt,a\n1,\xc3\xa9\xc3\xa9\xc3\xa9\n", ": its header is not utf-8 text"),

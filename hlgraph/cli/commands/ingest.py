@@ -236,6 +236,7 @@ def delete(
     corpus: Corpus = None,
     where: Where = None,
     all_: Annotated[bool, typer.Option("--all", help="Delete everything in the corpus.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Delete sources and everything that only they assert.
@@ -250,7 +251,7 @@ def delete(
       hlgraph delete --all --corpus news
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus) as graph, progress("deleting", quiet=quiet, is_json=json):
         report = graph.delete(uris or [], where=where, everything=all_)
     _finish(report, is_json=json)
 

@@ -166,7 +166,7 @@ def stats(
             say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete to finish them")
 
 
-def doctor(context: typer.Context, json: Json = False) -> None:
+def doctor(context: typer.Context, quiet: Quiet = False, json: Json = False) -> None:
     """Check that the stored data is as it was written.
 
     Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
@@ -182,7 +182,7 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     state: State = context.obj
     opened = open_checked(state.settings())
     findings: list[Finding] = []
-    with opened.closing:
+    with opened.closing, progress("checking the store", quiet=quiet, is_json=json):
         for item in opened.check():
             findings.append(item)
             if not json:

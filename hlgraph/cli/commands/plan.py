@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hlgraph.cli.bars import progress
 from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, FollowLinks, Format, Map, existing, pairs
 from hlgraph.cli.commands.ledger import money
 from hlgraph.cli.commands.search import chosen
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, State
+from hlgraph.cli.state import Corpus, Json, Quiet, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def plan(
     by: _By = None,
     sets: _Set = None,
     context_tokens: _ContextTokens = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Estimate the cost of the chat model for an ingest or an answer.
@@ -200,7 +202,7 @@ def plan(
             is_chunked=chunked,
             adapt=adapt,
         )
-        _plan_ingest(settings, paths, options, is_json=json)
+        _plan_ingest(settings, paths, options, quiet=quiet, is_json=json)
         return
     _check_none(of_ingest, "is about an ingest, and --question about an answer; give only one of them")
     from hlgraph.answer.context import CONTEXT_TOKENS
@@ -221,8 +223,10 @@ def _plan_answer(settings: Settings, request: AnswerRequest, strategy: Retriever
         say(*answer_plan_lines(found))
 
 
-def _plan_ingest(settings: Settings, paths: Sequence[str], options: IngestOptions, *, is_json: bool) -> None:
-    with _connected(settings) as graph:
+def _plan_ingest(
+    settings: Settings, paths: Sequence[str], options: IngestOptions, *, quiet: bool, is_json: bool
+) -> None:
+    with _connected(settings) as graph, progress("planning", quiet=quiet, is_json=is_json):
         found = graph.plan(list(paths), options=options)
     if is_json:
         tree = asdict(found)

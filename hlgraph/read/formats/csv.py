@@ -40,11 +40,11 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     Raises
     ------
     ReadError
-        The file is binary; or its header cannot be parsed, names a column twice, or lacks the text column, raised while iterating.
+        The file is binary; or its header cannot be parsed or names a column twice, raised while iterating.
     """
     mapping = RowMapping(options.mapping, value_of=cell_value)
     lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    rows = _csv_rows(origin, lines, options.max_bytes, mapping=mapping)
+    rows = _csv_rows(origin, lines, options.max_bytes)
     return documents_of(origin, rows, mapping=mapping, unit="line", warnings=lines.warnings)
 
 
@@ -86,7 +86,7 @@ class _CsvLines:
             raise _RowError(*not_text(line, self._encoding)) from error
 
 
-def _csv_rows(origin: Origin, found: Lines, limit: int, *, mapping: RowMapping) -> Iterator[Row | Flaw]:
+def _csv_rows(origin: Origin, found: Lines, limit: int) -> Iterator[Row | Flaw]:
     # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(limit, _LARGEST_FIELD)))
     lines = _CsvLines(found.lines, encoding=found.encoding, limit=limit)
@@ -103,7 +103,6 @@ def _csv_rows(origin: Origin, found: Lines, limit: int, *, mapping: RowMapping) 
     named = [name for name in header if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
-    mapping.check_header(origin, named)
     while True:
         number = lines.start_row()
         try:

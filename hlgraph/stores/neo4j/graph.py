@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
@@ -239,6 +239,13 @@ class Neo4jGraphStore:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
         return self._within(scope, functools.partial(match, query=query)) or []
+
+    def copies(self, texts: Collection[str], corpus: str, *, besides: Collection[str]) -> set[str]:
+        """See :meth:`hlgraph.stores.protocols.Matcher.copies`."""
+        if not texts or not self._is_ready():
+            return set()
+        rows = self._server.ask("persist/list_copies", corpus=corpus, texts=list(texts), besides=list(besides))
+        return {str(row["text"]) for row in rows}
 
     def _within(self, scope: Scope, read: _Read[T]) -> T | None:
         """The result of a read in a scope, repeated while writers change the corpus; None if there is no such corpus."""
