@@ -28,7 +28,7 @@ class Progress:
     ----------
     step : what is being done: in an ingest ``look``, ``read``, ``compare``, ``extract``, ``embed`` and ``persist``
     done, total : how much of this turn of the step is done, and of how much; ``total`` is None where it is not known. An ingest
-        goes through its steps again for every batch of sources
+        goes through its steps again for every batch of sources. Of a step that is over both are the same
     unit : what ``done`` counts, such as ``texts``
     so_far : how much is done in all turns of the step
     sources, chunks, statements : of an ingest so far: sources that are stored or unchanged, and what they added
@@ -171,7 +171,10 @@ def step(name: str, total: int | None = None, *, unit: str = "") -> Iterator[Non
     try:
         listener.tell(made, is_edge=True)
         yield
-        made.done = made.done if total is None else total
+        if total is None:
+            made.total = made.done  # now it is known
+        else:
+            made.done = total
         listener.tell(made, is_edge=True)
     finally:
         listener.under_way.remove(made)

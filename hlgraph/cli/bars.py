@@ -95,7 +95,8 @@ def _bars(title: str, console: Console) -> Iterator[Callable[[Progress], None]]:
             verb, (done, total) = at.step.partition(" ")[0], _done(at)
             if verb not in rows:
                 rows[verb] = live.add_task("", total=None, said="")
-            said = _counts(at) or f"{_said(at)}{'' if at.found else _left(at)}"
+            said = _counts(at) or f"{_said(at)}{'' if at.found or at.done == at.total else _left(at)}"
+            done, total = (1, 1) if total == 0 else (done, total)  # nothing of nothing is all of it
             live.update(rows[verb], description=_doing(at.step), completed=done, total=total, said=said)
             if at.found and at.seconds_left is not None:
                 live.update(whole, completed=at.seconds, total=at.seconds + at.seconds_left, said=_left(at))
@@ -168,7 +169,7 @@ def _said(at: Progress) -> str:
     amount = f"{done:,} {at.unit}" if total is None else f"{done:,} of {total:,} {at.unit}"
     return (
         f"{amount}, {_rate(at.rate)} a second"
-        if at.rate and at.step not in ("look", "read", "compare", "persist")
+        if at.rate and at.step not in ("look", "read", "compare", "migrate", "persist")
         else amount
     )
 

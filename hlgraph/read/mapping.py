@@ -292,7 +292,9 @@ class _Lacking:
             yield from self._held
         elif self._held:
             first = self._held[0].error
-            yield failure(self._origin.uri, f"none of its {self._count:,} rows can be read: {first.reason}", mend=first.mend)
+            yield failure(
+                self._origin.uri, f"none of its {self._count:,} rows can be read: {first.reason}", mend=first.mend
+            )
 
 
 def object_row(number: int, value: object) -> Row | Flaw:

@@ -10,7 +10,19 @@ from hlgraph import ids
 from hlgraph.change import Change, ChangeState
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.persist import persist, removal
-from hlgraph.records import Calibration, Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import (
+    Calibration,
+    Chunk,
+    Document,
+    Entity,
+    Fact,
+    Kind,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Topic,
+)
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
 from hlgraph.testing.embedder import WordEmbedder

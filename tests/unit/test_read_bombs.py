@@ -107,8 +107,16 @@ LAST = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="XFD{n}"><v>1</v></c>
             "holds more than 10,000 cells",
         ),
         ("bomb.pptx", lambda: with_part(slides(), "ppt/presentation.xml", b" " * 20_000_000), "is a packed file of"),
-        ("deep.xlsx", lambda: with_part(workbook(), "xl/worksheets/sheet1.xml", deep(300)), "holds more than 255 elements inside"),
-        ("deep.pptx", lambda: with_part(slides(), "ppt/presentation.xml", deep(300)), "holds more than 255 elements inside"),
+        (
+            "deep.xlsx",
+            lambda: with_part(workbook(), "xl/worksheets/sheet1.xml", deep(300)),
+            "holds more than 255 elements inside",
+        ),
+        (
+            "deep.pptx",
+            lambda: with_part(slides(), "ppt/presentation.xml", deep(300)),
+            "holds more than 255 elements inside",
+        ),
         ("deep.docx", lambda: word("<w:p>" * 300), "holds more than 255 elements inside"),
         ("bomb.epub", lambda: packed(mimetype=b"application/epub+zip", a=b" " * 20_000_000), "is a packed file of"),
         ("bomb.txt.gz", lambda: gzip.compress(b"x " * 10_000_000), "is a packed file of"),
