@@ -22,6 +22,7 @@ from hlgraph.where import to_text
 
 if TYPE_CHECKING:
     from hlgraph.models.choose import ChosenModels
+    from hlgraph.progress import OnProgress
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
     from hlgraph.where import Where
@@ -84,10 +85,17 @@ class Resources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A deletion from the corpus of the settings: by name, by filter, or everything."""
+    """A deletion from the corpus of the settings: by name, by filter, or everything.
+
+    Attributes
+    ----------
+    settings, resources : the corpus, the open stores and the models
+    on_progress : called with the progress of every step; default none
+    """
 
     settings: Settings
     resources: Resources
+    on_progress: OnProgress | None = None
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
         """Remove the sources.
@@ -110,7 +118,11 @@ class Deletion:
         remover = Remover(stores, self.resources.opened.batch_removed, forgetter(self.settings, self.resources.models))
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
-        with stores.graph.lock() as pending, Removals(self.settings, "source") as removals:
+        with (
+            progress.listening(self.on_progress),
+            stores.graph.lock() as pending,
+            Removals(self.settings, "source") as removals,
+        ):
             finished = {name for item in pending for name in item.change.removed_sources}
             resumed = resume(pending, stores)
             if names:

@@ -137,7 +137,7 @@ class Ingestion:
         ):
             given = self._domain(paths, documents, options=options)
             steps = self._steps(options, given=given)
-            expect(paths, documents, options)
+            expect(paths, documents, options=options)
             report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), given.domain))
             if options.mapping and not any("#" in uri for uri in seen):
                 report.warnings.append(Failure("--map", NO_ROWS))
@@ -190,7 +190,7 @@ class Ingestion:
         )
 
 
-def expect(paths: list[str], documents: list[Document], options: IngestOptions) -> None:
+def expect(paths: list[str], documents: list[Document], *, options: IngestOptions) -> None:
     """Tell whoever listens how many files and documents there are, which takes a look at every folder.
 
     Parameters

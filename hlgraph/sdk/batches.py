@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlgraph import progress
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import expect, read_all, read_sources, samples_of, split_sources
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat
     from hlgraph.models.executor import Executor
     from hlgraph.models.seams import ChatModel
+    from hlgraph.progress import OnProgress
     from hlgraph.records import Document, Domain
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
@@ -40,13 +42,20 @@ class Batches:
     stores: Stores
     chat: AnyChat | None
 
-    def plan(self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions) -> Plan:
+    def plan(
+        self,
+        sources: str | Path | Document | Iterable[str | Path | Document],
+        options: IngestOptions,
+        *,
+        on_progress: OnProgress | None = None,
+    ) -> Plan:
         """What an ingest by the chat model would cost. Nothing is asked or written.
 
         Parameters
         ----------
         sources : see :meth:`hlgraph.HLGraph.ingest`
         options : how they would be read, chunked and extracted
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
@@ -60,14 +69,14 @@ class Batches:
         from hlgraph.ingest.plan import Planner
 
         given, corpus = split_sources(sources), self.settings.corpus
-        with self._executor() as executor:
+        with progress.listening(on_progress), self._executor() as executor:
             held = quarantine(self.settings, corpus)
             most = self.settings.models.max_tokens
             planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=held)
             chunker = chunker_of(options, self.settings)
             if options.adapt and planner.domain is None:
                 planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
-            expect(*given, options)
+            expect(*given, options=options)
             return planner.plan(read_sources(*given, options=options), stores=self.stores, chunker=chunker)
 
     def export(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.progress import listening
 from hlgraph.sdk.given import checked, checking, parsed
 from hlgraph.settings import Settings, at_store, load
 
@@ -248,8 +247,7 @@ class HLGraph:
         ------
         InputError : options that cannot be used, or no chat model is named
         """
-        with listening(on_progress):
-            return self.batches.plan(sources, options or IngestOptions())
+        return self.batches.plan(sources, options or IngestOptions(), on_progress=on_progress)
 
     @property
     def batches(self) -> Batches:
@@ -288,8 +286,8 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        with listening(on_progress):
-            return Deletion(self.settings, self._resources).run(uris, where=parsed(where), everything=everything)
+        deletion = Deletion(self.settings, self._resources, on_progress)
+        return deletion.run(uris, where=parsed(where), everything=everything)
 
     # Reading
 
