@@ -25,7 +25,7 @@ from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
 from hlgraph.stores.merges import Aliases
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.stores.ranking import PulledRanker, ranked_by
+from hlgraph.stores.ranking import PulledRanker, ranked_by, walked_by
 from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
@@ -381,6 +381,8 @@ class Session:
             self.round_trips += found.round_trips
             step.count = len(graph)
             step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
+            if by := walked_by(self._stores.graph, self.scope):
+                step.details["by"] = by
         return graph
 
     def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:

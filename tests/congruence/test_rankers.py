@@ -58,10 +58,11 @@ def _documents(count: int, *, seed: int) -> list[Document]:
 
 
 class Rankers(NamedTuple):
-    """The same corpus in both stores."""
+    """The same corpus in both stores; ``servers`` rank by GDS, ``image`` is the same database with the image."""
 
     embedded: Stores
     servers: Stores
+    image: Stores
     server: Server
 
     def pulled(self) -> PulledRanker:
@@ -73,15 +74,22 @@ def both(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran
     folder: Path = tmp_path_factory.mktemp("rankers")
     empty(servers)
     embedded = open_stores(f"hlgraph://{folder}/store")
-    live = open_stores(
-        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{folder}/vectors", neo4j=neo4j_of(servers))
+    live, imaged = (
+        open_stores(
+            Settings(
+                store=servers.neo4j.url,
+                vectors=f"hlgraph://{folder}/vectors",
+                neo4j=neo4j_of(servers, ranking=ranking),
+            )
+        )
+        for ranking in ("server", "auto")
     )
     server = Server(servers.neo4j.url, neo4j_of(servers))
-    with embedded.closing, live.closing:
+    with embedded.closing, live.closing, imaged.closing:
         for stores in (embedded.stores, live.stores):
             steps = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder(48))
             pipeline.ingest(_documents(40, seed=5), CORPUS, stores=stores, steps=steps)
-        yield Rankers(embedded.stores, live.stores, server)
+        yield Rankers(embedded.stores, live.stores, imaged.stores, server)
     server.close()
 
 
@@ -113,6 +121,9 @@ def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping:
         assert both.servers.ranker.why_in_process(Scope(CORPUS)) == ""
         _same(expected, both.servers.ranker.rank(query, scope=Scope(CORPUS)))
         assert ranked_by(both.servers.ranker, Scope(CORPUS)) == "server"
+        assert both.image.ranker
+        assert both.image.ranker.rank(query, scope=Scope(CORPUS)) == expected
+        assert ranked_by(both.image.ranker, Scope(CORPUS), shape=shape) == "process: on the image"
         _same(expected, both.pulled().rank(query, scope=Scope(CORPUS)))
 
 
@@ -160,6 +171,8 @@ def test_a_filter_holds_on_every_hop(both: Rankers, shape: ProjectionShape) -> N
             query = RankQuery(shape, seeds)
             expected = both.embedded.ranker.rank(query, scope=scope)
             _same(expected, both.pulled().rank(query, scope=scope))
+            assert both.image.ranker
+            assert both.image.ranker.rank(query, scope=scope) == expected
             # The pull of the store itself is bounded: it may see less, never more.
             found = both.servers.ranker.rank(query, scope=scope)
             assert {hit.id for hit in found} <= {hit.id for hit in expected}

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Relationship
-from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.array_files import folder_of
+from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.counted import SAID
 from hlgraph.stores.image.graph_files import GraphFiles

@@ -20,8 +20,9 @@ from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
-from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.where_sql import to_sql
+from hlgraph.stores.image.traced_reads import pulling
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS
@@ -215,7 +216,7 @@ class EmbeddedGraphStore:
         """See :meth:`GraphStore.pull`."""
         from hlgraph.stores.image.image import nothing
 
-        with reading(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
+        with reading(self._database.path), pulling(STORE, "pull", seeds=seeds, shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.image().pull(seeds, shape, sources=found.sources(scope))
             call.rows = len(graph)
@@ -225,7 +226,7 @@ class EmbeddedGraphStore:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
         seeds = [item for name in query.names for item in name]
-        with reading(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
+        with reading(self._database.path), pulling(STORE, "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
             held = self._current(MENTIONED, scope)
             found = [] if held is None else held.image().match(query, sources=held.sources(scope))
             call.rows = sum(len(item.ids) for item in found)
@@ -241,7 +242,7 @@ class EmbeddedGraphStore:
         """
         from hlgraph.stores.image.image import nothing
 
-        with reading(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
+        with reading(self._database.path), pulling(STORE, "whole", seeds=(), shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
             graph = nothing(shape) if found is None else found.image().whole(shape, sources=found.sources(scope))
             call.rows = len(graph)

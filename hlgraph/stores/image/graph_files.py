@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.stores import files
-from hlgraph.stores.image.image import Nodes
+from hlgraph.stores.image.counted import SAID
+from hlgraph.stores.image.image import EVEN, FOLLOWED, Image, Nodes
 from hlgraph.stores.image.links import BLOCK, Links, OneWay, Pairs
 from hlgraph.stores.image.mapped import ArrayFiles, mapped_file
 
@@ -31,6 +32,19 @@ class GraphFiles(ArrayFiles):
         """The nodes, mapped; None if they are not in the files."""
         found = [self.array(name, dtype) for name, dtype in _NODES.items()]
         return None if any(item is None for item in found) else Nodes(*found)  # type: ignore[arg-type]
+
+    def image(self, version: int) -> Image | None:
+        """All of the graph, mapped; None if any part is not in the files."""
+        nodes = self.nodes()
+        if nodes is None:
+            return None
+        found: dict[str, Links] = {}
+        for name in (*sorted(FOLLOWED), SAID):
+            links = self.links(name, len(nodes.ids))
+            if links is None:
+                return None
+            found[name] = links._replace(is_even=name in EVEN)
+        return Image(nodes, found, version=version)
 
     def links(self, name: str, size: int) -> Links | None:
         """The links of a relationship; None if they are not in the files.
