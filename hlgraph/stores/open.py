@@ -83,9 +83,9 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.merges import EmbeddedMergeStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
-    from hlgraph.stores.embedded.ranker import EmbeddedRanker
     from hlgraph.stores.embedded.seals import EmbeddedSeals
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
+    from hlgraph.stores.image.ranker import StoreRanker
 
     database = Database(_folder(settings.store))
     closing = contextlib.ExitStack()
@@ -93,7 +93,7 @@ def _embedded(settings: Settings) -> Opened:
     stores = Stores(
         graph,
         closing.enter_context(EmbeddedVectorStore(database)),
-        EmbeddedRanker(graph),
+        StoreRanker(graph),
         ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
         EmbeddedDerivedStore(database),
         EmbeddedMergeStore(database),

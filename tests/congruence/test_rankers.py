@@ -24,7 +24,7 @@ from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
-from hlgraph.stores.embedded.ranker import EmbeddedRanker
+from hlgraph.stores.image.ranker import StoreRanker
 from hlgraph.stores.neo4j import ranker as ranker_module
 from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
@@ -112,7 +112,7 @@ def _same(one: list[Hit], two: list[Hit]) -> None:
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping: float) -> None:
     rng = random.Random(f"{shape}{damping}")
-    assert isinstance(both.embedded.ranker, EmbeddedRanker)
+    assert isinstance(both.embedded.ranker, StoreRanker)
     assert isinstance(both.servers.ranker, GdsRanker)
     for _ in range(cases(2, 4)):
         query = RankQuery(shape, _seeds(both, shape, rng), damping=damping)
@@ -291,7 +291,10 @@ def test_an_ingest_is_seen_by_the_next_ranking(both: Rankers) -> None:
         pipeline.ingest(_documents(40, seed=77), CORPUS, stores=stores, steps=steps)
     after = both.servers.ranker.rank(query, scope=Scope(CORPUS))
     assert after != before
-    _same(both.embedded.ranker.rank(query, scope=Scope(CORPUS)), after)
+    expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
+    _same(expected, after)
+    assert both.image.ranker
+    assert both.image.ranker.rank(query, scope=Scope(CORPUS)) == expected
     held = both.server.ask("admin/list_projections", prefix="hlgraph-")
     assert len({str(row["name"]).split("-")[2] for row in held}) == 1  # none of the older version
     assert isinstance(both.servers.graph, Neo4jGraphStore)

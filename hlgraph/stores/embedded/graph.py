@@ -22,9 +22,9 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
 from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.image.traced_reads import pulling
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.trace import pulling
 from hlgraph.subgraph import KINDS
 
 if TYPE_CHECKING:

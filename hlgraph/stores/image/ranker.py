@@ -120,3 +120,29 @@ class ImageRanker:
 
     def _sum(self) -> int:
         return sum(item.edges for item in self._held.values())
+
+
+class WholeStore(GraphStore, WholeGraph, Protocol):
+    """A graph store that can read the graph of any corpus whole."""
+
+
+class StoreRanker(ImageRanker):
+    """Ranks on the graph of a store; see :class:`hlgraph.stores.protocols.Ranker`.
+
+    Parameters
+    ----------
+    graph : the store
+    limits : ``edges`` and ``links`` of :class:`ImageRanker`
+    """
+
+    def __init__(self, graph: WholeStore, **limits: int) -> None:
+        super().__init__(graph, **limits)
+        self._graph = graph
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """See :meth:`Ranker.rank`."""
+        return self.rank_on(self._graph, query, scope=scope)
+
+    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
+        """See :meth:`HasBound.why_around`."""
+        return self.why_large() if self.is_large(self._graph, shape, scope=scope) else ""

@@ -17,7 +17,6 @@ from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictErro
 from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.image.image import FOLLOWED, nothing
-from hlgraph.stores.image.traced_reads import pulling
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
@@ -30,6 +29,7 @@ from hlgraph.stores.neo4j.pull import Bounds, match, pull
 from hlgraph.stores.neo4j.rows import PLURAL, records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.trace import pulling
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
