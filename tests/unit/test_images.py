@@ -50,7 +50,7 @@ _PAGES: dict[str, dict[str, list[Any]]] = {
         "in_chunk": [[5, 6], [90]],
         "about": [[8], []],
         "mentions": [[20, 21], [20, 22, 999]],
-        "said": [[[20, "c1"], [21, "c1"], [20, "c2"]], []],
+        "said": [[[20, "c1"], [21, "c1"], [20, "c2"], [999, "c2"], [22, "c9"]], []],
     },
     "facts": {"ids": ["f1"], "numbers": [30], "supports": [[10, 11]]},
     "entities": {

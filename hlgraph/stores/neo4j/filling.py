@@ -66,6 +66,8 @@ class _Scan:
         kind : kind of its nodes
         row : its columns
         """
+        if None in row["numbers"]:
+            raise ValueError("the element ids of this server hold no integers")
         numbers = np.array(row["numbers"], dtype=np.int64)
         self._ids.append(np.array([name.encode() for name in row["ids"]], dtype="S32"))
         self._numbers.append(numbers)
@@ -109,11 +111,6 @@ class _Places:
         both = (self._numbers[ends[0]] == block["a"]) & (self._numbers[ends[1]] == block["b"])
         return self._order[ends[0][both]], self._order[ends[1][both]], block["weight"][both]
 
-    def at(self, numbers: list[int]) -> NDArray[np.int64]:
-        """The places of nodes that are there."""
-        found: NDArray[np.int64] = self._order[np.searchsorted(self._numbers, np.array(numbers, dtype=np.int64))]
-        return found
-
 
 def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], None]) -> None:
     """Writes the nodes and all links of a corpus.
@@ -125,7 +122,14 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
     files : files to write; the caller holds the right to
     server : the database
     corpus : name of the corpus
-    go_on : called before each page; it raises an error to end the fill
+    go_on : called after each page; it raises an error to end the fill
+
+    Raises
+    ------
+    OSError
+        The files cannot be written.
+    ValueError
+        The element ids of this server are of a form that is not known here.
     """
     with contextlib.ExitStack() as closing:
         scan = _Scan(files.folder, closing)
@@ -140,8 +144,7 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
             files.write_links(item, (places.of(block) for block in scan.links(item)), size=size)
     links: dict[str, Links] = {item: _held(files, item, size=size) for item in SCANNED}
     files.write("sources", [_sources(kinds, links[Relationship.FROM_SOURCE], in_chunk=links[Relationship.IN_CHUNK])])
-    chunks = np.searchsorted(ids, np.array([chunk.encode() for _, chunk in scan.said], dtype="S32"))
-    entities = places.at([entity for entity, _ in scan.said])
+    chunks, entities, _ = places.of(_given(scan.said, ids, numbers=numbers))
     files.write_links(SAID, _blocks(_said(links, chunks, entities=entities)), size=size)
     files.write_links(Relationship.RELATES, _blocks(relates(links, None)), size=size)
     said = {SAID: _held(files, SAID, size=size)}
@@ -180,7 +183,18 @@ def _sources(kinds: NDArray[np.uint8], from_source: Links, *, in_chunk: Links) -
     return found
 
 
-def _said(links: Mapping[str, Links], chunks: NDArray[np.intp], *, entities: NDArray[np.int64]) -> Csr:
+def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDArray[np.int64]) -> NDArray[np.void]:
+    """From chunks to entities, by the integers of the server; -1 for a chunk that is not there any more."""
+    table = np.ones(len(said), dtype=_LINK)
+    if said:
+        wanted = np.array([chunk.encode() for _, chunk in said], dtype="S32")
+        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        table["a"] = np.where(ids[at] == wanted, numbers[at], -1)
+        table["b"] = [entity for entity, _ in said]
+    return table
+
+
+def _said(links: Mapping[str, Links], chunks: NDArray[np.integer], *, entities: NDArray[np.integer]) -> Csr:
     """From chunks to the entities that their statements mention: those of statements in one chunk, and the others as given."""
     inside, mentions = links[Relationship.IN_CHUNK].there, links[Relationship.MENTIONS].there
     size = len(inside.starts) - 1

@@ -200,10 +200,10 @@ class Images:
 
     def _fill_behind(self, corpus: str, state: State) -> None:
         try:
-            self._write(corpus, state)
+            self._write(corpus, state, wait=0.0)
         except StoreClosedError:
             return
-        except (StoreError, OSError, Timeout) as error:
+        except (StoreError, OSError, Timeout, ValueError) as error:
             self._refuse(corpus, state, f"the image could not be filled: {error}")
             _log.warning("the image of corpus %s could not be filled: %s", corpus, error)
             return
@@ -214,7 +214,7 @@ class Images:
             try:
                 # Pages are not part of what a search asks the server for.
                 is_written = Context().run(self._write, corpus, state)
-            except (OSError, Timeout) as error:
+            except (OSError, Timeout, ValueError) as error:
                 _log.warning("the image of corpus %s could not be written: %s", corpus, error)
                 self._refuse(corpus, state, f"the image could not be written: {error}")
                 return None
@@ -224,9 +224,9 @@ class Images:
             self._refuse(corpus, State(0, ""), "the corpus was changed while its image was filled")
         return held
 
-    def _write(self, corpus: str, state: State) -> bool:
+    def _write(self, corpus: str, state: State, *, wait: float = _WAIT) -> bool:
         """Fills the files of a state; returns whether the state is still the present one, and they are there."""
-        with self._writing(corpus):
+        with self._writing(corpus, wait):
             if self._path(corpus, state).is_dir():
                 return True
             unfinished = self._of(corpus) / "unfinished"
@@ -245,9 +245,9 @@ class Images:
             return True
 
     @contextlib.contextmanager
-    def _writing(self, corpus: str) -> Iterator[None]:
+    def _writing(self, corpus: str, wait: float) -> Iterator[None]:
         files.make_folder(self._of(corpus))
-        with FileLock(str(self._of(corpus) / "filling.lock"), mode=files.FILE, timeout=_WAIT):
+        with FileLock(str(self._of(corpus) / "filling.lock"), mode=files.FILE, timeout=wait):
             yield
 
     def _check(self) -> None:
