@@ -82,7 +82,7 @@ def both(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran
                 neo4j=neo4j_of(servers, ranking=ranking),
             )
         )
-        for ranking in ("server", "auto")
+        for ranking in ("server", "process")
     )
     server = Server(servers.neo4j.url, neo4j_of(servers))
     with embedded.closing, live.closing, imaged.closing:

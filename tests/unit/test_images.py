@@ -84,7 +84,7 @@ class ToldServer:
             return [{"relationship": "mentions", "number": self.links}]
         self.on_scan()
         page = _PAGES[name.removeprefix("retrieve/scan_")]
-        named = {"ids": [_id(item) for item in page["ids"]]}
+        named: dict[str, list[Any]] = {"ids": [_id(item) for item in page["ids"]]}
         if "said" in page:
             named["said"] = [[[entity, _id(chunk)] for entity, chunk in each] for each in page["said"]]
         return [{**page, **named}]
@@ -164,9 +164,29 @@ def test_a_change_during_a_fill_is_not_half_seen(server: ToldServer, tmp_path: P
             server.version, server.stamp = 2, "second"
 
     server.on_scan = change
-    held = _images(server, tmp_path).current("c")
+    images = _images(server, tmp_path)
+    assert images.current("c") is None
+    assert images.why_not("c") == "the corpus was changed while its image was filled"
+    held = images.current("c")
     assert held is not None
     assert held.image.version == 2
+    assert images.why_not("c") == ""
+
+
+def test_a_corpus_that_changes_often_is_not_filled_all_the_time(
+    server: ToldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images_module, "_SHORT", 0.0)
+    images, patient = _images(server, tmp_path), _images(server, tmp_path / "patient", waits=True)
+    assert images.current("c")
+    assert patient.current("c")
+    server.version, server.stamp = 2, "second"
+    assert images.current("c") is None
+    assert images.why_not("c") == "the corpus changed soon after its last image was filled"
+    assert patient.current("c")
+    monkeypatch.setattr(images_module, "_REST", 0.0)
+    images._rest.clear()
+    assert images.current("c")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextvars import Context
 from dataclasses import dataclass, field
@@ -41,6 +42,10 @@ _FORMAT = 1
 _ATTEMPTS = 3
 _WAIT = 60.0
 """Seconds to wait for another process that fills the same image."""
+_SHORT = 2.0
+"""Longest time in seconds of a fill that may be repeated at once, after the next change."""
+_REST = 9.0
+"""For so many times the seconds of a longer fill, the server answers before the next one begins."""
 _KEPT = 32
 _log = logging.getLogger(__name__)
 
@@ -110,7 +115,9 @@ class Images:
         self._most = most
         self._waits = waits
         self._held: dict[str, HeldImage] = {}
-        self._why: dict[str, tuple[State, str]] = {}
+        self._why: dict[str, str] = {}
+        self._refused: dict[str, State] = {}
+        self._rest: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._guard = threading.Lock()
         self._is_closed = threading.Event()
@@ -123,7 +130,7 @@ class Images:
 
     def current(self, corpus: str) -> HeldImage | None:
         """The image of the present state of a corpus, filled if it is not there; None where the server must answer."""
-        for _ in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS if self._waits else 1):
             state = self.state(corpus)
             if state is None:
                 return None
@@ -132,15 +139,13 @@ class Images:
                 return held
             with self._guard:
                 held = self._known(corpus, state) or self._made(corpus, state)
-            if held is not None:
+            if held is not None or self._refused.get(corpus) == state:
                 return held
-            if corpus not in self._why or self._why[corpus][0] == state:
-                return None
         return None
 
     def why_not(self, corpus: str) -> str:
         """The reason why the server answered the last time; empty if it did not, or if there is no such corpus."""
-        return "" if corpus in self._held else self._why.get(corpus, (None, ""))[1]
+        return "" if corpus in self._held else self._why.get(corpus, "")
 
     def forget(self, corpus: str) -> None:
         """Removes the images of a corpus from this machine, because a change to it is about to be visible."""
@@ -169,7 +174,7 @@ class Images:
         image = GraphFiles(self._path(corpus, state)).image(state.version)
         if image is None:
             return None
-        self._why.pop(corpus, None)
+        self._allow(corpus)
         self._held[corpus] = HeldImage(image, state)
         return self._held[corpus]
 
@@ -178,10 +183,13 @@ class Images:
 
     def _made(self, corpus: str, state: State) -> HeldImage | None:
         """The image, filled now; None where that is refused, or goes on in a thread of its own."""
-        if corpus in self._why and self._why[corpus][0] == state:
-            return None  # refused once, or being filled
+        if self._refused.get(corpus) == state:
+            return None  # for this state, or it is being filled
         if not state.stamp:
             self._refuse(corpus, state, "the corpus has no image before its next change")
+            return None
+        if not self._waits and time.monotonic() < self._rest.get(corpus, 0.0):
+            self._why[corpus] = "the corpus changed soon after its last image was filled"
             return None
         number = sum(whole(row, "number") for row in self._server.ask("admin/count_relationships", corpus=corpus))
         if number > self._most:
@@ -196,7 +204,11 @@ class Images:
         return None
 
     def _refuse(self, corpus: str, state: State, why: str) -> None:
-        self._why[corpus] = (state, why)
+        self._why[corpus], self._refused[corpus] = why, state
+
+    def _allow(self, corpus: str) -> None:
+        self._why.pop(corpus, None)
+        self._refused.pop(corpus, None)
 
     def _fill_behind(self, corpus: str, state: State) -> None:
         try:
@@ -207,7 +219,7 @@ class Images:
             self._refuse(corpus, state, f"the image could not be filled: {error}")
             _log.warning("the image of corpus %s could not be filled: %s", corpus, error)
             return
-        self._why.pop(corpus, None)  # the next read maps it, or sees that the corpus has changed
+        self._allow(corpus)  # the next read maps it, or sees that the corpus has changed
 
     def _fill(self, corpus: str, state: State) -> HeldImage | None:
         with traced("image", "fill", text=f"the image of corpus {corpus!r}, filled from the server") as call:
@@ -221,7 +233,7 @@ class Images:
             held = self._known(corpus, state) if is_written else None
             call.rows = 0 if held is None else len(held.image.nodes.ids)
         if held is None:
-            self._refuse(corpus, State(0, ""), "the corpus was changed while its image was filled")
+            self._why[corpus] = "the corpus was changed while its image was filled"
         return held
 
     def _write(self, corpus: str, state: State, *, wait: float = _WAIT) -> bool:
@@ -232,8 +244,11 @@ class Images:
             unfinished = self._of(corpus) / "unfinished"
             shutil.rmtree(unfinished, ignore_errors=True)
             made = GraphFiles(unfinished)
+            start = time.monotonic()
             with made.making():
                 fill(made, self._server, corpus=corpus, go_on=self._check)
+            end = time.monotonic()
+            self._rest[corpus] = end + _REST * (end - start) if end - start > _SHORT else 0.0
             if self.state(corpus) != state:
                 shutil.rmtree(unfinished, ignore_errors=True)
                 return False
