@@ -135,7 +135,7 @@ class SqliteTarget:
         return found
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """Makes indexes and triggers again. See :class:`MigrationTarget`."""
+        """See :class:`MigrationTarget`. Makes indexes and triggers again."""
         if self._writer is None:
             raise MigrationError(f"{self.path}: a repair needs the lock; use hlgraph.stores.migrate.repair")
         wanted = {name: (form, text) for (form, name), text in _made(ran).items()}

@@ -83,7 +83,7 @@ class Neo4jTarget:
         return schema.differences(_declared(ran), rows)
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """Drops what is other than declared, and creates what was declared. See :class:`MigrationTarget`."""
+        """See :class:`MigrationTarget`. Drops what is other than declared, and creates what was declared."""
         wanted = _declared(ran)
         for item in found:
             for name in ("admin/drop_constraint", "admin/drop_index"):

@@ -162,7 +162,7 @@ class OpenSearchTarget:
         return drift.differences(self._connection, Indexes(self._connection).all(), texts=texts)
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """Gives indexes their settings and aliases back. See :class:`MigrationTarget`."""
+        """See :class:`MigrationTarget`. Gives indexes their settings and aliases back."""
         texts = {item.version: item.text for item in ran}
         drift.mend(self._connection, Indexes(self._connection).all(), wrong=found, texts=texts)
 
