@@ -174,7 +174,7 @@ def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
     documents = _documents(rng, 14)
     reports: list[pipeline.Report] = []
     forgotten: list[list[str]] = [[], []]
-    for step in range(8):
+    for step in range(cases(4, 8)):
         if step:
             for at in rng.sample(range(len(documents)), 4):
                 old = documents[at]
