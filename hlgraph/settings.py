@@ -7,8 +7,8 @@ No other module reads the environment. These variables override the file:
   the ledger)
 - ``HLGRAPH_CHAT``, ``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of the local embedder),
   ``HLGRAPH_CHAT_URL``, ``HLGRAPH_EMBEDDER_URL``
-- ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``USER``, ``PASSWORD``, ``DATABASE`` or ``CA``,
-  and ``HLGRAPH_OPENSEARCH_`` followed by ``USER``, ``PASSWORD``, ``CA``, ``SERVICE`` or ``REGION``
+- ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``USER``, ``PASSWORD``, ``DATABASE``, ``CA``
+  or ``RANKING``, and ``HLGRAPH_OPENSEARCH_`` followed by ``USER``, ``PASSWORD``, ``CA``, ``SERVICE`` or ``REGION``
 """
 
 from __future__ import annotations
@@ -195,6 +195,16 @@ class Neo4jSettings:
     keep_projections : leave the projections for PageRank on the server when the process ends, so that the next process can
         reuse them, default False. They use memory of the server until a newer version of their corpus is projected, the server
         restarts, or they are dropped (``gds.graph.drop``)
+    ranking : where the graph is walked and ranked. ``auto`` (default): in process, on the image of the corpus, a copy of the
+        graph in files of this machine; on the server while there is none, or where the graph is too large. ``process``: in
+        process always, and a search waits for the image. ``server``: pulls and PageRank on the server, no image is made
+    image_links : maximum number of relationships of a corpus that gets an image, default 50,000,000
+    images : folder of the images, readable by its owner alone; None: ``images`` in the cache folder
+
+    Raises
+    ------
+    SettingsError
+        ``ranking`` is unknown, or ``image_links`` is negative.
     """
 
     user: str = "neo4j"
@@ -203,6 +213,16 @@ class Neo4jSettings:
     ca: str | None = None
     timeout: float = 30.0
     keep_projections: bool = False
+    ranking: str = "auto"
+    image_links: int = 50_000_000
+    images: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.ranking not in ("auto", "process", "server"):
+            raise SettingsError(f"neo4j.ranking is {self.ranking!r}; choose auto, process or server")
+        if self.image_links < 0:
+            raise SettingsError(f"neo4j.image_links is {self.image_links}; choose a number from 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,7 +344,7 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
         settings,
         store=env.get("HLGRAPH_STORE") or settings.store,
         vectors=env.get("HLGRAPH_VECTORS") or settings.vectors,
-        neo4j=_given(settings.neo4j, env, ("user", "password", "database", "ca")),
+        neo4j=_given(settings.neo4j, env, ("user", "password", "database", "ca", "ranking")),
         opensearch=_given(settings.opensearch, env, ("user", "password", "ca", "service", "region")),
         corpus=env.get("HLGRAPH_CORPUS") or settings.corpus,
         models=models,

@@ -135,7 +135,13 @@ def _checked(folder: Path) -> LiveServers:
 def neo4j_settings(servers: LiveServers) -> Neo4jSettings:
     """How to reach the Neo4j server of the tests."""
     found = servers.neo4j
-    return Neo4jSettings(user=found.user, password=found.password, database=found.database, timeout=20)
+    return Neo4jSettings(
+        user=found.user,
+        password=found.password,
+        database=found.database,
+        timeout=20,
+        images=str(servers.folder / "images"),
+    )
 
 
 @pytest.fixture

@@ -155,6 +155,10 @@ def error_kinds() -> str:
 # Settings
 
 
+# A value other than the default, for variables that take some words only.
+_CHOSEN = {"RUNTIME": "openvino", "RANKING": "server"}
+
+
 def _variables() -> dict[str, str]:
     """The environment variables by the key that each one sets: each is tried."""
     names = set(re.findall(r"HLGRAPH_[A-Z0-9]+(?:_[A-Z0-9]+)*", inspect.getsource(settings)))
@@ -162,7 +166,8 @@ def _variables() -> dict[str, str]:
     names |= {f"HLGRAPH_{part}_{key.upper()}" for part in parts for key in _flat(settings.Settings())}
     found = {}
     for name in sorted(names):
-        given = {name: "openvino" if name.endswith("RUNTIME") else "es", "HLGRAPH_OPENSEARCH_REGION": "r"}
+        value = next((told for end, told in _CHOSEN.items() if name.endswith(end)), "es")
+        given = {name: value, "HLGRAPH_OPENSEARCH_REGION": "r"}
         if name == "HLGRAPH_CONFIG":
             continue
         before = _flat(settings.load(environment={"HLGRAPH_OPENSEARCH_REGION": "r"}), "")

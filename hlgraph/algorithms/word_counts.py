@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,56 @@ class WordCounts(NamedTuple):
 
     counts: NDArray[np.float64]
     lengths: NDArray[np.float64]
+
+    def joined(self, groups: Sequence[Sequence[int]]) -> WordCounts:
+        """The counts of texts that are joined by spaces: no word crosses a space, so counts and lengths add up.
+
+        Parameters
+        ----------
+        groups : indices of the texts that are joined, at least one each
+
+        Returns
+        -------
+        WordCounts
+            One row a group.
+
+        Examples
+        --------
+        >>> count_words(["ferry"], ["The ferry.", "A ferry house."]).joined([(0, 1), (1,)])
+        WordCounts(counts=array([[2.],
+               [1.]]), lengths=array([3., 2.]))
+        """
+        if not groups:
+            return WordCounts(self.counts[:0], self.lengths[:0])
+        texts = np.fromiter(chain.from_iterable(groups), dtype=np.intp)
+        starts = np.cumsum([0, *map(len, groups[:-1])])
+        return WordCounts(np.add.reduceat(self.counts[texts], starts), np.add.reduceat(self.lengths[texts], starts))
+
+
+class CountedTexts:
+    """Counts of the same terms in texts that come again and again: every text is counted once.
+
+    It keeps all texts that it has seen, so its owner bounds its life: a search has one for its question.
+
+    Parameters
+    ----------
+    terms : t distinct content words, as from :func:`hlgraph.text.content_words`
+    """
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._terms = terms
+        self._rows: dict[str, int] = {}
+        self._held = WordCounts(np.zeros((0, len(terms))), np.zeros(0))
+
+    def of(self, texts: Sequence[str]) -> WordCounts:
+        """The counts of these texts, as from :func:`count_words`."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._rows))
+        if new:
+            self._rows.update(zip(new, range(len(self._rows), len(self._rows) + len(new)), strict=True))
+            pairs = zip(self._held, count_words(self._terms, new), strict=True)
+            self._held = WordCounts(*(np.concatenate(pair) for pair in pairs))
+        rows = np.array([self._rows[text] for text in texts], dtype=np.intp)
+        return WordCounts(self._held.counts[rows], self._held.lengths[rows])
 
 
 def count_words(terms: Sequence[str], texts: Sequence[str]) -> WordCounts:
@@ -69,34 +119,12 @@ def count_words(terms: Sequence[str], texts: Sequence[str]) -> WordCounts:
     return WordCounts(counts, lengths)
 
 
-def has_words(terms: Sequence[str], texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether text ``i`` contains term ``j``; time and memory as for :func:`count_words`.
-
-    Parameters
-    ----------
-    terms : t distinct content words, as from :func:`hlgraph.text.content_words`
-    texts : n texts in any script
-
-    Returns
-    -------
-    NDArray
-        Shape (n, t), bool.
-
-    Examples
-    --------
-    >>> has_words(["ferry", "house"], ["The ferry house.", "A ferryman"])
-    array([[ True,  True],
-           [False, False]])
-    """
-    return count_words(terms, texts).counts > 0
-
-
 def rarity(has: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The idf of terms over n texts, ``ln(1 + (n - df + 0.5) / (df + 0.5))``.
 
     Parameters
     ----------
-    has : shape (n, t), as from :func:`has_words`
+    has : shape (n, t), whether text ``i`` contains term ``j``
 
     Returns
     -------

@@ -175,7 +175,7 @@ def _said(at: Progress) -> str:
 
 
 def _rate(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1g}"
+    return f"{rate:,.0f}" if rate >= 9.5 else f"{rate:.1g}"
 
 
 def _counts(at: Progress) -> str:

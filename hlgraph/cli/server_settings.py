@@ -35,6 +35,12 @@ neo4j:
   timeout: {neo4j_timeout}
   # true: graph projections for PageRank stay on the server when a process ends, and the next process reuses them.
   keep_projections: {keep_projections}
+  # Where the graph is walked and ranked: auto (in process, on an image of the corpus, when it is there), process or server.
+  ranking: {ranking}
+  # Maximum number of relationships of a corpus that gets an image.
+  image_links: {image_links}
+  # Folder of the images; without it, in the cache folder of the user.
+  {images}
 
 opensearch:
 {access}
@@ -86,6 +92,9 @@ def as_commented_text(settings: Settings) -> str:
         neo4j_ca=_path(graph.ca),
         neo4j_timeout=graph.timeout,
         keep_projections=str(graph.keep_projections).lower(),
+        ranking=graph.ranking,
+        image_links=graph.image_links,
+        images=_path(graph.images, name="images", example="/var/cache/hlgraph"),
         access=_access(index),
         opensearch_ca=_path(index.ca),
         prefix=_quoted(index.prefix),
@@ -118,5 +127,5 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)  # a JSON string is a valid YAML string
 
 
-def _path(path: str | None) -> str:
-    return f"ca: {_quoted(path)}" if path else "# ca: /path/to/ca.pem"
+def _path(path: str | None, *, name: str = "ca", example: str = "/path/to/ca.pem") -> str:
+    return f"{name}: {_quoted(path)}" if path else f"# {name}: {example}"

@@ -158,8 +158,8 @@ def _interval_cells(interval: Interval) -> tuple[str, str]:
 
 
 def _difference_cells(found: Difference) -> tuple[str, str, str, str]:
-    bounds = f"{100 * found.low:+.2f} to {100 * found.high:+.2f}"
-    return f"{100 * found.mean:+.2f}", bounds, f"{found.p:.4f}", _NOISE if found.is_noise else ""
+    bounds = f"{100 * found.low:+z.2f} to {100 * found.high:+z.2f}"
+    return f"{100 * found.mean:+z.2f}", bounds, f"{found.p:.4f}", _NOISE if found.is_noise else ""
 
 
 def _percent(share: float) -> str:

@@ -344,22 +344,27 @@ def reranked_hits(session: Session, kind: Kind, *, ids: Sequence[str]) -> list[H
 
 
 def _reranked(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit], dict[str, float]]:
-    """The nodes in order, and their cosines to the question."""
+    """The nodes in order, and their cosines to the question; the same nodes are reranked once a question."""
+    key = (session.request.question, kind, tuple(ids))
+    if key not in session.reranked:
+        session.reranked[key] = _scored(session, kind, ids)
+    hits, cosines = session.reranked[key]
+    gone = {"record is gone": len(ids) - len(hits)} if len(hits) < len(ids) else {}
+    session.note_hop(Hop(-1, len(ids), len(hits), gone, hits, kind, name="rerank"))
+    return list(hits), cosines
+
+
+def _scored(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit], dict[str, float]]:
     cosines = session.similarities(kind, ids)
     texts = _texts(session, kind, ids)
     known = [item for item in ids if item in texts]
     with session.step("rerank") as step:
         similarities = np.array([cosines.get(item, 0.0) for item in known], dtype=np.float32)
-        scores = session.reranker.rerank(
-            session.request.question, [texts[item] for item in known], similarities=similarities
-        ).tolist()
+        scores = session.rerank([texts[item] for item in known], similarities=similarities).tolist()
         step.count = len(known)
         step.details = {"reranker": session.reranker.fingerprint}
     order = sorted(zip([-score for score in scores], known, strict=True))
-    hits = [Hit(item, -score) for score, item in order]
-    gone = {"record is gone": len(ids) - len(known)} if len(known) < len(ids) else {}
-    session.note_hop(Hop(-1, len(ids), len(hits), gone, hits, kind, name="rerank"))
-    return hits, cosines
+    return [Hit(item, -score) for score, item in order], cosines
 
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:

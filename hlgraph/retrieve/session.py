@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.word_counts import CountedTexts
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import CountedChat
+from hlgraph.models.local.reranker import LexicalReranker, lexical_scores
 from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Calibration, Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain.notes import Hop, Notes
@@ -25,7 +27,8 @@ from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
 from hlgraph.stores.merges import Aliases
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.stores.ranking import PulledRanker, ranked_by
+from hlgraph.stores.ranking import PulledRanker, ranked_by, walked_by
+from hlgraph.text import content_words
 from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
@@ -79,6 +82,10 @@ class Session:
         self._read: dict[tuple[Kind, str], Record | None] = {}
         self._cosines: dict[tuple[Kind, str], float] = {}
         self._vectors: dict[tuple[Kind, str], NDArray[np.float32]] = {}
+        self._searches: dict[tuple[str, Kind, int, Mode], list[Hit]] = {}
+        self._words: CountedTexts | None = None
+        # What the reranker said of some nodes, in their order: strategies that are fused ask the same.
+        self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -225,6 +232,13 @@ class Session:
         return self._search(kind, k, mode=mode or self.request.mode)
 
     def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
+        """The hits of a search; one that was sent for this question before is not sent again."""
+        key = (self.request.question, kind, k, mode)
+        if key not in self._searches:
+            self._searches[key] = self._sent(kind, k, mode=mode)
+        return list(self._searches[key])
+
+    def _sent(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         vector = self.vector() if mode != "text" else None
         text = self.request.question if mode != "vector" else None
         with self.step(f"search {kind}") as step:
@@ -237,6 +251,36 @@ class Session:
         if mode == "vector":
             self._cosines.update({(kind, hit.id): hit.score for hit in hits})
         return hits
+
+    @property
+    def words(self) -> CountedTexts:
+        """Counts of the question's content words in texts, shared by all steps: each text is counted once a question."""
+        if self._words is None:
+            self._words = CountedTexts(list(dict.fromkeys(content_words(self.request.question))))
+        return self._words
+
+    def rerank(
+        self, texts: Sequence[str], *, similarities: NDArray[np.float32], paths: Sequence[Sequence[int]] | None = None
+    ) -> NDArray[np.float32]:
+        """Scores of texts by the reranker, or of paths of texts, joined by spaces.
+
+        Parameters
+        ----------
+        texts : the texts
+        similarities : cosine of each text, or of each path, to the question
+        paths : indices of the texts of each path, at least one each; None: each text by itself
+
+        Returns
+        -------
+        NDArray
+            One score a text, or a path.
+        """
+        if type(self.reranker) is LexicalReranker:  # exactly: a subclass may score otherwise
+            counted = self.words.of(texts)
+            return lexical_scores(counted if paths is None else counted.joined(paths), similarities=similarities)
+        if paths is not None:
+            texts = [" ".join(texts[at] for at in path) for path in paths]
+        return self.reranker.rerank(self.request.question, texts, similarities=similarities)
 
     def similarities(self, kind: Kind, ids: Sequence[str]) -> dict[str, float]:
         """Cosines of nodes to the question. Those that a search gave are not computed again.
@@ -381,6 +425,8 @@ class Session:
             self.round_trips += found.round_trips
             step.count = len(graph)
             step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
+            if by := walked_by(self._stores.graph, self.scope):
+                step.details["by"] = by
         return graph
 
     def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:
@@ -435,7 +481,7 @@ class Session:
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
         other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, {}
-        other.route = ""
+        other.route, other._words = "", None
         try:
             yield other
         finally:

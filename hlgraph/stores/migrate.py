@@ -125,8 +125,27 @@ class Report:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part of the schema that is not as the migrations make it.
+
+    Attributes
+    ----------
+    name : of the table, index, constraint or field
+    seen : what is there instead, or that it is missing
+    is_mendable : whether :func:`repair` makes it again; else ``seen`` says what does
+    """
+
+    name: str
+    seen: str
+    is_mendable: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.seen}"
+
+
 class MigrationTarget(Protocol):
-    """A store that can be migrated. :func:`apply` calls ``history`` again, and ``apply``, inside ``lock``."""
+    """A store that can be migrated. :func:`apply` and :func:`repair` call ``history``, ``apply`` and ``mend`` inside ``lock``."""
 
     @property
     def kind(self) -> str:
@@ -145,6 +164,23 @@ class MigrationTarget(Protocol):
         """Runs a migration and records it in the history, atomically if the store has transactions. Needs the lock.
 
         Raises MigrationError, naming the statement, when the store rejects it.
+        """
+
+    def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
+        """What the store has that these migrations, all that ran, do not make, or lacks of what they make. Changes nothing."""
+
+    def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
+        """Makes parts of the schema again. Needs the lock.
+
+        Parameters
+        ----------
+        found : mendable results of :meth:`differences`
+        ran : all migrations that ran
+
+        Raises
+        ------
+        MigrationError
+            The store rejects it.
         """
 
 
@@ -242,6 +278,54 @@ def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
     return Report(pending, len(migrations))
 
 
+def differences(target: MigrationTarget, *, root: Path | None = None) -> tuple[Difference, ...]:
+    """What of the schema of a store is not as the migrations that ran made it. Changes nothing and takes no lock.
+
+    Parameters
+    ----------
+    target : store to look at
+    root : another folder of migrations; None: hlgraph's own
+
+    Raises
+    ------
+    MigrationError
+        As for :func:`plan`.
+    """
+    ran = _ran(target, discover(target.kind, root))
+    return tuple(target.differences(ran)) if ran else ()
+
+
+def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Difference, ...]:
+    """Makes again what of the schema is not as the migrations that ran made it.
+
+    Parameters
+    ----------
+    target : store to repair
+    root : another folder of migrations; None: hlgraph's own
+
+    Returns
+    -------
+    tuple
+        What was mended. What could not be is what :func:`differences` still finds.
+
+    Raises
+    ------
+    MigrationError
+        As for :func:`plan`, and when the store rejects a statement, such as a constraint that its data break.
+    StoreLockedError
+        Another process holds the lock for too long.
+    """
+    migrations = discover(target.kind, root)
+    if not _ran(target, migrations):
+        return ()
+    with target.lock():
+        ran = _ran(target, migrations)
+        found = tuple(item for item in target.differences(ran) if item.is_mendable)
+        if found:
+            target.mend(found, ran)
+    return found
+
+
 def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
     """Checks that a store has exactly the schema that this hlgraph needs.
 
@@ -253,12 +337,16 @@ def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
     Raises
     ------
     MigrationError
-        As for :func:`plan`, and when a migration is pending.
+        As for :func:`plan`, when a migration is pending, and when the schema differs from what the migrations make.
     """
     pending = plan(target, root=root).pending
     if pending:
         names = ", ".join(migration.label for migration in pending)
         raise MigrationError(f"the {target.kind} store lacks {names}; run: hlgraph migrate apply")
+    found = differences(target, root=root)
+    if found:
+        said = "; ".join(map(str, found))
+        raise MigrationError(f"the schema of the {target.kind} store was changed: {said}; run: hlgraph migrate repair")
 
 
 def running_version() -> str:
@@ -269,6 +357,11 @@ def running_version() -> str:
         return version("hlgraph")
     except PackageNotFoundError:
         return "unknown"
+
+
+def _ran(target: MigrationTarget, migrations: Sequence[Migration]) -> tuple[Migration, ...]:
+    """The migrations of this hlgraph that ran in a store."""
+    return tuple(migrations[: len(_compare(target, migrations).applied)])
 
 
 def _compare(target: MigrationTarget, migrations: Sequence[Migration]) -> Plan:

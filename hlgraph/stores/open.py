@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
-from hlgraph.settings import Settings
+from hlgraph.settings import Settings, cache_folder
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore
 from hlgraph.stores.domains import DomainStore
@@ -83,9 +83,9 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.merges import EmbeddedMergeStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
-    from hlgraph.stores.embedded.ranker import EmbeddedRanker
     from hlgraph.stores.embedded.seals import EmbeddedSeals
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
+    from hlgraph.stores.image.ranker import StoreRanker
 
     database = Database(_folder(settings.store))
     closing = contextlib.ExitStack()
@@ -93,7 +93,7 @@ def _embedded(settings: Settings) -> Opened:
     stores = Stores(
         graph,
         closing.enter_context(EmbeddedVectorStore(database)),
-        EmbeddedRanker(graph),
+        StoreRanker(graph),
         ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
         EmbeddedDerivedStore(database),
         EmbeddedMergeStore(database),
@@ -110,11 +110,13 @@ def _folder(url: str) -> Path:
 
 def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.clustering import ProcessClusterer, pulled
+    from hlgraph.stores.neo4j.choice import ChoosingRanker
     from hlgraph.stores.neo4j.clusterer import GdsClusterer
     from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
     from hlgraph.stores.neo4j.doctor import check
     from hlgraph.stores.neo4j.domains import Neo4jDomainStore
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+    from hlgraph.stores.neo4j.images import Images
     from hlgraph.stores.neo4j.merges import Neo4jMergeStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
     from hlgraph.stores.neo4j.ranker import GdsRanker
@@ -122,12 +124,19 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.neo4j.server import Server
     from hlgraph.stores.ranking import PulledRanker
 
-    server = Server(settings.store, settings.neo4j)
-    graph = Neo4jGraphStore(server)
+    server, ranking = Server(settings.store, settings.neo4j), settings.neo4j.ranking
+    images = None
+    if ranking != "server":
+        given = settings.neo4j.images
+        folder = Path(given).expanduser() if given else cache_folder(settings.models.cache) / "images"
+        images = Images(server, folder, most=settings.neo4j.image_links, waits=ranking == "process")
+    graph = Neo4jGraphStore(server, images=images)
+    gds = GdsRanker(server, fallback=PulledRanker(graph))
+    choosing = ChoosingRanker(graph, server=gds, is_in_process=ranking == "process")
     return _Graph(
         graph,
         graph,
-        GdsRanker(server, fallback=PulledRanker(graph)),
+        gds if images is None else choosing,
         GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
         Neo4jDerivedStore(server, graph.lease),
         Neo4jMergeStore(server, graph.lease),

@@ -165,6 +165,39 @@ class HasBound(Protocol):
         """
 
 
+@runtime_checkable
+class HasImage(Protocol):
+    """A graph store on a server that pulls in process where it has an image of the corpus."""
+
+    def walked_by(self, scope: Scope) -> str:
+        """What answered the last pull: ``image``, ``server``, or ``server:`` and the reason why there was no image."""
+
+
+def walked_by(graph: GraphStore, scope: Scope) -> str:
+    """What answered the last pull, for explanations; empty for a store that has one way only.
+
+    Parameters
+    ----------
+    graph : store of the graph
+    scope : corpus and sources that may be seen
+    """
+    return graph.walked_by(scope) if isinstance(graph, HasImage) else ""
+
+
+@runtime_checkable
+class HasChoice(Protocol):
+    """A ranker that chooses for each query where to rank."""
+
+    def chosen(self, scope: Scope, shape: ProjectionShape | None) -> str:
+        """Where it ranks, as :func:`ranked_by` returns it.
+
+        Parameters
+        ----------
+        scope : corpus and sources that may be seen
+        shape : graph to rank; None: any
+        """
+
+
 def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
     """Where a ranking runs, for explanations: ``server``, ``process``, or ``process:`` and a reason.
 
@@ -176,6 +209,8 @@ def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = N
     scope : corpus and sources that may be seen
     shape : graph to rank; None: leaves out the second reason
     """
+    if isinstance(ranker, HasChoice):
+        return ranker.chosen(scope, shape)
     if isinstance(ranker, HasServer):
         why = ranker.why_in_process(scope)
         return f"process: {why}" if why else "server"

@@ -13,9 +13,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from hlgraph.records import Scalar
+from hlgraph.where import to_text
+
+if TYPE_CHECKING:
+    from hlgraph.stores.protocols import PullShape, Scope
 
 Language = Literal["cypher", "json", "sql", "words"]
 Value: TypeAlias = Scalar | list["Value"] | dict[str, "Value"] | None
@@ -27,6 +31,13 @@ MOST_CHARACTERS = 20_000
 """Maximum number of recorded characters of one text."""
 _VECTOR = 16  # a list of at least this many floats is a vector; only its length is recorded
 
+# What a read of an image does.
+_READS = {
+    "pull": "breadth-first over the graph of corpus {corpus} in memory: {hops} hops from {seeds} seeds, "
+    "at most {fan_out:,} neighbours of a node and {cap:,} nodes",
+    "match": "the statements of corpus {corpus} in memory that mention any of {seeds} entities, by the number of names",
+    "whole": "the whole graph of corpus {corpus} in memory",
+}
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
@@ -38,16 +49,16 @@ class Call:
 
     Attributes
     ----------
-    store : ``neo4j``, ``opensearch`` or ``embedded``
+    store : ``neo4j``, ``opensearch`` or ``embedded``; ``image`` for the image of a corpus in Neo4j
     name : name of the query in the library, method and path of a request, or the action of the embedded store
-    language : language of ``text``; ``words`` if the embedded store read its own memory
+    language : language of ``text``; ``words`` for a read of memory
     text : the statement or request as sent, or a description
     params : its parameters; the first 1,000 values of a long list, and only the length of a vector
     cut : full length of each list or text that ``params`` shortens, by its path in ``params``
     milliseconds : time until the last row arrived, without the time of calls made inside this one
     rows : number of rows returned; None if unknown
     bytes : size of the answer; None if unknown
-    round_trips : number of exchanges over the network; for the embedded store, number of calls
+    round_trips : number of exchanges over the network; for the embedded store and an image, number of calls
     step : step of the retrieval that made the call
     copyable : Cypher only: ``:param`` lines and the statement, to paste into cypher-shell or the Neo4j browser
     is_failed : True if the call ended with an error
@@ -153,7 +164,7 @@ def traced(
 
     Parameters
     ----------
-    store : ``neo4j``, ``opensearch`` or ``embedded``
+    store : ``neo4j``, ``opensearch``, ``embedded`` or ``image``
     name : name of the call
     text : the statement, or a function that returns it
     language : language of the text
@@ -193,6 +204,35 @@ def traced(
                 copyable=copyable(made) if language == "cypher" else "",
             )
         )
+
+
+def pulling(
+    store: str, name: str, *, seeds: Sequence[str], shape: PullShape, scope: Scope
+) -> contextlib.AbstractContextManager[Running]:
+    """Traces a pull from an image, a match, or a read of all of it.
+
+    Parameters
+    ----------
+    store : name of the store in the trace
+    name : ``pull``, ``match`` or ``whole``
+    seeds : ids of the seeds
+    shape : bounds of the pull
+    scope : corpus and sources that may be seen
+    """
+    return traced(
+        store,
+        name,
+        text=lambda: _READS[name].format(
+            corpus=repr(scope.corpus), seeds=len(seeds), hops=shape.hops, fan_out=shape.fan_out, cap=shape.node_cap
+        ),
+        params=lambda: {
+            "seeds": list(seeds),
+            "relationships": sorted(shape.relationships),
+            "kinds": sorted(shape.kinds),
+            **({} if scope.where is None else {"where": to_text(scope.where)}),
+            **({} if scope.sources is None else {"sources": list(scope.sources)}),
+        },
+    )
 
 
 def count_rows(rows: int) -> None:

@@ -24,7 +24,7 @@ from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
-from hlgraph.stores.embedded.ranker import EmbeddedRanker
+from hlgraph.stores.image.ranker import StoreRanker
 from hlgraph.stores.neo4j import ranker as ranker_module
 from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
@@ -58,10 +58,11 @@ def _documents(count: int, *, seed: int) -> list[Document]:
 
 
 class Rankers(NamedTuple):
-    """The same corpus in both stores."""
+    """The same corpus in both stores; ``servers`` rank by GDS, ``image`` is the same database with the image."""
 
     embedded: Stores
     servers: Stores
+    image: Stores
     server: Server
 
     def pulled(self) -> PulledRanker:
@@ -73,15 +74,22 @@ def both(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran
     folder: Path = tmp_path_factory.mktemp("rankers")
     empty(servers)
     embedded = open_stores(f"hlgraph://{folder}/store")
-    live = open_stores(
-        Settings(store=servers.neo4j.url, vectors=f"hlgraph://{folder}/vectors", neo4j=neo4j_of(servers))
+    live, imaged = (
+        open_stores(
+            Settings(
+                store=servers.neo4j.url,
+                vectors=f"hlgraph://{folder}/vectors",
+                neo4j=neo4j_of(servers, ranking=ranking),
+            )
+        )
+        for ranking in ("server", "process")
     )
     server = Server(servers.neo4j.url, neo4j_of(servers))
-    with embedded.closing, live.closing:
+    with embedded.closing, live.closing, imaged.closing:
         for stores in (embedded.stores, live.stores):
             steps = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder(48))
             pipeline.ingest(_documents(40, seed=5), CORPUS, stores=stores, steps=steps)
-        yield Rankers(embedded.stores, live.stores, server)
+        yield Rankers(embedded.stores, live.stores, imaged.stores, server)
     server.close()
 
 
@@ -104,7 +112,7 @@ def _same(one: list[Hit], two: list[Hit]) -> None:
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping: float) -> None:
     rng = random.Random(f"{shape}{damping}")
-    assert isinstance(both.embedded.ranker, EmbeddedRanker)
+    assert isinstance(both.embedded.ranker, StoreRanker)
     assert isinstance(both.servers.ranker, GdsRanker)
     for _ in range(cases(2, 4)):
         query = RankQuery(shape, _seeds(both, shape, rng), damping=damping)
@@ -113,6 +121,9 @@ def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping:
         assert both.servers.ranker.why_in_process(Scope(CORPUS)) == ""
         _same(expected, both.servers.ranker.rank(query, scope=Scope(CORPUS)))
         assert ranked_by(both.servers.ranker, Scope(CORPUS)) == "server"
+        assert both.image.ranker
+        assert both.image.ranker.rank(query, scope=Scope(CORPUS)) == expected
+        assert ranked_by(both.image.ranker, Scope(CORPUS), shape=shape) == "process: on the image"
         _same(expected, both.pulled().rank(query, scope=Scope(CORPUS)))
 
 
@@ -160,6 +171,8 @@ def test_a_filter_holds_on_every_hop(both: Rankers, shape: ProjectionShape) -> N
             query = RankQuery(shape, seeds)
             expected = both.embedded.ranker.rank(query, scope=scope)
             _same(expected, both.pulled().rank(query, scope=scope))
+            assert both.image.ranker
+            assert both.image.ranker.rank(query, scope=scope) == expected
             # The pull of the store itself is bounded: it may see less, never more.
             found = both.servers.ranker.rank(query, scope=scope)
             assert {hit.id for hit in found} <= {hit.id for hit in expected}
@@ -278,7 +291,10 @@ def test_an_ingest_is_seen_by_the_next_ranking(both: Rankers) -> None:
         pipeline.ingest(_documents(40, seed=77), CORPUS, stores=stores, steps=steps)
     after = both.servers.ranker.rank(query, scope=Scope(CORPUS))
     assert after != before
-    _same(both.embedded.ranker.rank(query, scope=Scope(CORPUS)), after)
+    expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
+    _same(expected, after)
+    assert both.image.ranker
+    assert both.image.ranker.rank(query, scope=Scope(CORPUS)) == expected
     held = both.server.ask("admin/list_projections", prefix="hlgraph-")
     assert len({str(row["name"]).split("-")[2] for row in held}) == 1  # none of the older version
     assert isinstance(both.servers.graph, Neo4jGraphStore)

@@ -275,6 +275,13 @@ def test_migrate(place: Path, tmp_path: Path) -> None:
     steps = [silent(*new), silent(*new, "verify", code=1), silent(*new, "apply"), silent(*new, "verify")]
     assert [step["is_pending"] for step in steps] == [True, True, False, False]
     assert steps[2]["stores"]["embedded"]["now"] == steps[0]["stores"]["embedded"]["pending"]
+    with contextlib.closing(sqlite3.connect(tmp_path / "new" / "hlgraph.db")) as connection:
+        (lost,) = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+        ).fetchone()
+        connection.execute(f"DROP INDEX {lost}")
+    steps += [silent(*new, "verify", code=1), silent(*new, "repair"), silent(*new, "verify")]
+    assert [step["is_different"] for step in steps[3:]] == [False, True, False, False]
     assert_snapshot("migrate", *steps)
 
 

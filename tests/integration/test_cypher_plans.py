@@ -51,6 +51,7 @@ _CALLED_BY = {
     r"admin/check_\w+": 'startswith("admin/check_")',
     r"retrieve/read_\w+": "retrieve/read_{",
     r"retrieve/page_\w+": "retrieve/page_{",
+    r"retrieve/scan_\w+": "retrieve/scan_{",
     r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
     r"persist/(count_communities|delete_((hidden_)?communities|(hidden_|source_)?summaries|runs))": 'f"persist/{name}"',
     r"index/drop_hidden_(communities|summaries)": "index/drop_hidden_{",

@@ -11,7 +11,7 @@ from typing import Any
 
 import neo4j
 import pytest
-from live_stores import neo4j_of, opened
+from live_stores import neo4j_of, opened, settings_for
 from tiny_graph import tiny_graph
 
 from hlgraph.chunk import WholeChunker
@@ -21,6 +21,7 @@ from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.search import retriever
 from hlgraph.stores import trace
+from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.stores.trace import Call
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
@@ -37,6 +38,15 @@ def stores(servers: Any) -> Iterator[Stores]:
         steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
         pipeline.ingest(DOCUMENTS, CORPUS, stores=found.stores, steps=steps)
         yield found.stores
+
+
+@pytest.fixture(scope="module")
+def without_image(servers: Any, stores: Stores) -> Iterator[Stores]:
+    """The same corpus, walked by the server."""
+    settings = replace(settings_for(servers), neo4j=neo4j_of(servers, ranking="server"))
+    found = open_stores(settings)
+    with found.closing:
+        yield found.stores._replace(vectors=stores.vectors)
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +83,14 @@ def _rows(found: list[dict[str, Any]]) -> int:
     return sum(len(row["records"]) if "records" in row else 1 for row in found)
 
 
-def test_every_query_to_neo4j_gives_the_same_rows_when_it_is_pasted(stores: Stores, shell: neo4j.Session) -> None:
+def test_every_query_to_neo4j_gives_the_same_rows_when_it_is_pasted(
+    without_image: Stores, shell: neo4j.Session
+) -> None:
     calls = [
         call
         for strategy in ("chunk_entity", "topic", "statement_graph", "topic_graph")
         for where in (None, parse('category = "structure" or year > 1800'))
-        for call in _ask(stores, strategy, where=where).explain.calls
+        for call in _ask(without_image, strategy, where=where).explain.calls
         if call.store == "neo4j"
     ]
     assert any(call.name == "retrieve/read_statements" and call.rows and call.rows > 1 for call in calls)
@@ -149,7 +161,7 @@ def test_requests_to_opensearch_have_body_rows_and_bytes(stores: Stores) -> None
 
 def test_the_cost_stands_by_store(stores: Stores) -> None:
     explain = _ask(stores, "topic").explain
-    assert [item.store for item in explain.stores] == ["neo4j", "opensearch"]
+    assert [item.store for item in explain.stores] == ["image", "neo4j", "opensearch"]
     for item in explain.stores:
         calls = [call for call in explain.calls if call.store == item.store]
         assert (item.calls, item.rows) == (len(calls), sum(call.rows or 0 for call in calls))
@@ -166,15 +178,23 @@ def test_a_beam_takes_at_most_depth_plus_three_round_trips_to_each_server(
     found = search(request, retriever(strategy, preset), stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
     explain = found.explain
     assert explain.parameters["max_depth"] == 3
-    assert {item.store: item.round_trips <= 3 + 3 for item in explain.stores} == {"neo4j": True, "opensearch": True}, {
+    assert all(item.round_trips <= 3 + 3 for item in explain.stores), {
         item.store: [call.name for call in explain.calls if call.store == item.store] for item in explain.stores
     }
-    assert "retrieve/pull_mentions" in {call.name for call in explain.calls}
+    names = {(call.store, call.name) for call in explain.calls}
+    assert {("image", "pull"), ("neo4j", "retrieve/read_state")} <= names
+    assert ("neo4j", "retrieve/pull_mentions") not in names
+
+
+def test_the_explanation_says_who_walked_and_who_ranked(stores: Stores, without_image: Stores) -> None:
+    said = []
+    for some in (stores, without_image):
+        steps = _ask(some, "path").explain.steps
+        said.append({str(step.details["by"]) for step in steps if "by" in step.details})
+    assert said == [{"image", "process: on the image"}, {"server"}]
 
 
 def test_both_kinds_of_stores_explain_the_same_evidence(stores: Stores, tmp_path: Path) -> None:
-    from hlgraph.stores.open import open_stores
-
     local = open_stores(f"hlgraph://{tmp_path}/s")
     with local.closing:
         steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)

@@ -84,3 +84,60 @@ def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4
     with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
         migrate.apply(target)
     assert migrate.apply(target).version == 6
+
+
+def test_every_constraint_and_index_that_is_dropped_is_named_and_made_again(
+    graph_server: Server, target: Neo4jTarget
+) -> None:
+    migrate.apply(target)
+    rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes"))
+    dropped: list[str] = []
+    for row in rows:
+        name = str(row["name"])
+        form = "CONSTRAINT" if row["constraint"] else "INDEX"
+        graph_server.schema([f"DROP {form} {name}"])
+        dropped.append(name)
+        assert [item.name for item in migrate.differences(target)] == dropped
+    assert len(dropped) == 37
+    with pytest.raises(
+        MigrationError, match=r"hlgraph_chunk_id: missing: constraint on Chunk\(id\).*hlgraph migrate repair"
+    ):
+        migrate.verify(target)
+    assert [item.name for item in migrate.repair(target)] == dropped
+    migrate.verify(target)
+    assert migrate.repair(target) == ()
+
+
+def test_what_another_program_made_of_the_schema_is_named_and_made_again(
+    graph_server: Server, target: Neo4jTarget
+) -> None:
+    migrate.apply(target)
+    graph_server.schema(
+        [
+            "DROP INDEX hlgraph_chunk_source",
+            "CREATE INDEX hlgraph_chunk_source FOR (n:Chunk) ON (n.id, n.source_id)",
+            "DROP CONSTRAINT hlgraph_topic_id",
+            "CREATE INDEX hlgraph_topic_id FOR (n:Topic) ON (n.id)",
+            "CREATE INDEX hlgraph_of_somebody FOR (n:Chunk) ON (n.text)",
+            "CREATE INDEX theirs FOR (n:Book) ON (n.title)",
+        ]
+    )
+    assert [str(item) for item in migrate.differences(target)] == [
+        "hlgraph_chunk_source: index on Chunk(id, source_id), in place of index on Chunk(source_id)",
+        "hlgraph_of_somebody: index on Chunk(text), which no migration makes",
+        "hlgraph_topic_id: index on Topic(id), in place of constraint on Topic(id)",
+    ]
+    assert len(migrate.repair(target)) == 3
+    migrate.verify(target)
+    assert graph_server.ask("admin/list_indexes") != []
+    graph_server.schema(["DROP INDEX theirs"])  # it is still there: nobody else's is touched
+
+
+def test_a_constraint_that_the_data_break_is_said_with_the_mend(graph_server: Server, target: Neo4jTarget) -> None:
+    migrate.apply(target)
+    graph_server.schema(["DROP CONSTRAINT hlgraph_source_id", "CREATE (:Source {id: 'x'}), (:Source {id: 'x'})"])
+    with pytest.raises(MigrationError, match=r"the same key twice.*then run: hlgraph migrate repair"):
+        migrate.repair(target)
+    graph_server.schema(["MATCH (n:Source {id: 'x'}) DELETE n"])
+    assert [item.name for item in migrate.repair(target)] == ["hlgraph_source_id"]
+    migrate.verify(target)

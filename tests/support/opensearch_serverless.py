@@ -34,7 +34,7 @@ def serverless(request: Request, forward: Forward) -> Reply | None:  # noqa: PLR
         if any(f'"{name}"' in text for name in _SETTINGS) or '"lucene"' in text:
             return _refused(400, "a setting or an engine that serverless does not have")
         body = json.loads(text.replace('"faiss"', '"lucene"'))
-        body.setdefault("settings", {}).setdefault("index", {})["refresh_interval"] = "300ms"
+        body.setdefault("settings", {}).setdefault("index", {})["refresh_interval"] = "50ms"
         return forward(json.dumps(body).encode())
     if path.endswith("/_bulk"):
         for line in request.body.splitlines():

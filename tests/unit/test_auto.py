@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hlgraph
+from hlgraph.algorithms.word_counts import count_words
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Scalar
@@ -231,7 +232,8 @@ def _weight(statements: Sequence[tuple[str, str]], of: Sequence[str]) -> float:
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_ONE, max_size=8), st.integers(1, 10))
 def test_the_shape_is_what_it_is_defined_as(statements: list[tuple[str, str]], most: int) -> None:
-    found = shape("Is the lock gate oak?", statements, most=most)
+    counted = count_words(_TERMS, [text for _, text in statements])
+    found = shape(counted, [source for source, _ in statements], most=most)
     best = statements[:most]
     counts = Counter(source for source, _ in best)
     first = [source for source, _ in best if counts[source] == max(counts.values())][:1]
@@ -243,7 +245,7 @@ def test_the_shape_is_what_it_is_defined_as(statements: list[tuple[str, str]], m
 
 
 def test_a_question_without_content_words_has_no_coverage() -> None:
-    assert shape("Is it?", [("a", "The gate.")], most=5) == Shape(1.0, 0.0)
+    assert shape(count_words([], ["The gate."]), ["a"], most=5) == Shape(1.0, 0.0)
 
 
 # What it then does

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from itertools import pairwise
 
 import pytest
+from growth import assert_linear
 
 from hlgraph.chunk import Chunker, ContentDefinedChunker, WholeChunker
 from hlgraph.errors import SettingsError
@@ -149,14 +149,10 @@ def test_edit_of_lines_that_repeat_does_not_drift(name: str) -> None:
 
 @pytest.mark.parametrize("unit", ["Same line.\n", "word ", "# H\n", "水。", ". ", "- x\n", "```\n", "a\t", "|\n"])
 def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        begin = time.process_time()
-        ContentDefinedChunker().chunk(Document("a.txt", text))
-        return time.process_time() - begin
+    def work(size: int) -> None:
+        ContentDefinedChunker().chunk(Document("a.txt", unit * (size // len(unit))))
 
-    small = min(seconds(6_000) for _ in range(2))
-    assert seconds(48_000) < 8 * 4 * small + 0.1
+    assert_linear(work, 3_000, times=16, slack=5)
 
 
 def test_fingerprint_tells_parameters_apart() -> None:

@@ -11,9 +11,17 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import InputError
+from hlgraph.evaluate.bootstrap import Difference
 from hlgraph.evaluate.comparison import run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.figures import against_table, as_lines, as_markdown, figures_table, group_tables
+from hlgraph.evaluate.figures import (
+    _difference_cells,
+    against_table,
+    as_lines,
+    as_markdown,
+    figures_table,
+    group_tables,
+)
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.results import Results, as_text, as_tree, default_against, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
@@ -127,6 +135,11 @@ def test_the_strategy_to_compare_with() -> None:
     assert default_against(made, "a") == "a"
     with pytest.raises(InputError, match="'c' is not among the strategies asked; compare with one of: a, b"):
         default_against(made, "c")
+
+
+def test_no_difference_has_no_sign_of_its_own() -> None:
+    """Rounded from below zero, it read -0.00."""
+    assert _difference_cells(Difference(-1e-18, -1e-18, 0.0, 1.0))[:2] == ("+0.00", "+0.00 to +0.00")
 
 
 def test_a_folder_holds_table_data_and_plot(tmp_path: Path) -> None:

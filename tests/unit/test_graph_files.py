@@ -21,10 +21,11 @@ from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Kind, Relationship
-from hlgraph.stores.embedded import adjacency, graph_files, links
+from hlgraph.stores.embedded import adjacency
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.embedded.graph_files import GraphFiles
+from hlgraph.stores.image import graph_files, links
+from hlgraph.stores.image.graph_files import GraphFiles
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -182,8 +183,7 @@ _FILL = """
 import sys
 from pathlib import Path
 import numpy as np
-from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.graph_files import GraphFiles
+from hlgraph.stores.image.graph_files import GraphFiles
 
 def own():
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
@@ -191,7 +191,7 @@ def own():
 
 size, count = 400_000, 3_000_000
 rng = np.random.default_rng(0)
-files = GraphFiles(Database(Path(sys.argv[1])), 1, version=1)
+files = GraphFiles(Path(sys.argv[1], "graph"))
 def rows():
     for at in range(0, count, 100_000):
         a = np.arange(at, at + 100_000) % size
@@ -238,7 +238,7 @@ def test_links_in_files_are_those_of_the_matrix(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graph_files, "BLOCK", block)
         patch.setattr(links, "BLOCK", block)
-        files = GraphFiles(Database(tmp_path_factory.mktemp("links")), 1, version=1)
+        files = GraphFiles(tmp_path_factory.mktemp("links"))
         with files.making():
             files.write_links(
                 "made",

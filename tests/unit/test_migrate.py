@@ -353,3 +353,44 @@ def test_summaries_of_communities_stay_when_those_of_sources_are_added(target: S
         for about in ((None, None), (9, 9)):
             with pytest.raises(sqlite3.IntegrityError):
                 connection.execute(insert, about)
+
+
+# What was changed since the migrations ran
+
+
+def test_indexes_that_are_gone_or_other_are_named_and_made_again(tmp_path: Path) -> None:
+    target = SqliteTarget(tmp_path / "hlgraph.db")
+    assert migrate.differences(target) == ()
+    assert migrate.repair(target) == ()
+    migrate.apply(target)
+    assert migrate.differences(target) == ()
+    with closing(sqlite3.connect(target.path)) as connection:
+        (lost, _), (other, table) = connection.execute(
+            "SELECT name, tbl_name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name LIMIT 2"
+        )
+        connection.execute(f"DROP INDEX {lost}")
+        connection.execute(f"DROP INDEX {other}")
+        connection.execute(f"CREATE INDEX {other} ON {table}(abs(1))")
+        connection.commit()
+    found = migrate.differences(target)
+    assert [(item.name, item.seen, item.is_mendable) for item in found] == [
+        (lost, "index, missing", True),
+        (other, "index, not as it was made", True),
+    ]
+    with pytest.raises(MigrationError, match=rf"{lost}: index, missing; .*run: hlgraph migrate repair"):
+        migrate.verify(target)
+    assert migrate.repair(target) == found
+    migrate.verify(target)
+
+
+def test_a_table_that_is_gone_is_named_and_cannot_be_made_again(tmp_path: Path) -> None:
+    target = SqliteTarget(tmp_path / "hlgraph.db")
+    migrate.apply(target)
+    with closing(sqlite3.connect(target.path)) as connection:
+        connection.execute("DROP TABLE journal")
+        connection.commit()
+    assert migrate.repair(target) == ()
+    (found,) = (item for item in migrate.differences(target) if item.name == "journal")
+    assert (
+        str(found) == "journal: table, missing; bring a copy of the store back, or ingest the documents into a new one"
+    )

@@ -12,8 +12,9 @@ from hlgraph.change import Change, MentionLink
 from hlgraph.errors import MigrationError, SettingsError
 from hlgraph.records import Source
 from hlgraph.settings import Neo4jSettings
+from hlgraph.stores.image.counted import PAIRED
 from hlgraph.stores.migrate import Migration, discover
-from hlgraph.stores.neo4j.counts import PAIRED, Said, name_changes, name_rows, pair_changes
+from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, pair_changes
 from hlgraph.stores.neo4j.migrations import statements
 from hlgraph.stores.neo4j.rows import mention_rows, metadata, source_rows
 from hlgraph.stores.neo4j.server import Server

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.beam import BeamPath, Candidates
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
+from hlgraph.algorithms.word_counts import count_words
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
@@ -28,6 +29,7 @@ from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.graph_contract import fill
+from hlgraph.text import content_words
 
 EMBEDDER = WordEmbedder()
 
@@ -130,7 +132,7 @@ def test_a_path_scores_the_cosine_of_the_mean_and_exactly_that_of_the_joined_tex
 
 
 def test_words_of_a_path_count_together() -> None:
-    coverage = Coverage(QUESTION, TEXTS)
+    coverage = Coverage(count_words(content_words(QUESTION), TEXTS))
     paths = np.array([[0, 1], [0, 2], [1, 2]])
     both, all_three, neither = coverage.of(paths)
     assert all_three == pytest.approx(1)  # built, bridge, orne
@@ -140,7 +142,7 @@ def test_words_of_a_path_count_together() -> None:
     plain = _frontier(TEXTS, QUESTION).score(candidates)
     with_words = _frontier(TEXTS, QUESTION, coverage).score(candidates)
     np.testing.assert_allclose(with_words, 0.6 * np.maximum(plain, 0) + 0.4)
-    assert Coverage("Who was it?", TEXTS).of(paths).tolist() == [0, 0, 0]
+    assert Coverage(count_words([], TEXTS)).of(paths).tolist() == [0, 0, 0]
 
 
 def test_other_chunks_than_those_asked_for_are_left_out() -> None:

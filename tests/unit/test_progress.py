@@ -220,3 +220,8 @@ def test_a_step_after_the_last_source_has_its_own_time_left(monkeypatch: pytest.
             clock[0] = 15
             advance("ask", 50)
     assert [at.seconds_left for at in heard] == [None, 10.0, 0.0]
+
+
+@pytest.mark.parametrize(("rate", "said"), [(1_234.5, "1,234"), (12.4, "12"), (9.7, "10"), (9.4, "9"), (0.25, "0.2")])
+def test_a_rate_is_a_plain_number(rate: float, said: str) -> None:
+    assert bars._rate(rate) == said

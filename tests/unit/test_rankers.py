@@ -20,7 +20,7 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.session import Session
-from hlgraph.stores.embedded.ranker import EmbeddedRanker
+from hlgraph.stores.image.ranker import StoreRanker
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
 from hlgraph.stores.ranking import PulledRanker, ranked_by
@@ -43,7 +43,7 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
 
 
 def rankers(stores: Stores) -> list[Ranker]:
-    assert isinstance(stores.ranker, EmbeddedRanker)
+    assert isinstance(stores.ranker, StoreRanker)
     return [stores.ranker, PulledRanker(stores.graph, hops=20)]
 
 
@@ -170,7 +170,7 @@ def test_bad_queries(stores: Stores, options: dict[str, object], message: str) -
 
 
 def test_a_graph_is_made_once_a_version(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    ranker = EmbeddedRanker(stores.graph)  # type: ignore[arg-type]
+    ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
     made: list[PullShape] = []
     whole = stores.graph.whole  # type: ignore[attr-defined]
     monkeypatch.setattr(stores.graph, "whole", lambda shape, *, scope: made.append(shape) or whole(shape, scope=scope))
@@ -187,7 +187,7 @@ def test_a_graph_is_made_once_a_version(stores: Stores, monkeypatch: pytest.Monk
 
 
 def test_local_rankings_of_many_threads_do_not_mix(stores: Stores) -> None:
-    ranker = EmbeddedRanker(stores.graph)  # type: ignore[arg-type]
+    ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
     queries = [RankQuery(ProjectionShape.ENTITY_PASSAGE, {key: 1.0}, epsilon=1e-6) for key in (_MARA, _ORNE, _BRIDGE)]
     expected = [ranker.rank(query, scope=Scope(CORPUS)) for query in queries]
     with ThreadPoolExecutor(8) as pool:
@@ -196,7 +196,7 @@ def test_local_rankings_of_many_threads_do_not_mix(stores: Stores) -> None:
 
 
 def test_memory_is_bounded_by_edges(stores: Stores) -> None:
-    ranker = EmbeddedRanker(stores.graph, edges=1)  # type: ignore[arg-type]
+    ranker = StoreRanker(stores.graph, edges=1)  # type: ignore[arg-type]
     for shape in _SHAPES:
         assert ranker.rank(RankQuery(shape, {_MARA: 1.0}), scope=Scope(CORPUS))
         assert len(ranker._held) == 1
@@ -211,10 +211,10 @@ def test_a_graph_of_too_many_links_is_pulled_around_the_seeds(
     query = RankQuery(shape, {_MARA: 1.0, _ORNE: 2.0})
     count = stores.graph.links(PullShape(*INGREDIENTS[shape]), scope=scope)  # type: ignore[attr-defined]
     assert count > 1
-    small = EmbeddedRanker(stores.graph, links=count)  # type: ignore[arg-type]
+    small = StoreRanker(stores.graph, links=count)  # type: ignore[arg-type]
     assert small.rank(query, scope=scope)
     assert (len(small._held), ranked_by(small, scope, shape=shape)) == (1, "process")
-    large = EmbeddedRanker(stores.graph, links=count - 1)  # type: ignore[arg-type]
+    large = StoreRanker(stores.graph, links=count - 1)  # type: ignore[arg-type]
     assert large.rank(query, scope=scope) == PulledRanker(stores.graph).rank(query, scope=scope)
     assert not large._held
     assert ranked_by(large, scope, shape=shape) == (

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import unicodedata
+from decimal import Decimal
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hlgraph.algorithms.diversity import retain, tf_idf
-from hlgraph.retrieve.evidence.numbers import numbers
-from hlgraph.retrieve.evidence.terms import _lemma, has_lemmas, says_the_same_order, terms
+from hlgraph.retrieve.evidence import numbers as numbers_module
+from hlgraph.retrieve.evidence import terms as terms_module
+from hlgraph.retrieve.evidence.numbers import Number, numbers
+from hlgraph.retrieve.evidence.terms import _lemma, has_lemmas, may_repeat, says_the_same_order, terms
+from hlgraph.text import words
 
 
 def _is_duplicate(one: str, other: str) -> bool:
@@ -118,6 +125,77 @@ def test_any_text_has_terms_and_equals_itself(text: str) -> None:
     assert says_the_same_order(found, found)
     assert found == terms(text)
     assert all(text[number.start : number.end].strip() for number in numbers(text))
+
+
+def _plain_number(text: str, match: re.Match[str]) -> Number:
+    """A number by the expressions alone, without the short cuts for those that stand alone."""
+    begin = max(0, match.start() - 5)
+    before = numbers_module._BEFORE.search(text[begin : match.start()])
+    sign, currency, point = "", "", ""
+    if before is not None:
+        at = begin + before.start("sign")
+        sign = "-" if before["sign"] and (at == 0 or text[at - 1].isspace() or text[at - 1] in "($€£¥₹") else ""
+        currency = before["first"] or before["second"] or ""
+        at = begin + before.start("point")
+        point = "." if before["point"] and not (at > 0 and text[at - 1].isalnum()) else ""
+    quantity = _plain_quantity(point + match[0])
+    value = whole = quantity if isinstance(quantity, str) else numbers_module.spelled(quantity)
+    behind = numbers_module._BEHIND.match(text, match.end())
+    assert behind is not None
+    if scale := (behind["scale"] or "").lower():
+        whole = value + scale
+        if not isinstance(quantity, str):
+            whole = numbers_module.spelled(quantity.scaleb(numbers_module.SCALES[scale]))
+    whole += "%" if behind["percent"] else ""
+    return Number(match.start(), behind.end(), value, f"{sign}{currency or behind['currency'] or ''}{whole}")
+
+
+def _plain_quantity(digits: str) -> Decimal | str:
+    plain = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in digits)
+    whole = re.split(r"[.,]", plain, maxsplit=1)[0]
+    if (len(whole) > 1 and whole[0] == "0") or len(plain) > 25:
+        return plain
+    if numbers_module._COMMA_GROUPS.fullmatch(plain):
+        return Decimal(re.sub("[,\u00a0\u2009\u202f]", "", plain))
+    if numbers_module._DOT_GROUPS.fullmatch(plain):
+        return Decimal(plain.replace(".", "").replace(",", "."))
+    is_plain = numbers_module._PLAIN.fullmatch(plain) and not numbers_module._THREE_DECIMALS.fullmatch(plain)
+    return Decimal(plain.replace(",", ".")) if is_plain or numbers_module._COMMA_DECIMAL.fullmatch(plain) else plain
+
+
+def _plain_names(text: str) -> frozenset[str]:
+    """Capitals after the first word, by the expression that knows all scripts."""
+    parted = terms_module._JOINED.sub(r" \g<0>", text)
+    return frozenset(words(" ".join({word for word in terms_module._WORD.findall(parted)[1:] if word[0].isupper()})))
+
+
+_PIECES = ["5", "0", "12", "007", "3.5", "1,000", "1.000", "$", "€", "-", "\u2212", "%", ".", ",", " ", "\u00a0", "(", "pct", "Pct",
+           " Million", " thousand", "percent",
+           "Two", "three", "The", "Ada", "ada", "cannot", "isn't", "é", "Ⅻ", "²", "½", "_"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join) | st.text(max_size=30))
+@example("$ 3 million, 5 % and 7 \u20ac")
+def test_short_cuts_find_the_same_numbers_and_names(text: str) -> None:
+    digits = [m for m in numbers_module._DIGITS.finditer(text) if not numbers_module._is_inside(text, m.start())]
+    assert numbers(text) == [_plain_number(text, match) for match in digits]
+    assert terms(text).names == _plain_names(text)
+
+
+@given(st.lists(st.sampled_from(["Ada beat Ben.", "Ben beat Ada.", "The geese ran.",
+       "The Goose ran.", "He saw the Goose run.", "He saw geese run.", "It had 3 ships.", "It had three ship",
+       "Ada was there.", "There was Ada.", "To be."]), max_size=6))  # fmt: skip
+def test_without_a_pair_in_the_same_order_nothing_goes(texts: list[str]) -> None:
+    found = [terms(text) for text in texts]
+    result = retain(
+        tf_idf([item.words for item in found]),
+        np.arange(len(texts), 0, -1, dtype=np.float64),
+        ids=[str(at) for at in range(len(texts))],
+        tau=1.0,
+        agrees=lambda one, other: says_the_same_order(found[one], found[other]),
+    )
+    assert may_repeat(found) or len(result.kept) == len(texts)
+    assert may_repeat(found) == any(says_the_same_order(*pair) for pair in combinations(found, 2))
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))

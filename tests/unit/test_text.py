@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from growth import assert_linear
 
 from hlgraph.text import BlockKind, blocks, content_words, count_tokens, sentences, words
 
@@ -214,12 +213,9 @@ def test_long_text_counts_like_a_short_one() -> None:
     ],
 )
 def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int) -> float:
+    def work(size: int) -> None:
         text = unit * (size // len(unit))
-        begin = time.process_time()
         sentences(text)
         words(text)
-        return time.process_time() - begin
 
-    small = min(seconds(20_000) for _ in range(2))
-    assert seconds(160_000) < 8 * 4 * small + 0.1
+    assert_linear(work, 10_000, times=16, slack=5)

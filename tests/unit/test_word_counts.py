@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hlgraph import text as text_module
 from hlgraph.algorithms import word_counts
-from hlgraph.algorithms.word_counts import count_words, has_words
+from hlgraph.algorithms.word_counts import CountedTexts, count_words
 from hlgraph.text import STOP_WORDS, content_words, words
 
 TEXTS = [
@@ -53,7 +53,6 @@ def check(terms: Sequence[str], texts: Sequence[str]) -> None:
     found = count_words(terms, texts)
     assert found.counts.tolist() == np.array(counts, dtype=float).reshape(len(texts), len(terms)).tolist()
     assert found.lengths.tolist() == lengths
-    assert has_words(terms, texts).tolist() == (found.counts > 0).tolist()
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -85,6 +84,20 @@ def test_words_of_another_text_are_counted() -> None:
 @given(st.lists(_TEXT, max_size=4))
 def test_counts_are_those_of_all_words(texts: list[str]) -> None:
     check(list(dict.fromkeys(term for text in texts for term in content_words(text))), texts)
+
+
+@given(st.lists(_TEXT, min_size=1, max_size=4), st.data())
+def test_texts_counted_once_or_joined_have_the_counts_of_the_texts(texts: list[str], data: st.DataObject) -> None:
+    terms = list(dict.fromkeys(term for text in texts[:2] for term in content_words(text)))
+    counted = CountedTexts(terms)
+    one = st.integers(0, len(texts) - 1)
+    for some in data.draw(st.lists(st.lists(one, max_size=5), max_size=3)):
+        found, wanted = counted.of([texts[at] for at in some]), count_words(terms, [texts[at] for at in some])
+        assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+    groups = data.draw(st.lists(st.lists(one, min_size=1, max_size=3), max_size=4))
+    joined = counted.of(texts).joined(groups)
+    wanted = count_words(terms, [" ".join(texts[at] for at in group) for group in groups])
+    assert [each.tolist() for each in joined] == [each.tolist() for each in wanted]
 
 
 @given(_TEXT)

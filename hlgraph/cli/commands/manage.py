@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +17,7 @@ from hlgraph.errors import InputError, StoreLockedError
 if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
     from hlgraph.settings import Settings
+    from hlgraph.stores.migrate import Difference, MigrationTarget
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats, Stores
 
@@ -199,19 +200,23 @@ def doctor(context: typer.Context, quiet: Quiet = False, json: Json = False) -> 
 def migrate(
     context: typer.Context,
     action: Annotated[
-        Literal["plan", "apply", "verify"], typer.Argument(metavar="ACTION", help="plan, apply or verify.")
+        Literal["plan", "apply", "verify", "repair"],
+        typer.Argument(metavar="ACTION", help="plan, apply, verify or repair."),
     ] = "plan",
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Migrate the store to the schema of this version of hlgraph.
+    """Migrate the store to the schema of this version of hlgraph, and keep it so.
 
-    plan lists the pending migrations; apply runs them; verify is plan with exit code 1 if any migration is pending.
+    plan lists the pending migrations, and what of the schema was changed since they ran: tables, indexes, constraints, fields
+    and settings of indexes. verify is plan with exit code 1 if there is any. apply runs the pending migrations; repair makes
+    again what was changed, and has exit code 1 if something is left.
 
     \b
     Examples:
       hlgraph migrate
       hlgraph migrate apply
+      hlgraph migrate verify || hlgraph migrate repair
     """
     from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
@@ -227,24 +232,44 @@ def migrate(
         for target in opened.targets:
             if action == "apply":
                 migration.apply(target)
-            plan = migration.plan(target)
-            applied = [item.label for item in plan.applied]
-            pending = [item.label for item in plan.pending]
-            stores[target.kind] = {"applied": applied, "pending": pending, "now": applied[before[target.kind] :]}
+            mended = migration.repair(target) if action == "repair" else ()
+            stores[target.kind] = _schema_of(target, before=before[target.kind], mended=mended)
         if action == "apply":
             _finish_changes(opened.stores)
-    is_pending = any(item["pending"] for item in stores.values())
-    if json:
-        print_json({"stores": stores, "is_pending": is_pending})
-    else:
-        for kind, item in stores.items():
-            counts = ", ".join(f"{len(item[name])} {name}" for name in ("applied", "pending"))
-            say(f"{kind}: {counts}", *(f"  applied now: {name}" for name in item["now"]))
-            say(*(f"  pending: {name}" for name in item["pending"]))
-        if is_pending:
-            say("next: hlgraph migrate apply")
-    if action == "verify" and is_pending:
+    _say_schemas(stores, is_json=json)
+    wrong = {"verify": ("pending", "differences"), "repair": ("differences",)}.get(action, ())
+    if any(item[name] for item in stores.values() for name in wrong):
         raise typer.Exit(1)
+
+
+def _schema_of(target: MigrationTarget, *, before: int, mended: Sequence[Difference]) -> dict[str, list[str]]:
+    """What ran in a store, what is pending, and what of its schema differs or was mended."""
+    from hlgraph.stores import migrate as migration
+
+    plan = migration.plan(target)
+    applied = [item.label for item in plan.applied]
+    return {
+        "applied": applied,
+        "pending": [item.label for item in plan.pending],
+        "now": applied[before:],
+        "differences": [str(item) for item in migration.differences(target)],
+        "mended": [str(item) for item in mended],
+    }
+
+
+def _say_schemas(stores: dict[str, dict[str, list[str]]], *, is_json: bool) -> None:
+    is_pending, is_different = (any(item[name] for item in stores.values()) for name in ("pending", "differences"))
+    if is_json:
+        print_json({"stores": stores, "is_pending": is_pending, "is_different": is_different})
+        return
+    words = {"applied now": "now", "pending": "pending", "mended": "mended", "differs": "differences"}
+    for kind, item in stores.items():
+        counts = ", ".join(f"{len(item[name])} {name}" for name in ("applied", "pending"))
+        say(f"{kind}: {counts}", *(f"  {word}: {said}" for word, name in words.items() for said in item[name]))
+    if is_pending:
+        say("next: hlgraph migrate apply")
+    elif is_different:
+        say("next: hlgraph migrate repair, where nothing else is said")
 
 
 def _finish_changes(stores: Stores) -> None:

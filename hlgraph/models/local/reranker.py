@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.word_counts import count_words
+from hlgraph.algorithms.word_counts import WordCounts, count_words
 from hlgraph.errors import InputError
 from hlgraph.models.seams import Embedder
 from hlgraph.text import content_words
@@ -83,23 +83,40 @@ class LexicalReranker:
             raise InputError(
                 f"similarities has the shape {np.shape(similarities)} for {len(texts)} texts; give one for each text"
             )
-        total, weight = np.zeros(len(texts)), 0.0
-        if similarities is not None:
-            total += _SEMANTIC * np.clip(np.nan_to_num(similarities.astype(np.float64)), 0, 1)
-            weight += _SEMANTIC
-        terms = list(dict.fromkeys(content_words(question)))
-        if terms and texts:
-            bm25, coverage = _lexical_scores(terms, texts)
-            total += _BM25 * bm25 + _COVERAGE * coverage
-            weight += _BM25 + _COVERAGE
-        return np.clip(total / (weight or 1.0), 0, 1).astype(np.float32)
+        return lexical_scores(
+            count_words(list(dict.fromkeys(content_words(question))), texts), similarities=similarities
+        )
 
 
-def _lexical_scores(terms: Sequence[str], texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def lexical_scores(counted: WordCounts, *, similarities: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    """The scores of :class:`LexicalReranker`, from the counts of the question's words in the texts.
+
+    Parameters
+    ----------
+    counted : counts and lengths of n texts
+    similarities : shape (n,), cosine similarity of each text to the question; None: not known
+
+    Returns
+    -------
+    NDArray
+        Shape (n,), float32, from 0 to 1.
+    """
+    total, weight = np.zeros(len(counted.lengths)), 0.0
+    if similarities is not None:
+        total += _SEMANTIC * np.clip(np.nan_to_num(similarities.astype(np.float64)), 0, 1)
+        weight += _SEMANTIC
+    if counted.counts.size:
+        bm25, coverage = _lexical_scores(counted)
+        total += _BM25 * bm25 + _COVERAGE * coverage
+        weight += _BM25 + _COVERAGE
+    return np.clip(total / (weight or 1.0), 0, 1).astype(np.float32)
+
+
+def _lexical_scores(counted: WordCounts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """BM25 divided by its upper bound, and the coverage of the question, for each text."""
-    counts, lengths = count_words(terms, texts)
+    counts, lengths = counted
     having = np.count_nonzero(counts, axis=0)
-    idf = np.log1p((len(texts) - having + 0.5) / (having + 0.5))
+    idf = np.log1p((len(lengths) - having + 0.5) / (having + 0.5))
     norm = _SATURATION * (1 - _LENGTH_NORM + _LENGTH_NORM * lengths / max(1.0, float(lengths.mean())))
     # A text without words has no counts, and its norm is still above 0.
     saturated = counts * (_SATURATION + 1) / (counts + norm[:, np.newaxis])

@@ -26,6 +26,9 @@ _COMMA_DECIMAL = re.compile(r"\d+,(?:\d{1,2}|\d{4,})")
 _PLAIN = re.compile(r"\d+|\d*\.\d+")
 _THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in one language, decimals in another
 _MOST_DIGITS = 25  # within the precision of Decimal
+_ENDS_BEFORE = frozenset(f"{_CURRENCIES}-\u2212.")  # what _BEFORE can end with, beside white space
+_BEGINS_BEHIND = frozenset(f"{_CURRENCIES}%pP")  # what the parts of _BEHIND begin with, after white space or none
+_BEGINS_SCALE = frozenset(letter for scale in SCALES for letter in (scale[0], scale[0].upper()))
 
 
 class Number(NamedTuple):
@@ -73,7 +76,7 @@ def _number(text: str, match: re.Match[str]) -> Number:
     quantity = _quantity(point + match[0])
     value = quantity if isinstance(quantity, str) else spelled(quantity)
     whole = value
-    if behind := _BEHIND.match(text, end):
+    if _has_behind(text, end) and (behind := _BEHIND.match(text, end)):
         end = behind.end()
         if scale := behind["scale"]:
             scaled = scale.lower() if isinstance(quantity, str) else ""
@@ -83,8 +86,19 @@ def _number(text: str, match: re.Match[str]) -> Number:
     return Number(start, end, value, f"{sign}{currency}{whole}")
 
 
+def _has_behind(text: str, end: int) -> bool:
+    """Whether a scale, a percent sign or a currency may follow; most numbers have none, and the expression is slow."""
+    if text[end : end + 1].isspace():
+        following = text[end + 1 : end + 2]
+        return following in _BEGINS_SCALE or following in _BEGINS_BEHIND
+    return text[end : end + 1] in _BEGINS_BEHIND
+
+
 def _before(text: str, start: int) -> tuple[str, str, str]:
     """Sign, currency and decimal point before the first digit; a dash between two words or numbers is no sign."""
+    last = text[start - 1 : start]
+    if last not in _ENDS_BEFORE and not (last.isspace() and text[start - 2 : start - 1] in _CURRENCIES):
+        return "", "", ""
     begin = max(0, start - 5)
     match = _BEFORE.search(text[begin:start])
     if match is None:
@@ -99,6 +113,8 @@ def _before(text: str, start: int) -> tuple[str, str, str]:
 def _quantity(digits: str) -> Decimal | str:
     """The quantity that digits with separators mean; the digits themselves where that is ambiguous."""
     plain = digits if digits.isascii() else "".join(_ascii(each) for each in digits)
+    if plain.isdigit() and plain[0] != "0" and len(plain) <= _MOST_DIGITS:
+        return Decimal(plain)
     whole = re.split(r"[.,]", plain, maxsplit=1)[0]
     if (len(whole) > 1 and whole[0] == "0") or len(plain) > _MOST_DIGITS:
         return plain

@@ -11,7 +11,7 @@ from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.records import Chunk, Evidence, Kind
 from hlgraph.retrieve.evidence.tables import Cell, cells
 from hlgraph.retrieve.evidence.tabular import labels
-from hlgraph.retrieve.evidence.terms import Terms, has_lemmas, says_the_same_order, terms
+from hlgraph.retrieve.evidence.terms import Terms, has_lemmas, may_repeat, says_the_same_order, terms
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 
@@ -72,6 +72,8 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
 
 
 def _kept(evidence: Sequence[Evidence], found: Sequence[Terms], tau: float) -> list[int]:
+    if not may_repeat(found):
+        return list(range(len(evidence)))
     result = retain(
         tf_idf([item.words for item in found]),
         # Ranks instead of scores: the order of the evidence already breaks ties.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from typing import NamedTuple
+from itertools import combinations
 
 from hlgraph.retrieve.evidence.numbers import SCALES, numbers, spelled
 from hlgraph.text import words
@@ -36,29 +38,42 @@ _NUMBER_WORDS = {
         seventeen eighteen nineteen twenty""")
     )
 }
+_UNUSUAL = _CONTRACTIONS.keys() | _NUMBER_WORDS.keys()
 _PERCENT = ("percent", "pct")
 # Folding would join these digits to the number before them: 10² would become 102, and 1½ would become 11/2.
 _JOINED = re.compile("[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218b\u2460-\u249b]")
 _WORD = re.compile(r"[^\W\d_]\w*")
+_ASCII_WORD = re.compile(r"[a-zA-Z]\w*", re.ASCII)  # finds what _WORD finds in ASCII text, faster
 _MARK = "#"
+_MOST_COMPARED = 1_000  # twice the number of pairs of texts that are compared one by one
 
 
-class Terms(NamedTuple):
+@dataclass(frozen=True)
+class Terms:
     """The terms of one text. A term that begins with ``#`` is a number.
 
     Attributes
     ----------
-    words : all terms, in order
+    spelled : all terms in order, before words are reduced to lemmas
     names : the terms that are capitalised after the first word of the text
+    has_function_words_only : the terms are all words of the text, and stay as they are
     """
 
-    words: tuple[str, ...]
+    spelled: tuple[str, ...]
     names: frozenset[str]
+    has_function_words_only: bool = False
 
-    @property
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All terms, in order; computed when they are first needed, since lemmas take most of the time."""
+        if self.has_function_words_only:
+            return self.spelled
+        return tuple(word if word in self.names or word[0] == _MARK else _lemma(word) for word in self.spelled)
+
+    @cached_property
     def numbers(self) -> tuple[str, ...]:
         """The normalised numbers, in order."""
-        return tuple(term for term in self.words if term.startswith(_MARK))
+        return tuple(term for term in self.spelled if term[0] == _MARK)
 
 
 def terms(text: str) -> Terms:
@@ -74,17 +89,18 @@ def terms(text: str) -> Terms:
     >>> terms("It rose by 5 percent to $3.50, not 12.").words
     ('rose', 'by', '#5%', '#$3.5', 'not', '#12')
     """
-    parted = text if text.isascii() else _JOINED.sub(r" \g<0>", text)
-    capitals = {word for word in _WORD.findall(parted)[1:] if word[0].isupper()}
-    names = frozenset(words(" ".join(capitals)))
+    is_ascii = text.isascii()
+    parted = text if is_ascii else _JOINED.sub(r" \g<0>", text)
+    found_words = (_ASCII_WORD if is_ascii else _WORD).findall(parted)[1:]
+    names = frozenset(words(" ".join({word for word in found_words if word[0].isupper()})))
     found: list[str] = []
     at = 0
     for number in numbers(parted):
-        found.extend(_words(parted[at : number.start], names))
+        found.extend(_words(parted[at : number.start]))
         found.append(_MARK + number.text)
         at = number.end
-    found.extend(_words(parted[at:], names))
-    return Terms(tuple(found or words(text)), names)
+    found.extend(_words(parted[at:]))
+    return Terms(tuple(found or words(text)), names, has_function_words_only=not found)
 
 
 def says_the_same_order(one: Terms, other: Terms) -> bool:
@@ -113,13 +129,41 @@ def says_the_same_order(one: Terms, other: Terms) -> bool:
     return one.numbers == other.numbers and _only(one.words, names) == _only(other.words, names)
 
 
+def may_repeat(found: Sequence[Terms]) -> bool:
+    """Whether two of some texts have the same numbers and names in the same order, as near-duplicates have.
+
+    Most evidence has no such pair, and this takes a fraction of the time of cosines. With many texts of equal numbers, where
+    comparing all pairs would take longer, the result is True.
+
+    Parameters
+    ----------
+    found : the terms of the texts
+
+    Returns
+    -------
+    bool
+        False: no text is a near-duplicate of another.
+    """
+    alike: defaultdict[tuple[str, ...], list[Terms]] = defaultdict(list)
+    for item in found:
+        alike[item.numbers].append(item)
+    if sum(len(items) ** 2 for items in alike.values()) > _MOST_COMPARED:
+        return True
+    return any(says_the_same_order(*pair) for items in alike.values() for pair in combinations(items, 2))
+
+
 def _only(found: tuple[str, ...], names: frozenset[str]) -> list[str]:
     return [word for word in found if word in names]
 
 
-def _words(text: str, names: frozenset[str]) -> Iterator[str]:
+def _words(text: str) -> Iterator[str]:
     waiting: Decimal | None = None  # a number word: the next word may be its scale
     for word in words(text):
+        if waiting is None and word in _FUNCTION_WORDS:  # the most frequent cases first
+            continue
+        if waiting is None and word not in _UNUSUAL and not word.endswith("n't"):
+            yield word
+            continue
         if waiting is not None:
             yield _MARK + spelled(waiting.scaleb(SCALES.get(word, 0))) + ("%" if word in _PERCENT else "")
             waiting = None
@@ -132,7 +176,7 @@ def _words(text: str, names: frozenset[str]) -> Iterator[str]:
         elif word.endswith("n't"):
             yield "not"  # the rest of it is an auxiliary verb
         elif word not in _FUNCTION_WORDS:
-            yield word if word in names else _lemma(word)
+            yield word
     if waiting is not None:
         yield _MARK + spelled(waiting)
 

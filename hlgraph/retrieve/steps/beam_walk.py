@@ -328,15 +328,16 @@ def rerank_paths(
         Shape (m,), in the order of ``paths``.
     """
     nodes = sorted({node for path in paths for node in path})
-    records = session.records(Kind.STATEMENT, [region.ids[node] for node in nodes], made=Statement)
-    text = {node: records[region.ids[node]].text if region.ids[node] in records else "" for node in nodes}
+    ids = [region.ids[node] for node in nodes]
+    records = session.records(Kind.STATEMENT, ids, made=Statement)
+    place = {node: at for at, node in enumerate(nodes)}
     with session.step("rerank paths") as step:
         step.count = len(paths)
         step.details = {"reranker": session.reranker.fingerprint}
-        return session.reranker.rerank(
-            session.request.question,
-            [" ".join(text[node] for node in path) for path in paths],
+        return session.rerank(
+            [records[item].text if item in records else "" for item in ids],
             similarities=np.asarray(similarities, dtype=np.float32),
+            paths=[[place[node] for node in path] for path in paths],
         )
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.word_counts import has_words, rarity
-from hlgraph.text import content_words
+from hlgraph.algorithms.word_counts import WordCounts, rarity
 
 
 class Coverage:
@@ -20,18 +17,19 @@ class Coverage:
 
     Parameters
     ----------
-    question : text of the question
-    texts : all texts that sets are made of; time is linear in their length
+    counted : counts of the question's content words in all texts that sets are made of
 
     Examples
     --------
-    >>> coverage = Coverage("Which ferry crosses the Arrel?", ["The ferry is old.", "The Arrel is a river."])
+    >>> from hlgraph.algorithms.word_counts import count_words
+    >>> terms = ["ferry", "crosses", "arrel"]  # of "Which ferry crosses the Arrel?"
+    >>> coverage = Coverage(count_words(terms, ["The ferry is old.", "The Arrel is a river."]))
     >>> coverage.of(np.array([[0, 1]])) > coverage.of(np.array([[0, 0]]))
     array([ True])
     """
 
-    def __init__(self, question: str, texts: Sequence[str]) -> None:
-        self._has = has_words(list(dict.fromkeys(content_words(question))), texts)
+    def __init__(self, counted: WordCounts) -> None:
+        self._has = counted.counts > 0
         self._idf = rarity(self._has)
 
     def of(self, paths: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.linked_passages import Passages
-from hlgraph.algorithms.word_counts import has_words, rarity
+from hlgraph.algorithms.word_counts import rarity
 from hlgraph.ids import entity_id, normalise_name
 from hlgraph.index.embed import chunk_text
 from hlgraph.records import Chunk, Hit, Kind, Relationship, Source
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import block
-from hlgraph.text import content_words, words
+from hlgraph.text import words
 
 _MENTIONS = PullShape(
     frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
@@ -51,7 +51,7 @@ def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
         chunk_text(title, chunks[item].text) if item in chunks else "" for item, title in zip(ids, titles, strict=True)
     ]
     question = session.request.question
-    covers = has_words(list(dict.fromkeys(content_words(question))), texts)
+    covers = session.words.of(texts).counts > 0
     names = [_names(title) for title in titles]
     is_named = np.array([any(_is_said(name, question) for name in found) for found in names], dtype=np.bool_)
     scores = np.array([hit.score for hit in hits], dtype=np.float64)

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from hlgraph.algorithms.word_counts import WordCounts
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Scalar, Statement
 from hlgraph.retrieve.question.subqueries import names
@@ -244,18 +245,19 @@ def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
     ids = [hit.id for hit in ranked.hits]
     records = session.records(Kind.STATEMENT, ids, made=Statement)
     held = [records[item] for item in ids if item in records]
-    return shape(session.request.question, [(item.source_id, item.text) for item in held], most=most)
+    counted = session.words.of([item.text for item in held])
+    return shape(counted, [item.source_id for item in held], most=most)
 
 
-def shape(question: str, statements: Sequence[tuple[str, str]], *, most: int) -> Shape:
+def shape(counted: WordCounts, sources: Sequence[str], *, most: int) -> Shape:
     """The shape of statements; how rare a word is follows from all of them.
 
     Of sources with equally many statements the one with the best statement counts.
 
     Parameters
     ----------
-    question : the question
-    statements : pairs of source and text, best first
+    counted : counts of the question's content words in the statements, best first
+    sources : the source of each statement
     most : number of statements that are looked at
 
     Returns
@@ -264,14 +266,16 @@ def shape(question: str, statements: Sequence[tuple[str, str]], *, most: int) ->
 
     Examples
     --------
-    >>> shape("Is the bridge old?", [("a", "The bridge is old."), ("b", "The bridge."), ("a", "Old.")], most=3)
+    >>> from hlgraph.algorithms.word_counts import count_words
+    >>> counted = count_words(["bridge", "old"], ["The bridge is old.", "The bridge.", "Old."])
+    >>> shape(counted, ["a", "b", "a"], most=3)
     Shape(one_source=0.6666666666666666, covered=1.0)
     """
-    best = [source for source, _ in statements[:most]]
+    best = sources[:most]
     if not best:
         return Shape(0.0, 0.0)
     [(source, count)] = Counter(best).most_common(1)
-    coverage = Coverage(question, [text for _, text in statements])
+    coverage = Coverage(counted)
     mine = [at for at, item in enumerate(best) if item == source]
     together = float(coverage.of(np.arange(len(best))[np.newaxis])[0])
     alone = float(coverage.of(np.array([mine]))[0])

@@ -252,7 +252,7 @@ class PathRetriever:
                 question=session.vector(),
                 texts=texts,
                 embed=session.embed,
-                coverage=Coverage(session.request.question, every) if self._has_words(Kind.STATEMENT) else None,
+                coverage=Coverage(session.words.of(every)) if self._has_words(Kind.STATEMENT) else None,
             )
             options = BeamOptions(
                 self.beam_width or _EXPLORED,

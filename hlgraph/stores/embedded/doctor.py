@@ -112,6 +112,7 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
         yield finding
         if not finding[1]:
             return
+    yield from _told(database, "schema", _schema(database))
     connection = database.reader()
     yield from _told(database, "database file", _file(connection))
     if has_graph:
@@ -143,6 +144,12 @@ def _migrations(database: Database) -> _Findings:
         yield "migrations", False, str(error)
         return
     yield "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+
+
+def _schema(database: Database) -> _Findings:
+    wrong = migrate.differences(SqliteTarget(database.file))
+    said = "; ".join(map(str, wrong))
+    yield "schema", not wrong, f"{said}; run: hlgraph migrate repair" if wrong else "as the migrations made it"
 
 
 def _file(connection: sqlite3.Connection) -> _Findings:

@@ -20,10 +20,11 @@ from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
-from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.trace import pulling
 from hlgraph.subgraph import KINDS
 
 if TYPE_CHECKING:
@@ -222,11 +223,11 @@ class EmbeddedGraphStore:
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
-        from hlgraph.stores.embedded.adjacency import nothing
+        from hlgraph.stores.image.image import nothing
 
-        with reading(self._database.path), sqlite.pulling("pull", seeds, shape=shape, scope=scope) as call:
+        with reading(self._database.path), pulling(STORE, "pull", seeds=seeds, shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
-            graph = nothing(shape) if found is None else found.pull(seeds, shape, scope=scope)
+            graph = nothing(shape) if found is None else found.image().pull(seeds, shape, sources=found.sources(scope))
             call.rows = len(graph)
         return graph
 
@@ -234,9 +235,9 @@ class EmbeddedGraphStore:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
         seeds = [item for name in query.names for item in name]
-        with reading(self._database.path), sqlite.pulling("match", seeds, shape=MENTIONED, scope=scope) as call:
+        with reading(self._database.path), pulling(STORE, "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
             held = self._current(MENTIONED, scope)
-            found = [] if held is None else held.match(query, scope=scope)
+            found = [] if held is None else held.image().match(query, sources=held.sources(scope))
             call.rows = sum(len(item.ids) for item in found)
         return found
 
@@ -262,13 +263,18 @@ class EmbeddedGraphStore:
         shape : kinds and relationships; its bounds are ignored
         scope : corpus and sources that may be seen
         """
-        from hlgraph.stores.embedded.adjacency import nothing
+        from hlgraph.stores.image.image import nothing
 
-        with reading(self._database.path), sqlite.pulling("whole", (), shape=shape, scope=scope) as call:
+        with reading(self._database.path), pulling(STORE, "whole", seeds=(), shape=shape, scope=scope) as call:
             found = self._current(shape, scope)
-            graph = nothing(shape) if found is None else found.whole(shape, scope=scope)
+            graph = nothing(shape) if found is None else found.image().whole(shape, sources=found.sources(scope))
             call.rows = len(graph)
         return graph
+
+    def version(self, corpus: str) -> int:
+        """The version of a corpus; 0 if there is none."""
+        stats = self.stats(corpus, has_counts=False)
+        return stats[0].version if stats else 0
 
     def links(self, shape: PullShape, *, scope: Scope) -> int:
         """The number of links of some relationships in a corpus.
@@ -279,13 +285,15 @@ class EmbeddedGraphStore:
         scope : corpus; its filter is ignored
         """
         with reading(self._database.path):
-            found = self._current(shape, scope)
-        return 0 if found is None else found.count(shape.relationships)
+            found = self._current(shape, Scope(scope.corpus))
+        return 0 if found is None else found.image().count(shape.relationships)
 
     def _current(self, shape: PullShape, scope: Scope) -> Adjacency | None:
         """The graph of the present version of a corpus, with the relationships of a pull; None if there is no such corpus."""
-        from hlgraph.stores.embedded.adjacency import Adjacency, OutdatedError, needed
+        from hlgraph.stores.embedded.adjacency import Adjacency, OutdatedError
+        from hlgraph.stores.image.image import needed
 
+        has_filter = scope.where is not None or scope.sources is not None
         for attempt in itertools.count():
             stats = self.stats(scope.corpus, has_counts=False)
             if not stats:
@@ -296,7 +304,7 @@ class EmbeddedGraphStore:
                     found = Adjacency(self._database, scope.corpus, version=stats[0].version)
                 try:
                     # If changes arrive faster than files are written, keep the graph in memory.
-                    found.load(needed(shape, scope), is_in_files=attempt < _ATTEMPTS)
+                    found.load(needed(shape, has_filter=has_filter), is_in_files=attempt < _ATTEMPTS)
                 except OutdatedError:
                     continue
                 self._adjacency[scope.corpus] = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from hlgraph.errors import MigrationError
 from hlgraph.stores import files
 from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
-from hlgraph.stores.migrate import Applied, Migration, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
 
 _HISTORY = """\
 CREATE TABLE IF NOT EXISTS migration (
@@ -115,6 +115,35 @@ class SqliteTarget:
         row = (migration.version, migration.name, migration.checksum, applied_at, running_version())
         self._writer.execute("INSERT INTO migration VALUES (?, ?, ?, ?, ?)", row)
 
+    def differences(self, ran: Sequence[Migration]) -> list[Difference]:
+        """Tables, indexes and triggers that are missing or other than the migrations make them; a table cannot be mended."""
+        wanted = _made(ran)
+        with mapped(self.path):
+            if self._writer is not None:
+                there = _schema(self._writer)
+            else:
+                with closing(self._connect("rw")) as connection:
+                    there = _schema(connection)
+        found: list[Difference] = []
+        for key, text in sorted(wanted.items()):
+            form, name = key
+            if there.get(key) != text:
+                seen = f"{form}, missing" if key not in there else f"{form}, not as it was made"
+                if form == "table":
+                    seen += "; bring a copy of the store back, or ingest the documents into a new one"
+                found.append(Difference(name, seen, is_mendable=form != "table"))
+        return found
+
+    def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
+        """See :class:`MigrationTarget`. Makes indexes and triggers again."""
+        if self._writer is None:
+            raise MigrationError(f"{self.path}: a repair needs the lock; use hlgraph.stores.migrate.repair")
+        wanted = {name: (form, text) for (form, name), text in _made(ran).items()}
+        for item in found:
+            form, text = wanted[item.name]
+            self._writer.execute(f'DROP {form} IF EXISTS "{item.name}"')
+            self._writer.execute(text)
+
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=self._lock_seconds, isolation_level=None)
@@ -138,6 +167,21 @@ def _seal(connection: sqlite3.Connection, folder: Path) -> None:
             for n, slot in rows:
                 matrix.seek(slot * width)
                 connection.execute("UPDATE vector SET checksum = ? WHERE n = ?", (zlib.crc32(matrix.read(width)), n))
+
+
+def _made(ran: Sequence[Migration]) -> dict[tuple[str, str], str]:
+    """The schema that these migrations make, in memory."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for migration in ran:
+            for statement in statements(migration):
+                connection.execute(statement)
+        return _schema(connection)
+
+
+def _schema(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """The text of each table, index and trigger by kind and name, without those that SQLite makes by itself."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {(form, name): " ".join(text.split()) for form, name, text in rows}
 
 
 def statements(migration: Migration) -> list[str]:

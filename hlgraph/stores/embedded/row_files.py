@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.stores import files
-from hlgraph.stores.embedded.array_files import ArrayFiles, State, rows_folder
+from hlgraph.stores.embedded.array_files import State, rows_folder
 from hlgraph.stores.embedded.coarse import BLOCK, CoarseRows, encoded
+from hlgraph.stores.image.mapped import ArrayFiles
 
 LEAST_ROWS = 50_000
 """Maximum number of rows held in memory; beyond it, all rows go to files."""

@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from hlgraph.errors import StoreCorruptError, StoreError, StoreLockedError, StoreUnavailableError
-from hlgraph.stores.protocols import PullShape, Scope, VectorQuery
+from hlgraph.stores.protocols import VectorQuery
 from hlgraph.stores.trace import Running, traced
 from hlgraph.where import Where, to_text
 
@@ -220,40 +220,6 @@ def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> 
     values : its parameters; a list is sent as JSON text, and the trace shows it as a list
     """
     return traced(STORE, name, text=lambda: _even(text), language="sql", params=lambda: _listed(values or {}))
-
-
-_READS = {
-    "pull": "breadth-first over the graph of corpus {corpus} in memory: {hops} hops from {seeds} seeds, "
-    "at most {fan_out:,} neighbours of a node and {cap:,} nodes",
-    "match": "the statements of corpus {corpus} in memory that mention any of {seeds} entities, by the number of names",
-    "whole": "the whole graph of corpus {corpus} in memory",
-}
-
-
-def pulling(name: str, seeds: Sequence[str], *, shape: PullShape, scope: Scope) -> AbstractContextManager[Running]:
-    """Traces a pull from the graph in memory, a match, or a read of all of it.
-
-    Parameters
-    ----------
-    name : ``pull``, ``match`` or ``whole``
-    seeds : ids of the seeds
-    shape : bounds of the pull
-    scope : corpus and sources that may be seen
-    """
-    return traced(
-        STORE,
-        name,
-        text=lambda: _READS[name].format(
-            corpus=repr(scope.corpus), seeds=len(seeds), hops=shape.hops, fan_out=shape.fan_out, cap=shape.node_cap
-        ),
-        params=lambda: {
-            "seeds": list(seeds),
-            "relationships": sorted(shape.relationships),
-            "kinds": sorted(shape.kinds),
-            **_filter(scope.where),
-            **({} if scope.sources is None else {"sources": list(scope.sources)}),
-        },
-    )
 
 
 def searching(query: VectorQuery, k: int) -> AbstractContextManager[Running]:

@@ -62,6 +62,16 @@ class Filters:
         both = sorted(item for item in set(scope.sources) if (item in listed) == found.admits)
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
 
+    def has(self, scope: Scope, version: int) -> bool:
+        """Whether nothing need be read to decide on a scope.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        version : version of the corpus that the caller reads
+        """
+        return scope.where is None or (scope.corpus, version, scope.where) in self._known
+
     def _decide(self, corpus: str, version: int, where: Where) -> Admitted:
         key = (corpus, version, where)
         found = self._known.get(key)

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
+from hlgraph.stores.image.counted import PAIRED
 from hlgraph.stores.neo4j.server import Row
-
-PAIRED = 100
-"""Maximum number of entities of one chunk that CO_OCCURS joins."""
 
 
 class Said(NamedTuple):

@@ -48,9 +48,9 @@ def _gds(server: Server) -> tuple[str, bool, str]:
 
 
 def _schema(server: Server) -> Iterator[tuple[str, bool, str]]:
-    rows = server.read(lambda transaction: transaction.rows("admin/list_indexes"))
-    wrong = [f"{row['name']} is {row['state']}" for row in rows if row["state"] != "ONLINE"]
-    yield "neo4j indexes", not wrong and bool(rows), "; ".join(wrong) or f"{len(rows)} online"
+    wrong = migrate.differences(Neo4jTarget(server))
+    said = "; ".join(map(str, wrong))
+    yield "neo4j schema", not wrong, f"{said}; run: hlgraph migrate repair" if wrong else "as the migrations made it"
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -16,24 +16,27 @@ from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores import migrate
-from hlgraph.stores.matching import admitted, check_match
+from hlgraph.stores.image.image import FOLLOWED, nothing
+from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
+from hlgraph.stores.neo4j.images import Images, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.publish import publish
-from hlgraph.stores.neo4j.pull import STORED, Bounds, match, nothing, pull
+from hlgraph.stores.neo4j.pull import Bounds, match, pull
 from hlgraph.stores.neo4j.rows import PLURAL, records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.trace import pulling
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 _OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
-COUNTED = tuple(kind for kind in Relationship if kind in STORED and kind is not Relationship.NEXT)
+COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED and kind is not Relationship.NEXT)
 """The relationships that statistics count."""
 _ATTEMPTS = 5
 T = TypeVar("T")
@@ -49,13 +52,19 @@ class _Read(Protocol[T_co]):
 class Neo4jGraphStore:
     """Graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`.
 
+    Parameters
+    ----------
+    server : the database
+    images : images of its corpora, on which pulls run; None: the server answers every pull
+
     Attributes
     ----------
     lease : the right to write, shared with the other stores of this database
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, images: Images | None = None) -> None:
         self._server = server
+        self._images = images
         self.lease = Lease(server, "writer")
         self._filters = Filters(server)
         self._stats: dict[str, CorpusStats] = {}
@@ -68,6 +77,8 @@ class Neo4jGraphStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._images is not None:
+            self._images.close()
         self._server.close()
 
     # Writing
@@ -133,6 +144,7 @@ class Neo4jGraphStore:
 
     def advance(self, change_id: str, to: ChangeState) -> Outcome:
         """See :meth:`GraphStore.advance`."""
+        published: list[str] = []
 
         def work(transaction: Transaction) -> Outcome:
             self.lease.check(transaction)
@@ -145,13 +157,18 @@ class Neo4jGraphStore:
             if to is ChangeState.DONE:
                 journal.forget(transaction, change_id)
             elif ChangeState(str(rows[0]["state"])) is ChangeState.STAGED:
-                outcome = publish(transaction, self._change(transaction, change_id))
+                change = self._change(transaction, change_id)
+                published.append(change.corpus)
+                outcome = publish(transaction, change)
                 state = ChangeState.PUBLISHED.value
                 transaction.rows("persist/advance_change", id=change_id, state=state, outcome=journal.pack(outcome))
                 self.lease.check(transaction)
             return outcome
 
         outcome = self._server.write(work)
+        if self._images is not None:
+            for corpus in published:
+                self._images.forget(corpus)
         if to is ChangeState.DONE:
             self._staged = None
         return outcome
@@ -232,12 +249,25 @@ class Neo4jGraphStore:
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
+        held = self.image(scope)
+        if held is not None:
+            with pulling("image", "pull", seeds=seeds, shape=shape, scope=scope) as call:
+                graph = held.image.pull(seeds, shape, sources=held.sources)
+                call.rows = len(graph)
+            return graph
         found = self._within(scope, functools.partial(pull, seeds=seeds, shape=shape))
         return nothing(shape) if found is None else found
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
+        held = self.image(scope)
+        if held is not None:
+            seeds = [item for name in query.names for item in name]
+            with pulling("image", "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
+                counts = held.image.match(query, sources=held.sources)
+                call.rows = sum(len(item.ids) for item in counts)
+            return counts
         return self._within(scope, functools.partial(match, query=query)) or []
 
     def copies(self, texts: Collection[str], corpus: str, *, besides: Collection[str]) -> set[str]:
@@ -246,6 +276,27 @@ class Neo4jGraphStore:
             return set()
         rows = self._server.ask("persist/list_copies", corpus=corpus, texts=list(texts), besides=list(besides))
         return {str(row["text"]) for row in rows}
+
+    def image(self, scope: Scope) -> ScopedImage | None:
+        """The image of a corpus and what a scope admits of it; None where the server must answer."""
+        if self._images is None or not self._is_ready():
+            return None
+        for _ in range(_ATTEMPTS):
+            held = self._images.current(scope.corpus)
+            if held is None:
+                return None
+            is_known = self._filters.has(scope, held.state.version)
+            admitted = self._filters.admitted(scope, held.state.version)
+            if is_known or self._images.state(scope.corpus) == held.state:  # the filter was decided on this state
+                return ScopedImage(held.image, held.sources(admitted))
+        return None
+
+    def walked_by(self, scope: Scope) -> str:
+        """See :meth:`hlgraph.stores.ranking.HasImage.walked_by`."""
+        if self._images is None:
+            return "server"
+        why = self._images.why_not(scope.corpus)
+        return f"server: {why}" if why else "image"
 
     def _within(self, scope: Scope, read: _Read[T]) -> T | None:
         """The result of a read in a scope, repeated while writers change the corpus; None if there is no such corpus."""

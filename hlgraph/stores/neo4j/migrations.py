@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from hlgraph.errors import MigrationError, StoreError, StoreUnavailableError
-from hlgraph.stores.migrate import Applied, Migration, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
+from hlgraph.stores.neo4j import schema
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.server import Server
@@ -75,6 +76,29 @@ class Neo4jTarget:
                 "admin/record_migration", version=migration.version, properties=properties
             )
         )
+
+    def differences(self, ran: Sequence[Migration]) -> list[Difference]:
+        """Constraints and indexes that are missing, other than declared, failed, or called like hlgraph's without being one."""
+        rows = self._server.read(lambda transaction: transaction.rows("admin/list_indexes"))
+        return schema.differences(_declared(ran), rows)
+
+    def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
+        """See :class:`MigrationTarget`. Drops what is other than declared, and creates what was declared."""
+        wanted = _declared(ran)
+        for item in found:
+            for name in ("admin/drop_constraint", "admin/drop_index"):
+                self._server.write(lambda transaction, name=name, item=item: transaction.rows(name, name=item.name))  # type: ignore[misc]
+        made = [wanted[item.name][1] for item in found if item.name in wanted]
+        try:
+            self._server.schema([*made, "CALL db.awaitIndexes(300)"])
+        except StoreUnavailableError:
+            raise
+        except StoreError as error:
+            raise MigrationError(f"{error}; fix the cause, then run: hlgraph migrate repair") from error
+
+
+def _declared(ran: Sequence[Migration]) -> dict[str, tuple[schema.Declared, str]]:
+    return schema.declared(statement for migration in ran for statement in statements(migration))
 
 
 def statements(migration: Migration) -> list[str]:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Kind, Relationship
+from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.neo4j.admitted import Admitted
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import Row, Transaction
@@ -20,22 +21,6 @@ from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
 _DERIVED = frozenset({Relationship.RELATES, Relationship.CO_OCCURS})
-STORED = frozenset(
-    {
-        Relationship.FROM_SOURCE,
-        Relationship.NEXT,
-        Relationship.IN_CHUNK,
-        Relationship.ABOUT,
-        Relationship.SUPPORTS,
-        Relationship.SUBJECT,
-        Relationship.OBJECT,
-        Relationship.MENTIONS,
-        Relationship.SYNONYM,
-        Relationship.SAME_AS,
-    }
-    | _DERIVED
-)
-"""The relationships that this store can pull."""
 _MENTIONED = frozenset({Kind.STATEMENT, Kind.ENTITY})
 _MOST_HOPS = 4  # maximum number of hops of the single query
 
@@ -53,12 +38,6 @@ class Bounds(NamedTuple):
     corpus: str
     admitted: Admitted
     version: int = 0
-
-
-def nothing(shape: PullShape) -> Subgraph:
-    """The empty subgraph, for a corpus that does not exist."""
-    edges = {item: _matrix(_places([]), _places([]), size=0) for item in sorted(shape.relationships) if item in STORED}
-    return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
 
 
 def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds) -> Subgraph | None:
@@ -84,7 +63,7 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     # Under a filter, derived relationships are counted again from what visible sources assert.
     counted = shape.relationships & _DERIVED if admitted.has_scope else frozenset[Relationship]()
     scope: Row = {
-        "relationships": _names((shape.relationships & STORED) - counted),
+        "relationships": _names((shape.relationships & FOLLOWED) - counted),
         "counted": _names(counted),
         **admitted.params(),
     }
@@ -122,7 +101,9 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
         return None
     kinds = np.array([KINDS.index(reached[name]) for name in ids], dtype=np.uint8)
     matrices = {
-        item: _matrix(_places([]), _places([]), size=len(ids)) for item in sorted(shape.relationships) if item in STORED
+        item: _matrix(_places([]), _places([]), size=len(ids))
+        for item in sorted(shape.relationships)
+        if item in FOLLOWED
     }
     for row in edges:
         if row["relationship"] is not None:

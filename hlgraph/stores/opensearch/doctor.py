@@ -11,11 +11,12 @@ from hlgraph.errors import HLGraphError, MigrationError
 from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.migrate import discover
+from hlgraph.stores.opensearch import drift
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.indexes import Indexes, index_body
+from hlgraph.stores.opensearch.indexes import Indexes
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
 from hlgraph.stores.opensearch.query_bodies import find
-from hlgraph.stores.opensearch.wire import Health, Mapped, Mappings, Plugin, Root
+from hlgraph.stores.opensearch.wire import Health, Mapped, Plugin, Root
 
 OLDEST = (2, 19)
 """The oldest version that the store supports."""
@@ -102,27 +103,16 @@ def _aliases(indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, 
         meta = item.mappings.meta
         try:
             if indexes.meta(meta.corpus, Kind(meta.kind), is_fresh=True) is None:
-                wrong.append(f"{name} has no alias")
+                wrong.append(f"{name} has no alias; run: hlgraph migrate repair")
         except HLGraphError as error:
             wrong.append(str(error))
     return "vector index aliases", not wrong, "; ".join(dict.fromkeys(wrong)) or f"{len(found)} indexes"
 
 
 def _drift(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
-    """Checks that the fields of each index are mapped as in its migration."""
-    texts = {item.version: item.text for item in discover("opensearch")}
-    wrong: list[str] = []
-    for name, item in found.items():
-        meta = item.mappings.meta
-        if meta.schema not in texts:
-            wrong.append(f"{name}: of migration {meta.schema}, which this hlgraph does not know")
-            continue
-        body = index_body(texts[meta.schema], meta, replicas=connection.settings.replicas)
-        expected = msgspec.convert(body["mappings"], Mappings).properties
-        wrong += [
-            f"{name}: field {field}" for field in expected if item.mappings.properties.get(field) != expected[field]
-        ]
-    return "vector mappings", not wrong, "; ".join(wrong) or "as they were made"
+    """Checks that fields and settings of each index are those of its migration."""
+    wrong = drift.differences(connection, found, texts={item.version: item.text for item in discover("opensearch")})
+    return "vector mappings", not wrong, "; ".join(map(str, wrong)) or "as they were made"
 
 
 def _languages(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
 from hlgraph.errors import MigrationError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.records import Kind
-from hlgraph.stores.migrate import Applied, Migration, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
+from hlgraph.stores.opensearch import drift
 from hlgraph.stores.opensearch.connection import Answer, Connection, cause_of
 from hlgraph.stores.opensearch.foreign_errors import refusal
-from hlgraph.stores.opensearch.indexes import index_body
+from hlgraph.stores.opensearch.indexes import Indexes, index_body
 from hlgraph.stores.opensearch.wire import Anything, Cause, Document, Json, Mapped, Meta
 
 TRIAL = "-trial-"
@@ -154,6 +155,16 @@ class OpenSearchTarget:
             raise StoreLockedError(
                 f"{self._connection.url}: another process has written the history of migrations; run the same command again"
             )
+
+    def differences(self, ran: Sequence[Migration]) -> list[Difference]:
+        """Fields, settings and aliases of all indexes of the prefix that are not as their migrations make them."""
+        texts = {item.version: item.text for item in ran}
+        return drift.differences(self._connection, Indexes(self._connection).all(), texts=texts)
+
+    def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
+        """See :class:`MigrationTarget`. Gives indexes their settings and aliases back."""
+        texts = {item.version: item.text for item in ran}
+        drift.mend(self._connection, Indexes(self._connection).all(), wrong=found, texts=texts)
 
     def _searched(self) -> list[_Run]:
         """The history on serverless: one document per run, possibly with duplicates."""

@@ -1,43 +1,50 @@
 """The graph of one version of a corpus in memory-mapped files: its nodes, and each relationship as :class:`Links`.
 
-The files are in a folder ``graph/<format>-<corpus>-<version>`` beside the database. It is a cache: the first reader that
-needs it writes it if it can, and a writer removes it with its version. It never reveals deleted records: a writer removes
-old versions before it forgets a change, and a reader creates the folder before it checks that its version is still the
-present one, so that a folder of an old version is never filled afterwards.
+The folder is a cache, for one version of one corpus. The embedded store keeps it beside the database, in
+``graph/<format>-<corpus>-<version>``: the first reader that needs it writes it if it can, and a writer removes it with its
+version. It never reveals deleted records: a writer removes old versions before it forgets a change, and a reader creates the
+folder before it checks that its version is still the present one, so that a folder of an old version is never filled
+afterwards. The folder of a Neo4j server is described in :mod:`hlgraph.stores.neo4j.images`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.stores import files
-from hlgraph.stores.embedded.array_files import ArrayFiles, folder_of, mapped_file
-from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.links import BLOCK, Links, OneWay
+from hlgraph.stores.image.counted import SAID
+from hlgraph.stores.image.image import EVEN, FOLLOWED, Image, Nodes
+from hlgraph.stores.image.links import BLOCK, Links, OneWay, Pairs
+from hlgraph.stores.image.mapped import ArrayFiles, mapped_file
 
+_NODES = {"ids": "S32", "kinds": "u1", "sources": "<i4"}
 _COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])
 
 
-Pairs: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float32]]
-"""Links as three arrays: start, end, weight."""
-
-
 class GraphFiles(ArrayFiles):
-    """The files of the graph of one version of one corpus.
+    """The files of the graph of one version of one corpus."""
 
-    Parameters
-    ----------
-    database : database of the store
-    c : number of the corpus
-    version : version of the corpus
-    """
+    def nodes(self) -> Nodes | None:
+        """The nodes, mapped; None if they are not in the files."""
+        found = [self.array(name, dtype) for name, dtype in _NODES.items()]
+        return None if any(item is None for item in found) else Nodes(*found)  # type: ignore[arg-type]
 
-    def __init__(self, database: Database, c: int, *, version: int) -> None:
-        super().__init__(folder_of(database, c, version=version))
+    def image(self, version: int) -> Image | None:
+        """All of the graph, mapped; None if any part is not in the files."""
+        nodes = self.nodes()
+        if nodes is None:
+            return None
+        found: dict[str, Links] = {}
+        for name in (*sorted(FOLLOWED), SAID):
+            links = self.links(name, len(nodes.ids))
+            if links is None:
+                return None
+            found[name] = links._replace(is_even=name in EVEN)
+        return Image(nodes, found, version=version)
 
     def links(self, name: str, size: int) -> Links | None:
         """The links of a relationship; None if they are not in the files.

@@ -21,6 +21,10 @@ NeighbourCheck: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Tells which of some nodes a pull may enter."""
 
 
+Pairs: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float32]]
+"""Links as three arrays: start, end, weight."""
+
+
 class Gathered(NamedTuple):
     """The links of some nodes.
 

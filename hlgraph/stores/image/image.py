@@ -1,0 +1,241 @@
+"""The image of one version of a corpus: its nodes and links as arrays, on which every pull, match and whole read runs.
+
+Nodes are numbered in the order of their ids. A pull reads only the rows of the nodes that it visits, so that its cost depends
+on its shape and not on the size of a graph in files. A filter arrives as the sources that it admits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hlgraph.records import Kind, Relationship
+from hlgraph.stores.image.counted import SAID, co_occurs, relates
+from hlgraph.stores.image.links import Links, NeighbourCheck, blocks, in_memory, strongest
+from hlgraph.stores.matching import MENTIONED, matched
+from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
+from hlgraph.subgraph import KINDS, Csr, Subgraph
+
+NO_SOURCE = -1
+"""The source of a node that belongs to no single source: of a fact or an entity."""
+FOLLOWED = frozenset(
+    {
+        Relationship.FROM_SOURCE,
+        Relationship.NEXT,
+        Relationship.IN_CHUNK,
+        Relationship.ABOUT,
+        Relationship.SUPPORTS,
+        Relationship.SUBJECT,
+        Relationship.OBJECT,
+        Relationship.MENTIONS,
+        Relationship.RELATES,
+        Relationship.CO_OCCURS,
+        Relationship.SYNONYM,
+        Relationship.SAME_AS,
+    }
+)
+"""The relationships that an image holds."""
+EVEN = FOLLOWED - {Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM}
+"""Those of which every weight is 1."""
+_COUNTED: Mapping[Relationship, frozenset[str]] = {
+    Relationship.RELATES: frozenset({Relationship.SUPPORTS, Relationship.SUBJECT, Relationship.OBJECT}),
+    Relationship.CO_OCCURS: frozenset({SAID}),
+}
+"""The links from which a derived relationship is counted again, for a pull that may see some sources only."""
+
+
+class Nodes(NamedTuple):
+    """The nodes of a corpus, in the order of their ids.
+
+    Attributes
+    ----------
+    ids : shape (n,), bytes of length 32
+    kinds : shape (n,), indices into KINDS
+    sources : shape (n,), the node of each node's source, or ``NO_SOURCE``
+    """
+
+    ids: NDArray[np.bytes_]
+    kinds: NDArray[np.uint8]
+    sources: NDArray[np.int32]
+
+    def at(self, ids: Iterable[str]) -> NDArray[np.int64]:
+        """The nodes with these ids, ascending and distinct; unknown ids are left out."""
+        wanted = np.unique(np.array([item.encode() for item in ids], dtype=np.bytes_))
+        if not len(self.ids) or not len(wanted):
+            return np.empty(0, dtype=np.int64)
+        # Give both the same item size: otherwise numpy copies all ids to compare them.
+        wanted = wanted[np.char.str_len(wanted) <= self.ids.itemsize].astype(self.ids.dtype)
+        at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        found: NDArray[np.int64] = at[self.ids[at] == wanted]
+        return found
+
+
+class Image:
+    """The graph of one version of one corpus. Thread-safe.
+
+    Parameters
+    ----------
+    nodes : the nodes
+    links : links by name of the relationship, and :data:`SAID`; at least those that :func:`needed` names for a read
+    version : version of the corpus
+    """
+
+    def __init__(self, nodes: Nodes, links: Mapping[str, Links], *, version: int) -> None:
+        self.nodes = nodes
+        self.version = version
+        self._links = links
+
+    def pull(self, seeds: Sequence[str], shape: PullShape, *, sources: NDArray[np.int64] | None) -> Subgraph:
+        """Breadth-first search from the seeds.
+
+        Parameters
+        ----------
+        seeds : ids of the nodes to start from
+        shape : relationships, kinds and bounds
+        sources : nodes of the sources that may be seen, ascending; None: all
+        """
+        may = self._check(shape, sources)
+        edges = {item: self._scoped(item, sources) for item in sorted(shape.relationships & FOLLOWED)}
+        frontier = self.nodes.at(seeds)
+        frontier = frontier[may(frontier)]
+        is_cut = len(frontier) > shape.node_cap
+        frontier = reached = frontier[: shape.node_cap]
+        for _ in range(shape.hops):
+            found, was_cut = strongest(
+                list(edges.values()),
+                frontier,
+                fan_out=shape.fan_out,
+                may=lambda at, seen=reached: ~_among(at, seen) & may(at),  # type: ignore[misc]
+            )
+            room = shape.node_cap - len(reached)
+            is_cut = is_cut or was_cut or len(found) > room
+            frontier = found[:room]
+            if not len(frontier):
+                break
+            reached = np.union1d(reached, frontier)
+        inside = {item: links.induced(reached) for item, links in edges.items()}
+        return self._subgraph(reached, inside, is_cut=is_cut)
+
+    def whole(self, shape: PullShape, *, sources: NDArray[np.int64] | None) -> Subgraph:
+        """All nodes of some kinds that may be seen, and all edges between them.
+
+        Parameters
+        ----------
+        shape : kinds and relationships; its bounds are ignored
+        sources : nodes of the sources that may be seen, ascending; None: all
+        """
+        at = np.flatnonzero(self._check(shape, sources)(np.arange(len(self.nodes.ids))))
+        edges = {item: self._scoped(item, sources) for item in sorted(shape.relationships & FOLLOWED)}
+        return self._subgraph(at, {item: links.induced(at) for item, links in edges.items()})
+
+    def match(self, query: MatchQuery, *, sources: NDArray[np.int64] | None) -> list[Matched]:
+        """Statements by the number of names that they mention.
+
+        Time and memory are linear in the statements that mention a name, of the largest hub one number a statement.
+
+        Parameters
+        ----------
+        query : names and bounds
+        sources : nodes of the sources that may be seen, ascending; None: all
+        """
+        back = self._links[Relationship.MENTIONS].back
+        parts = [np.unique(back.of(self.nodes.at(name)).target) for name in query.names]
+        found, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]), return_counts=True)
+        may = self._check(MENTIONED, sources)(found)
+        if query.among is not None:
+            may &= _among(found, self.nodes.at(query.among))
+        return matched(self.nodes.ids[found[may]], counts[may], query=query)
+
+    def count(self, relationships: Iterable[Relationship]) -> int:
+        """The total number of links of these relationships."""
+        return sum(len(self._links[item].there.targets) for item in relationships if item in self._links)
+
+    def sources_but(self, left_out: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The nodes of all sources but some, ascending."""
+        every = np.flatnonzero(self.nodes.kinds == KINDS.index(Kind.SOURCE))
+        return every[~_among(every, left_out)]
+
+    def _subgraph(self, at: NDArray[np.int64], edges: Mapping[Relationship, Csr], *, is_cut: bool = False) -> Subgraph:
+        nodes = self.nodes
+        return Subgraph(nodes.ids[at].astype("<U32"), np.array(nodes.kinds[at]), edges, self.version, is_cut)
+
+    def _check(self, shape: PullShape, sources: NDArray[np.int64] | None) -> NeighbourCheck:
+        """Tells which nodes may be entered: nodes of the wanted kinds that belong to a source that may be seen.
+
+        Facts and entities have no source: they may be entered if a statement of such a source asserts them.
+        """
+        nodes = self.nodes
+        is_kind = np.zeros(len(KINDS), dtype=bool)
+        is_kind[[KINDS.index(kind) for kind in shape.kinds]] = True
+        if sources is None:
+            return lambda at: is_kind[nodes.kinds[at]]
+        allowed = sources
+
+        def may(at: NDArray[np.int64]) -> NDArray[np.bool_]:
+            is_wanted = is_kind[nodes.kinds[at]]
+            held = nodes.sources[at]
+            found = is_wanted & _among(held, allowed)
+            is_shared = is_wanted & (held == NO_SOURCE)
+            found[is_shared] = self._is_asserted(at[is_shared], allowed)
+            return found
+
+        return may
+
+    def _is_asserted(self, at: NDArray[np.int64], allowed: NDArray[np.int64]) -> NDArray[np.bool_]:
+        found = np.zeros(len(at), dtype=bool)
+        for way in (self._links[Relationship.MENTIONS].back, self._links[Relationship.SUPPORTS].there):
+            for first, last in blocks(way.counts(at)):
+                some = way.of(at[first:last])
+                is_inside = _among(self.nodes.sources[some.target], allowed)
+                found[first + some.owner[is_inside]] = True
+        return found
+
+    def _scoped(self, relationship: Relationship, sources: NDArray[np.int64] | None) -> Links:
+        """The links of a relationship in a scope; under a filter, a derived relationship is counted again in memory."""
+        if sources is None or relationship not in _COUNTED:
+            return self._links[relationship]
+        is_asserted = _among(self.nodes.sources, sources)
+        if relationship is Relationship.RELATES:
+            return in_memory(relates(self._links, is_asserted))
+        size = len(self.nodes.ids)
+        parts = list(co_occurs(self._links, is_asserted))
+        if not parts:
+            return in_memory(sp.csr_array((size, size), dtype=np.float32))
+        a, b, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return in_memory(sp.csr_array((weights, (a, b)), shape=(size, size)))
+
+
+def needed(shape: PullShape, *, has_filter: bool) -> frozenset[str]:
+    """The names of the links that a read needs.
+
+    Under a filter these are also the links that show what is asserted, and those from which derived ones are counted again.
+
+    Parameters
+    ----------
+    shape : shape of the read
+    has_filter : whether the read may see some sources only
+    """
+    wanted = shape.relationships & FOLLOWED
+    if not has_filter:
+        return frozenset[str](wanted)
+    counted = frozenset[str]().union(*(_COUNTED[item] for item in wanted if item in _COUNTED))
+    return (wanted - set(_COUNTED)) | {Relationship.MENTIONS, Relationship.SUPPORTS} | counted
+
+
+def nothing(shape: PullShape) -> Subgraph:
+    """The empty subgraph, for a corpus that does not exist."""
+    none = sp.csr_array((0, 0), dtype=np.float32)
+    edges = dict.fromkeys(sorted(shape.relationships & FOLLOWED), none)
+    return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
+
+
+def _among(values: NDArray[np.integer], held: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which values occur in ``held``, which is ascending."""
+    if not len(held):
+        return np.zeros(len(values), dtype=bool)
+    found: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
+    return found
