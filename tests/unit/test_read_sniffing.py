@@ -24,6 +24,15 @@ It\(aqs only shown. See \fBcargo\fR(1).
 .de XX
 hidden
 ..
+.if \\n[.g] \\{\\
+.  am MTO
+.    ad l
+.  .
+.\\}
+.de YY ZZ
+..
+hidden
+.ZZ
 .IP "\(bu" 4
 a point
 .PP

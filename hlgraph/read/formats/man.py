@@ -67,19 +67,21 @@ def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 def _lines(source: str) -> Iterator[str]:
     """The lines of the text; an empty one where a paragraph ends."""
-    skipped = ""  # the macro that ends what is left out
+    skipped = ""  # the macro that ends what is left out; blanks may stand before its name
     for line in source.splitlines():
         if skipped:
-            skipped = "" if line.startswith(skipped) else skipped
+            if line[:1] in (".", "'") and line[1:].split(maxsplit=1)[:1] == [skipped]:
+                skipped = ""
             continue
         if line[:1] not in (".", "'"):
             yield _plain(line).strip()
             continue
         name, _, rest = line[1:].lstrip().partition(" ")
         if name in _DROPPED:
-            skipped = ".."
+            named = rest.split()[0 if name == "ig" else 1 :]
+            skipped = named[0] if named else "."
         elif name == "TS":
-            skipped = ".TE" if "T{" in rest else ""
+            skipped = "TE" if "T{" in rest else ""
         else:
             yield from _macro(name, rest)
 
