@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from hlgraph.cli.explained import short
 
 if TYPE_CHECKING:
     from hlgraph.ingest.pipeline import Report
+    from hlgraph.ingest.report import Failure
     from hlgraph.models.accounts.usage import Usage
     from hlgraph.read.found import Files
     from hlgraph.records import Answer, Domain, Evidence
@@ -24,6 +25,7 @@ Tree = Mapping[str, object]
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
 _MOST_PROBLEMS = 20
 _MOST_REASONS = 8
+_MOST_NAMED = 3  # sources that failed for one reason
 _MOST_BASIS = 5  # chunks that are printed below a summary
 
 
@@ -162,6 +164,26 @@ def _files_tree(files: Files) -> dict[str, object]:
     }
 
 
+def _failed_lines(failed: Sequence[Failure]) -> list[str]:
+    """What failed for people: a reason that several sources share is printed once."""
+    uris: dict[str, list[str]] = {}
+    for item in failed:
+        uris.setdefault(item.error.removeprefix(f"{item.uri}: "), []).append(item.uri)
+    lines: list[str] = []
+    for item in failed:
+        reason = item.error.removeprefix(f"{item.uri}: ")
+        same = uris.pop(reason, [])
+        more = len(same) - _MOST_NAMED
+        if len(same) == 1:
+            lines.append(f"failed: {item.error}")
+        elif same:
+            named = f"{', '.join(same[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
+            lines.append(f"failed: {reason} ({len(same)} sources: {named})")
+    if len(lines) > _MOST_PROBLEMS:
+        lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more reasons of failures (--json lists all)"]
+    return lines
+
+
 def _files_lines(files: Files) -> Iterator[str]:
     """The files of an ingest for people, with the reasons of those that were left out."""
     if not files.found:
@@ -206,7 +228,7 @@ def report_lines(report: Report) -> list[str]:
     if report.domain:
         kinds, topics = len(report.domain.kinds), len(report.domain.topics)
         lines.append(f"domain: inferred {kinds} kinds and {topics} topics; to see them: hlgraph domain show")
-    lines.extend(f"failed: {item.error}" for item in report.failed)
+    lines.extend(_failed_lines(report.failed))
     for word, items in (("problem", report.problems), ("warning", report.warnings)):
         lines.extend(f"{word}: {item.uri}: {item.error}" for item in items[:_MOST_PROBLEMS])
         if len(items) > _MOST_PROBLEMS:

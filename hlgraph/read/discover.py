@@ -244,6 +244,8 @@ def _unreadable(name: str, file: Path | S3Object, format_name: str | None) -> st
     """Why a file in a folder is left out, by its name, else by its content; empty if it is read."""
     if format_name is not None or _is_readable(name, file):
         return ""
+    if isinstance(file, Path) and not file.exists():
+        return "link to a file that does not exist"
     return f"no reader for {Path(name).suffix.lower() or 'files without a suffix'}"
 
 

@@ -136,6 +136,13 @@ def test_dangling_and_looping_links_are_failures(tmp_path: Path) -> None:
     assert dangling.protects((tmp_path / "dangling.txt").as_uri())
 
 
+def test_a_dangling_link_without_a_suffix_is_left_out_as_one(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    files = Files()
+    list(read([str(tmp_path)], files=files))
+    assert files.reasons == [("link to a file that does not exist", 1)]
+
+
 def test_links_to_folders_are_followed_once_and_never_round(tmp_path: Path) -> None:
     root = tmp_path / "root"
     write(root / "a.txt", "a")

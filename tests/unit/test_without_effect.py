@@ -9,7 +9,7 @@ import pytest
 import hlgraph
 from hlgraph.cli.commands.search import chosen
 from hlgraph.cli.output import report_lines, report_tree
-from hlgraph.ingest.report import Report
+from hlgraph.ingest.report import Failure, Report
 from hlgraph.testing.embedder import WordEmbedder
 
 
@@ -30,6 +30,18 @@ def test_a_mapping_without_rows_says_that_it_had_no_effect(folder: Path) -> None
     assert (report.failed, report.problems) == ([], [])
     [line] = [line for line in report_lines(report) if line.startswith("warning")]
     assert line.startswith("warning: --map: had no effect: it maps the columns of rows (CSV, JSON, JSON lines)")
+
+
+def test_a_reason_that_sources_share_is_printed_once() -> None:
+    reasons = ["is empty", "is binary", *["is empty"] * 4, *(f"line {at} is not JSON" for at in range(30))]
+    report = Report(failed=[Failure(f"file:{at}", f"file:{at}: {reason}") for at, reason in enumerate(reasons)])
+    lines = [line for line in report_lines(report) if line.startswith(("failed", "..."))]
+    assert lines[:3] == [
+        "failed: is empty (5 sources: file:0, file:2, file:3 and 2 more)",
+        "failed: file:1: is binary",
+        "failed: file:6: line 0 is not JSON",
+    ]
+    assert lines[20:] == ["... and 12 more reasons of failures (--json lists all)"]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
