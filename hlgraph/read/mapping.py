@@ -166,7 +166,7 @@ def _map_text(columns: Mapping[str, object]) -> str:
     """What to write for a row without a text: its longest column is the likeliest to hold it."""
     texts = {name: value for name, value in columns.items() if isinstance(value, str) and name}
     likely = max(texts, key=lambda name: len(texts[name]), default="COLUMN")
-    return f"name the column that holds the text: --map text={likely}"
+    return f"name the column that holds the text, for example --map text={likely}"
 
 
 def column_of(columns: Mapping[str, object], path: str) -> object:

@@ -128,7 +128,7 @@ def test_rows_that_lack_what_was_mapped_say_which_columns_there_are(tmp_path: Pa
     _, failures = run(tmp_path / "a.jsonl", '{"id": 1, "x": "y"}\n{"id": 2, "text": ["a"]}\n{"text": "ok"}')
     assert failures[0] == (
         "#1: line 1: has no column text or body or content for the text; its columns: id, x; "
-        "name the column that holds the text: --map text=x"
+        "name the column that holds the text, for example --map text=x"
     )
     assert "#2: line 2: its column 'text' is not text but list" in failures[1]
     _, failures = run(tmp_path / "a.jsonl", '{"text": "ok"}', mapping={"id": "doi"})
