@@ -13,7 +13,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 SCRIPT = REPOSITORY / "tests" / "support" / "trips.py"
 PAGE = REPOSITORY / "docs" / "explanation" / "architecture.md"
-MOST = {"ingest": 50, "delete": 32, "search": 38}
+MOST = {"ingest": 50, "delete": 33, "search": 38}
 
 
 @pytest.fixture(scope="module")
