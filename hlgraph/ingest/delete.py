@@ -63,7 +63,7 @@ class Remover(NamedTuple):
             for start in range(0, len(found), self.batch_sources):
                 part = found[start : start + self.batch_sources]
                 if self.forget is not None:
-                    self.forget(embedded_texts(part, corpus, stores=self.stores))
+                    self.forget(embedded_texts(part, corpus, graph=graph))
                 change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
                 outcome = persist(change, self.stores)
                 report.count(outcome.added, outcome.vanished)

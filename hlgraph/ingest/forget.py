@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.models.accounts.replies import Replies
     from hlgraph.models.choose import ChosenModels
     from hlgraph.settings import Settings
-    from hlgraph.stores.protocols import GraphStore, Stores
+    from hlgraph.stores.protocols import GraphStore
 
 Forget: TypeAlias = Callable[[Sequence[str]], None]
 """Deletes what a cache holds about texts."""
@@ -49,17 +49,14 @@ def forgetter(settings: Settings, models: ChosenModels) -> Forget | None:
     return partial(forget_texts, path) if path.exists() else None
 
 
-def embedded_texts(sources: Sequence[Source], corpus: str, *, stores: Stores) -> list[str]:
-    """The texts that were embedded for these sources, without those that other sources need, too.
-
-    These are the names of entities that other sources mention; and texts of statements and names of topics that other sources
-    have word for word, where the stores can tell.
+def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore) -> list[str]:
+    """The texts that were embedded for these sources, without the names of entities that other sources mention, too.
 
     Parameters
     ----------
     sources : stored sources
     corpus : their corpus
-    stores : hold them
+    graph : the graph store
 
     Returns
     -------
@@ -68,20 +65,20 @@ def embedded_texts(sources: Sequence[Source], corpus: str, *, stores: Stores) ->
     """
     titles = {item.id: item.title for item in sources}
     scope = Scope(corpus, sources=tuple(titles))
-    graph = stores.graph
-    chunks = [item for item in graph.find(Kind.CHUNK, scope) if isinstance(item, Chunk)]
-    statements = [item for item in graph.find(Kind.STATEMENT, scope) if isinstance(item, Statement)]
-    topics = [item for item in graph.find(Kind.TOPIC, scope) if isinstance(item, Topic)]
-    said = {*(item.text for item in statements), *(item.name for item in topics)}
-    kept = stores.matcher.copies(said, corpus, besides=titles) if stores.matcher is not None else set[str]()
-    own = _only_mentioned_by([item.id for item in statements], scope, graph)
+    texts: list[str] = []
+    statements: list[str] = []
+    for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC):
+        for record in graph.find(kind, scope):
+            if isinstance(record, Chunk):
+                texts.append(chunk_text(titles[record.source_id], record.text))
+            elif isinstance(record, Statement):
+                texts.append(record.text)
+                statements.append(record.id)
+            elif isinstance(record, Topic):
+                texts.append(normalise_name(record.name))
+    own = _only_mentioned_by(statements, scope, graph)
     entities = graph.records(Kind.ENTITY, own, scope=Scope(corpus))
-    return [
-        *(chunk_text(titles[item.source_id], item.text) for item in chunks),
-        *(item.text for item in statements if item.text not in kept),
-        *(normalise_name(item.name) for item in topics if item.name not in kept),
-        *(normalise_name(item.name) for item in entities if isinstance(item, Entity)),
-    ]
+    return [*texts, *(normalise_name(item.name) for item in entities if isinstance(item, Entity))]
 
 
 def _only_mentioned_by(statements: Sequence[str], scope: Scope, graph: GraphStore) -> list[str]:

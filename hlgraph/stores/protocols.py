@@ -439,18 +439,6 @@ class Matcher(Protocol):
         scope : corpus and sources that may be seen
         """
 
-    def copies(self, texts: Collection[str], corpus: str, *, besides: Collection[str]) -> set[str]:
-        """Which of these texts are those of visible statements, or names of visible topics, of other sources, word for word.
-
-        Takes one query, which reads the texts of the corpus once.
-
-        Parameters
-        ----------
-        texts : texts of statements, and names of topics as they were written
-        corpus : name of the corpus
-        besides : ids of the sources that do not count
-        """
-
 
 class AlteredRecord(NamedTuple):
     """A record whose rows are not those that were written.

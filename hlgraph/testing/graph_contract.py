@@ -21,7 +21,6 @@ from hlgraph.records import (
     Relationship,
     Source,
     Statement,
-    Topic,
 )
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
@@ -130,20 +129,6 @@ class GraphPullContract:
         assert matcher.match(MatchQuery(names, 9), scope=Scope("nowhere")) == []
         with pytest.raises(InputError, match="most"):
             matcher.match(MatchQuery(names, 9, most=0), scope=Scope(CORPUS))
-
-    def test_copies_are_texts_of_other_sources(self, stores: Stores) -> None:
-        fill(stores)
-        matcher = stores.matcher
-        if matcher is None:
-            pytest.skip("these stores have no matcher")
-        statement, *_ = stores.graph.find(Kind.STATEMENT, Scope(CORPUS))
-        topic, *_ = stores.graph.find(Kind.TOPIC, Scope(CORPUS))
-        assert isinstance(statement, Statement)
-        assert isinstance(topic, Topic)
-        texts, source = (statement.text, topic.name, "nowhere"), statement.source_id
-        assert matcher.copies(texts, CORPUS, besides=()) == {statement.text, topic.name}
-        assert matcher.copies(texts[:1], CORPUS, besides=(source, "nothing")) == set()
-        assert matcher.copies(texts, "nowhere", besides=()) == matcher.copies((), CORPUS, besides=()) == set()
 
     def test_pull_never_enters_a_source_outside_the_filter(self, stores: Stores) -> None:
         fill(stores)

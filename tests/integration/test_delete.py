@@ -121,11 +121,10 @@ def test_the_vectors_of_deleted_texts_leave_the_cache(graph: HLGraph, tmp_path: 
     with hlgraph.connect(graph.settings, corpus="other", embedder=cached) as other:
         other.ingest(["docs/a.txt"])
         alone = held()
-        # "tessing" is in both documents, and a statement, so their vectors stay.
-        Path("docs/inner/b.txt").write_text("Mara Quill was born in Tessing. Ivo Brandt left Tessing.")
         other.ingest(["docs"])
         assert held() > alone
         other.delete("docs/inner/b.txt")
+        # "tessing" is in both documents, so its vector stays.
         assert held() == alone
         embedded = len(cached._inner.embedded)  # type: ignore[attr-defined]
         cached.embed(["tessing", "mara quill"])

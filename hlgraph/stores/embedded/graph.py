@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -54,13 +54,6 @@ _COUNTS = {
 }
 
 # The + keeps SQLite from looking every source up by itself.
-_COPIES = """
-    WITH there AS MATERIALIZED (
-      SELECT node.n, node.kind FROM node JOIN corpus USING (c)
-      WHERE corpus.name = :corpus AND node.kind IN (:statement, :topic)
-        AND +node.source NOT IN (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:besides))))
-    SELECT text FROM statement JOIN there USING (n) WHERE text IN (SELECT value FROM json_each(:texts))
-    UNION SELECT name FROM topic JOIN there USING (n) WHERE name IN (SELECT value FROM json_each(:texts))"""
 
 
 def _pack(value: Change | Outcome) -> bytes:
@@ -240,20 +233,6 @@ class EmbeddedGraphStore:
             found = [] if held is None else held.image().match(query, sources=held.sources(scope))
             call.rows = sum(len(item.ids) for item in found)
         return found
-
-    def copies(self, texts: Collection[str], corpus: str, *, besides: Collection[str]) -> set[str]:
-        """See :meth:`hlgraph.stores.protocols.Matcher.copies`."""
-        if not texts or not self._database.exists():
-            return set()
-        values = {
-            "corpus": corpus,
-            "texts": json.dumps(list(texts)),
-            "besides": json.dumps(list(besides)),
-            "statement": KINDS.index(Kind.STATEMENT),
-            "topic": KINDS.index(Kind.TOPIC),
-        }
-        with reading(self._database.path):
-            return {row[0] for row in self._database.reader().execute(_COPIES, values)}
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """All nodes and edges of some kinds and relationships in a scope, without bounds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
@@ -269,13 +269,6 @@ class Neo4jGraphStore:
                 call.rows = sum(len(item.ids) for item in counts)
             return counts
         return self._within(scope, functools.partial(match, query=query)) or []
-
-    def copies(self, texts: Collection[str], corpus: str, *, besides: Collection[str]) -> set[str]:
-        """See :meth:`hlgraph.stores.protocols.Matcher.copies`."""
-        if not texts or not self._is_ready():
-            return set()
-        rows = self._server.ask("persist/list_copies", corpus=corpus, texts=list(texts), besides=list(besides))
-        return {str(row["text"]) for row in rows}
 
     def image(self, scope: Scope) -> ScopedImage | None:
         """The image of a corpus and what a scope admits of it; None where the server must answer."""
