@@ -3,6 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+# Python compiles what it imports, when it does: of 28,000 modules that are installed, the tests import a part. Compiling all
+# takes 40 seconds and 400 MB.
+PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # What was installed, by the pyproject.toml of that time: installing again only when it changes.
 DEMO_STAMP := $(VENV)/.installed-demo
 DEV_STAMP := $(VENV)/.installed-dev
@@ -15,6 +18,10 @@ BENCH_STATE := .hlgraph/bench
 MUTANTS := .hlgraph/mutants
 NOTEBOOKS_STATE := .hlgraph/notebooks
 SBOM := .hlgraph/sbom.cdx.json
+# The extra align brings torch, several gigabytes: a virtual environment of its own, in which all else is that of `make setup`.
+ALIGN := .hlgraph/venv-align
+ALIGN_STAMP := $(ALIGN)/.installed
+PACKAGES_OF = "$$($(1)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
@@ -24,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check audit docs test test-fast test-thorough test-compat faults bench mutants servers servers-stop notebooks clean
+.PHONY: help setup browser demo check lint types architecture audit docs test test-fast test-thorough test-compat test-align faults bench mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -38,7 +45,9 @@ help:
 	@echo "make test-fast     the tests without servers, models and killed processes, within two minutes"
 	@echo "make test-thorough  all tests with all their cases and rounds"
 	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
+	@echo "make test-align    the tests of preference training, which torch makes heavy; no other target runs them"
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
+	@echo "make model   a small chat model and its server, into the cache; make model-start starts it and says how to use it; make model-stop"
 	@echo "make faults  the tests that kill processes, many rounds"
 	@echo "make bench   the benchmarks"
 	@echo "make mutants  how many of 100 small faults in the code the tests see (SERVERS=FOLDER: also those that need servers)"
@@ -47,13 +56,13 @@ help:
 
 $(DEMO_STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=24' # older ones warn of lxml's extra html_clean
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docx,epub,html,local,pdf,pptx,xlsx]'
+	$(PIP) --upgrade 'pip>=24' # older ones warn of lxml's extra html_clean
+	$(PIP) --editable '.[docx,epub,html,local,pdf,pptx,xlsx]'
 	$(RUN)/hlgraph models install
 	touch $@
 
 $(DEV_STAMP): $(DEMO_STAMP)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 setup: $(DEV_STAMP)
@@ -68,12 +77,19 @@ demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) stats
 	$(RUN)/hlgraph --store $(DEMO_STORE) answer "Which architect designed the lighthouse at which the author of The Water Came at Four was born?"
 
-check: setup audit
+# Two at a time, the longest first; what each of them says comes in one piece, where make can do that.
+check: setup
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types audit lint architecture
+
+lint: setup
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
+
+types: setup
 	$(RUN)/mypy
+
+architecture: setup
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
-	$(RUN_DOCS)
 
 # Within 20 seconds. Without a network it says that nothing is proven, and does not fail.
 audit: setup
@@ -85,13 +101,13 @@ docs: setup
 	$(RUN_DOCS)
 
 # More processes than cores, because tests wait for servers: half of them have servers, the others do the rest meanwhile.
-test: setup browser
+test: setup browser model
 	$(RUN)/pytest -n $(WORKERS)
 
 test-fast: setup
 	$(RUN)/pytest -n $(WORKERS) -m "not servers and not model and not faults" hlgraph tests/unit tests/contract tests/property
 
-test-thorough: setup browser
+test-thorough: setup browser model
 	HLGRAPH_TEST_THOROUGH=1 $(RUN)/pytest -n $(WORKERS) --timeout 5400 -o faulthandler_timeout=5460
 
 # The exit status is that of the tests, and the servers go whatever it is.
@@ -100,11 +116,31 @@ test-compat: setup
 	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py tests/integration/test_cypher_run.py; \
 	status=$$?; $(SERVERS_PY) stop --remove --state $(COMPAT_STATE); exit $$status
 
+$(ALIGN_STAMP): $(DEV_STAMP)
+	$(PYTHON) -m venv $(ALIGN)
+	echo $(call PACKAGES_OF,$(RUN)) > $(call PACKAGES_OF,$(ALIGN)/bin)/setup.pth
+	$(ALIGN)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[align]'
+	touch $@
+
+# A tiny model is made on the spot and trained on one core, without a network. `make test` does not collect these tests
+# (norecursedirs in pyproject.toml). The libraries warn of their own old names.
+test-align: $(ALIGN_STAMP)
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(ALIGN)/bin/python -m pytest -W default tests/align
+
 servers: setup
 	$(SERVERS_PY) start --by auto $(SERVERS_STATE)
 
 servers-stop:
 	$(SERVERS_PY) stop $(SERVERS_STATE)
+
+model: setup
+	$(RUN)/python docker/local/model.py install
+
+model-start: model
+	$(RUN)/python docker/local/model.py start
+
+model-stop:
+	$(RUN)/python docker/local/model.py stop
 
 faults: setup
 	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults --timeout 5400 -o faulthandler_timeout=5460

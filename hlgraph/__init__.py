@@ -65,7 +65,9 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph, connect
     from hlgraph.sdk.communities import Communities, FoundCommunities
     from hlgraph.sdk.domain import CorpusDomain, InferredDomain
+    from hlgraph.sdk.facts import Facts, StoredFacts
     from hlgraph.sdk.failures import Failures, Mending
+    from hlgraph.sdk.health import Health, ImageLag
     from hlgraph.sdk.hierarchy import FoundHierarchy, Hierarchy
     from hlgraph.sdk.merges import FoundMerges, Merges
     from hlgraph.sdk.quality import Coverage, Faithfulness, Quality
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.merges import Decision
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.telemetry import CorrelationFilter, correlated
     from hlgraph.where import AnyWhere, Where, field
 
 __version__ = "0.2.0"
@@ -109,6 +112,7 @@ __all__ = [
     "Community",
     "CorpusDomain",
     "CorpusStats",
+    "CorrelationFilter",
     "Coverage",
     "Decision",
     "Document",
@@ -119,6 +123,7 @@ __all__ = [
     "Evidence",
     "Explanation",
     "Fact",
+    "Facts",
     "Failure",
     "Failures",
     "Faithfulness",
@@ -130,9 +135,11 @@ __all__ = [
     "GroupBy",
     "HLGraph",
     "HLGraphError",
+    "Health",
     "Hierarchy",
     "HierarchyQuery",
     "Hit",
+    "ImageLag",
     "InferredDomain",
     "IngestOptions",
     "Ingestion",
@@ -158,6 +165,7 @@ __all__ = [
     "Source",
     "Spent",
     "Statement",
+    "StoredFacts",
     "Stores",
     "Summary",
     "Table",
@@ -168,6 +176,7 @@ __all__ = [
     "Where",
     "__version__",
     "connect",
+    "correlated",
     "errors",
     "field",
 ]
@@ -197,12 +206,14 @@ _LATER = {
     "Communities": "hlgraph.sdk.communities",
     "CorpusDomain": "hlgraph.sdk.domain",
     "CorpusStats": "hlgraph.stores.protocols",
+    "CorrelationFilter": "hlgraph.telemetry",
     "Coverage": "hlgraph.sdk.quality",
     "Decision": "hlgraph.stores.merges",
     "Drift": "hlgraph.sdk.reconcile",
     "Embedder": "hlgraph.models.seams",
     "Explanation": "hlgraph.retrieve.request",
     "Failure": "hlgraph.ingest.report",
+    "Facts": "hlgraph.sdk.facts",
     "Failures": "hlgraph.sdk.failures",
     "Faithfulness": "hlgraph.sdk.quality",
     "Files": "hlgraph.read.found",
@@ -212,8 +223,10 @@ _LATER = {
     "FoundMerges": "hlgraph.sdk.merges",
     "GroupBy": "hlgraph.models.accounts.ledger",
     "HLGraph": "hlgraph.sdk.client",
+    "Health": "hlgraph.sdk.health",
     "Hierarchy": "hlgraph.sdk.hierarchy",
     "HierarchyQuery": "hlgraph.index.hierarchy",
+    "ImageLag": "hlgraph.sdk.health",
     "InferredDomain": "hlgraph.sdk.domain",
     "IngestOptions": "hlgraph.ingest.options",
     "Ingestion": "hlgraph.ingest.run",
@@ -235,6 +248,7 @@ _LATER = {
     "SearchResult": "hlgraph.retrieve.request",
     "Settings": "hlgraph.settings",
     "Spent": "hlgraph.models.accounts.ledger",
+    "StoredFacts": "hlgraph.sdk.facts",
     "Stores": "hlgraph.stores.protocols",
     "Table": "hlgraph.stores.cypher",
     "Unit": "hlgraph.retrieve.request",
@@ -242,6 +256,7 @@ _LATER = {
     "Verify": "hlgraph.answer.verify",
     "Where": "hlgraph.where",
     "connect": "hlgraph.sdk.client",
+    "correlated": "hlgraph.telemetry",
     "field": "hlgraph.where",
 }
 

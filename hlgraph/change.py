@@ -113,7 +113,10 @@ class Renewal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VectorBlock:
-    """Rows of one kind for the vector store; ``data`` is a C-ordered float32 matrix, one row per id."""
+    """Rows of one kind for the vector store; ``data`` is a C-ordered float32 matrix, one row per id.
+
+    A journal may keep the ids alone, see :attr:`is_hollow`.
+    """
 
     kind: Kind
     ids: tuple[str, ...]
@@ -127,6 +130,15 @@ class VectorBlock:
         import numpy as np
 
         return np.frombuffer(self.data, dtype=np.float32).reshape(len(self.ids), self.dimensions)
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether only the ids are left of the rows: they are known to the vector store, or lost."""
+        return bool(self.ids) and not self.data
+
+    def hollow(self) -> VectorBlock:
+        """The same with the ids of its rows alone."""
+        return VectorBlock(self.kind, self.ids, (), (), self.dimensions, b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +219,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An unfinished change in the journal."""
+    """An unfinished change in the journal; its ``vectors`` may be hollow."""
 
     change: Change
     state: ChangeState

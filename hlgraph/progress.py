@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from hlgraph import telemetry
+
 EVERY = 0.1
 """Seconds between two events inside a step; the first and the last event of a step always come."""
 _WINDOW = 60.0
@@ -154,7 +156,7 @@ def is_listening() -> bool:
 
 @contextlib.contextmanager
 def step(name: str, total: int | None = None, *, unit: str = "") -> Iterator[None]:
-    """Tell that a step begins, and that it ends, unless it ends by an error.
+    """Tell that a step begins, and that it ends, unless it ends by an error. A span of OpenTelemetry too.
 
     Parameters
     ----------
@@ -162,6 +164,14 @@ def step(name: str, total: int | None = None, *, unit: str = "") -> Iterator[Non
     total : how much there is to do; None: not known
     unit : what is counted, in the plural
     """
+    with telemetry.span(f"hlgraph {name}", {"hlgraph.step.unit": unit}) as span:
+        span.set({"hlgraph.step.total": total})
+        with _told(name, total, unit=unit):
+            yield
+
+
+@contextlib.contextmanager
+def _told(name: str, total: int | None, *, unit: str) -> Iterator[None]:
     listener = _LISTENER.get()
     if listener is None:
         yield

@@ -5,14 +5,16 @@ No other module reads the environment. These variables override the file:
 - ``HLGRAPH_CONFIG`` (settings file), ``HLGRAPH_STORE`` (URL of the store), ``HLGRAPH_CORPUS``
 - ``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder of
   the ledger)
-- ``HLGRAPH_CHAT``, ``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of the local embedder),
-  ``HLGRAPH_CHAT_URL``, ``HLGRAPH_EMBEDDER_URL``
-- ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``USER``, ``PASSWORD``, ``DATABASE``, ``CA``
-  or ``RANKING``, and ``HLGRAPH_OPENSEARCH_`` followed by ``USER``, ``PASSWORD``, ``CA``, ``SERVICE`` or ``REGION``
+- ``HLGRAPH_CHAT``, ``HLGRAPH_JUDGE``, ``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of
+  the local embedder), ``HLGRAPH_CHAT_URL``, ``HLGRAPH_JUDGE_URL``, ``HLGRAPH_EMBEDDER_URL``
+- ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``AUTH``, ``USER``, ``PASSWORD``, ``TOKEN``,
+  ``DATABASE``, ``CA`` or ``RANKING``, and ``HLGRAPH_OPENSEARCH_`` followed by ``USER``, ``PASSWORD``, ``CA``, ``SERVICE`` or
+  ``REGION``
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +33,7 @@ from hlgraph.text import UNSTORABLE
 
 DEFAULT_STORE = "hlgraph://./.hlgraph"
 _Server = TypeVar("_Server", "Neo4jSettings", "OpenSearchSettings")
+_LABEL_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}", re.ASCII)
 _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -119,13 +122,14 @@ class ModelSettings:
     cache : folder of caches; None: the user's cache folder
     embedder : name of an installed model, a folder that contains one, or ``provider:model`` (openai, ollama, cohere, bedrock)
     chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: no chat model, so answers consist of the evidence
+    judge : the chat model that judges answers of an evaluation, as ``provider:model``; empty: the one of ``chat``
     reranker : name of an installed cross-encoder, a folder that contains one, or ``provider:model`` (cohere, bedrock); empty: the
         lexical one, which needs no download
     runtime : what runs a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (needs the extra
         ``openvino``; about three times as fast on processors with bfloat16, with a cosine above 0.9999 to the vectors of
         ``onnxruntime``)
     dimensions : vector length to request from a provider's embedder; None: its default
-    embedder_url, chat_url, reranker_url : URLs of servers other than the provider's own; empty: the provider's own
+    embedder_url, chat_url, judge_url, reranker_url : URLs of servers other than the provider's own; empty: the provider's own
     region : region of Amazon Bedrock; empty: what boto3 finds
     timeout : seconds for one call to a provider, default 60; a chat call is abandoned after twice this time
     concurrency : largest number of simultaneous calls of a chat model, default 8; fewer while its provider is busy or slow
@@ -149,11 +153,13 @@ class ModelSettings:
     cache: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
     chat: str = ""
+    judge: str = ""
     reranker: str = ""
     runtime: str = "onnxruntime"
     dimensions: int | None = None
     embedder_url: str = ""
     chat_url: str = ""
+    judge_url: str = ""
     reranker_url: str = ""
     region: str = ""
     timeout: float = 60.0
@@ -173,7 +179,7 @@ class ModelSettings:
                 raise SettingsError(f"models.{name} is {value}; choose a number above 0")
         if self.runtime not in ("onnxruntime", "openvino"):
             raise SettingsError(f"models.runtime is {self.runtime!r}; choose onnxruntime or openvino")
-        for name in ("embedder_url", "chat_url", "reranker_url"):
+        for name in ("embedder_url", "chat_url", "judge_url", "reranker_url"):
             value = urlsplit(getattr(self, name))
             if value.username or value.password:
                 raise SettingsError(
@@ -187,11 +193,26 @@ class Neo4jSettings:
 
     Attributes
     ----------
+    auth : how hlgraph says who it is: ``basic`` (default; ``user`` and ``password``, without a password nothing), ``bearer``
+        (``token`` of single sign-on), ``kerberos`` (``token`` is the ticket in base64), ``none``, or ``custom`` (``user``,
+        ``password``, ``realm`` and ``scheme`` go to the plugin of the server as they are)
     user : name of the user, default ``neo4j``
     password : password of the user
+    token : token of ``bearer``, ticket of ``kerberos``
+    realm, scheme : realm and name of the scheme of ``custom``
     database : name of the database, default ``neo4j``
+    databases : database of single corpora, by the name of the corpus; the others are in ``database``. It takes the Enterprise
+        edition, because the Community edition has one database
+    label_prefix : begins every label and the name of every constraint and index of hlgraph, default empty; letters, digits and
+        underscores, such as ``Acme_``. It keeps the nodes of hlgraph apart from others with labels such as Source or Topic. A
+        graph is found under the prefix that it was written with
     ca : file with the certificates to trust instead of the system's
-    timeout : seconds for connecting, and for the retries of one transaction, default 30
+    timeout : seconds for connecting, and for a connection of the pool to become free, default 30
+    retry_seconds : seconds during which a transaction is repeated while the server is away or busy, default 120: longer than a
+        restart
+    pool_size : maximum number of connections to each server, default 100
+    max_connection_lifetime : seconds after which a connection is replaced, default 3,600; shorter than what a firewall or a load
+        balancer allows
     keep_projections : leave the projections for PageRank on the server when the process ends, so that the next process can
         reuse them, default False. They use memory of the server until a newer version of their corpus is projected, the server
         restarts, or they are dropped (``gds.graph.drop``)
@@ -204,14 +225,24 @@ class Neo4jSettings:
     Raises
     ------
     SettingsError
-        ``ranking`` is unknown, or ``image_links`` is negative.
+        ``ranking`` or ``auth`` is unknown, ``auth`` lacks what it needs, a number is out of its bounds, or ``label_prefix`` has
+        a character that no label can begin with.
     """
 
+    auth: str = "basic"
     user: str = "neo4j"
     password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    realm: str = ""
+    scheme: str = ""
     database: str = "neo4j"
+    databases: Mapping[str, str] = field(default_factory=dict)
+    label_prefix: str = ""
     ca: str | None = None
     timeout: float = 30.0
+    retry_seconds: float = 120.0
+    pool_size: int = 100
+    max_connection_lifetime: float = 3_600.0
     keep_projections: bool = False
     ranking: str = "auto"
     image_links: int = 50_000_000
@@ -223,6 +254,35 @@ class Neo4jSettings:
             raise SettingsError(f"neo4j.ranking is {self.ranking!r}; choose auto, process or server")
         if self.image_links < 0:
             raise SettingsError(f"neo4j.image_links is {self.image_links}; choose a number from 0")
+        for name in ("timeout", "pool_size", "max_connection_lifetime"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"neo4j.{name} is {getattr(self, name)}; choose a number above 0")
+        if not self.retry_seconds >= 0:
+            raise SettingsError(f"neo4j.retry_seconds is {self.retry_seconds}; choose a number from 0")
+        if self.label_prefix and not _LABEL_PREFIX.fullmatch(self.label_prefix):
+            raise SettingsError(
+                f"neo4j.label_prefix is {self.label_prefix!a}; choose at most 32 letters, digits and underscores that begin "
+                "with a letter, such as Acme_"
+            )
+        self._check_auth()
+
+    def _check_auth(self) -> None:
+        if self.auth not in ("basic", "bearer", "kerberos", "none", "custom"):
+            raise SettingsError(f"neo4j.auth is {self.auth!r}; choose basic, bearer, kerberos, none or custom")
+        if self.auth in ("bearer", "kerberos") and not self.token:
+            raise SettingsError(f"neo4j.auth is {self.auth}, but neo4j.token is empty; set it (or HLGRAPH_NEO4J_TOKEN)")
+        if self.auth == "custom" and not self.scheme:
+            raise SettingsError("neo4j.auth is custom, but neo4j.scheme is empty; set the name of the server's scheme")
+
+    def database_of(self, corpus: str) -> str:
+        """The database of a corpus."""
+        return self.databases.get(corpus, self.database)
+
+
+QUANTISATIONS = {"lucene": ("none", "byte"), "faiss": ("none", "fp16")}
+"""The forms of vectors that each k-NN engine of OpenSearch has."""
+_BOUNDS = {"shards": (1, 1_024), "replicas": (0, 100), "hnsw_m": (2, 100)}
+_BOUNDS |= {"hnsw_ef_construction": (2, 10_000), "hnsw_ef_search": (0, 10_000)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,14 +299,27 @@ class OpenSearchSettings:
     region : region of the Amazon service
     prefix : beginning of the names of all indexes, default ``hlgraph``
     language : stemming of text in new indexes: ``english`` (default, as in the embedded store), or ``any`` for none
+    layout : ``shared`` (default): one index a kind of row for all corpora, in which each corpus is kept in one shard;
+        ``dedicated``: five indexes a corpus, whose rows are spread over all shards. A serverless service is always dedicated
+    shards : primary shards of each index, default 1
     replicas : replicas of each index, default 0
+    engine : k-NN engine of each index: ``lucene`` (default) or ``faiss``; a serverless service always uses faiss
+    hnsw_m : links of a vector in the HNSW graph, from 2 to 100, default 16
+    hnsw_ef_construction : candidates for these links when a vector is added, default 128
+    hnsw_ef_search : least number of candidates that a search by HNSW visits, default 0: as many as it asks for (512 or more)
+    quantisation : form of the vectors in the HNSW graph: ``none`` (default, float32), ``fp16`` (faiss) or ``byte`` (lucene, 7
+        bits). It changes which candidates are found, not their scores
     timeout : seconds for one request, default 30
     patience : seconds during which rejected requests (429, 5xx) are repeated, default 120
+
+    Changed settings of existing indexes are named by ``hlgraph migrate verify``; ``hlgraph migrate repair`` brings the indexes
+    to them, by a re-index where that is needed.
 
     Raises
     ------
     SettingsError
-        The service is unknown, or its region is missing.
+        The service, layout, engine or quantisation is unknown, the engine does not have the quantisation, a number is out of
+        its bounds, or the region of the service is missing.
     """
 
     user: str = ""
@@ -256,7 +329,14 @@ class OpenSearchSettings:
     region: str = ""
     prefix: str = "hlgraph"
     language: str = "english"
+    layout: str = "shared"
+    shards: int = 1
     replicas: int = 0
+    engine: str = "lucene"
+    hnsw_m: int = 16
+    hnsw_ef_construction: int = 128
+    hnsw_ef_search: int = 0
+    quantisation: str = "none"
     timeout: float = 30.0
     patience: float = 120.0
 
@@ -270,6 +350,52 @@ class OpenSearchSettings:
             raise SettingsError(
                 f"opensearch.service is {self.service}, but opensearch.region is empty; set it, for example to eu-west-1"
             )
+        for name, allowed in (("layout", ("shared", "dedicated")), ("engine", tuple(QUANTISATIONS))):
+            if getattr(self, name) not in allowed:
+                raise SettingsError(f"opensearch.{name} is {getattr(self, name)!r}; choose {' or '.join(allowed)}")
+        is_serverless = self.service == "aoss"
+        where = "a serverless service" if is_serverless else f"the engine {self.engine}"
+        allowed = ("none",) if is_serverless else QUANTISATIONS[self.engine]
+        if self.quantisation not in allowed:
+            raise SettingsError(
+                f"opensearch.quantisation is {self.quantisation!r}, which {where} does not have; choose {' or '.join(allowed)}"
+            )
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingsError(
+                    f"opensearch.{name} is {getattr(self, name)}; choose a number from {least} to {most}"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetrySettings:
+    """What is shown of the work: spans and metrics of OpenTelemetry, and a log of slow calls to the stores.
+
+    Attributes
+    ----------
+    exporter : where ``hlgraph`` on the command line sends spans and metrics: ``console`` (standard error), ``otlp`` (a
+        collector, which the ``OTEL_EXPORTER_OTLP_`` variables of OpenTelemetry name), empty (default): nowhere. In an application
+        the SDK of OpenTelemetry that the application sets up receives them, whatever stands here
+    content : record questions, texts, parameters of statements, and messages of chat models in spans, default False
+    slow_query_seconds : a call to a store that takes this many seconds or more is logged as a warning, with its name, its
+        seconds and its rows, without parameters; None (default): never
+
+    Raises
+    ------
+    SettingsError
+        The exporter is unknown, or the seconds are negative.
+    """
+
+    exporter: str = ""
+    content: bool = False
+    slow_query_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.exporter not in ("", "console", "otlp"):
+            raise SettingsError(f"telemetry.exporter is {self.exporter!r}; choose console or otlp, or leave it out")
+        if self.slow_query_seconds is not None and not self.slow_query_seconds >= 0:
+            raise SettingsError(f"telemetry.slow_query_seconds is {self.slow_query_seconds}; choose a number from 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,29 +407,42 @@ class Settings:
     store : URL of the store, default an embedded store in the folder ``.hlgraph``
     vectors : URL of the vector store if ``store`` is a graph server
     corpus : name of the default corpus
-    chunk, models, neo4j, opensearch : settings of these parts
+    wait : seconds that a call which writes waits while another writer has the right to, default None: without limit; 0: it
+        raises StoreLockedError at once
+    chunk, models, neo4j, opensearch, telemetry : settings of these parts
 
     Raises
     ------
     SettingsError
-        The name of the corpus is not a text, is empty, or holds a character that no store can hold.
+        The name of the corpus is not a text, is empty, or holds a character that no store can hold; or ``wait`` is negative.
     """
 
     store: str = DEFAULT_STORE
     vectors: str = ""
     corpus: str = "default"
+    wait: float | None = None
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
     opensearch: OpenSearchSettings = field(default_factory=OpenSearchSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     def __post_init__(self) -> None:
-        """Check the name of the corpus."""
+        """Check the name of the corpus, and the seconds."""
+        if self.wait is not None and not self.wait >= 0:
+            raise SettingsError(
+                f"wait is {self.wait}; choose a number of seconds from 0, or none to wait without limit"
+            )
         if not isinstance(self.corpus, str) or not self.corpus.strip() or UNSTORABLE.search(self.corpus):
             raise SettingsError(
                 f"the name of the corpus is {self.corpus!a}; give a text that is not empty, without NUL and halves of "
                 "surrogate pairs, such as default"
             )
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for the right to write; infinite where there is no limit."""
+        return math.inf if self.wait is None else self.wait
 
 
 def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:
@@ -335,6 +474,8 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
         ledger=env.get("HLGRAPH_LEDGER") or settings.models.ledger,
         chat=env.get("HLGRAPH_CHAT") or settings.models.chat,
         chat_url=env.get("HLGRAPH_CHAT_URL") or settings.models.chat_url,
+        judge=env.get("HLGRAPH_JUDGE") or settings.models.judge,
+        judge_url=env.get("HLGRAPH_JUDGE_URL") or settings.models.judge_url,
         embedder=env.get("HLGRAPH_EMBEDDER") or settings.models.embedder,
         embedder_url=env.get("HLGRAPH_EMBEDDER_URL") or settings.models.embedder_url,
         reranker=env.get("HLGRAPH_RERANKER") or settings.models.reranker,
@@ -344,7 +485,7 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
         settings,
         store=env.get("HLGRAPH_STORE") or settings.store,
         vectors=env.get("HLGRAPH_VECTORS") or settings.vectors,
-        neo4j=_given(settings.neo4j, env, ("user", "password", "database", "ca", "ranking")),
+        neo4j=_given(settings.neo4j, env, ("auth", "user", "password", "token", "database", "ca", "ranking")),
         opensearch=_given(settings.opensearch, env, ("user", "password", "ca", "service", "region")),
         corpus=env.get("HLGRAPH_CORPUS") or settings.corpus,
         models=models,
@@ -412,6 +553,7 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
         ("models.", ModelSettings, tree.get("models")),
         ("neo4j.", Neo4jSettings, tree.get("neo4j")),
         ("opensearch.", OpenSearchSettings, tree.get("opensearch")),
+        ("telemetry.", TelemetrySettings, tree.get("telemetry")),
     )
     for name, made, part in parts:
         known = [item.name for item in fields(made)]
@@ -456,8 +598,9 @@ def as_tree(settings: Settings) -> dict[str, object]:
     tree: dict[str, object] = msgspec.to_builtins(settings)
     for name in ("neo4j", "opensearch"):
         part = tree[name]
-        if isinstance(part, dict) and part["password"]:
-            part["password"] = f"${{HLGRAPH_{name.upper()}_PASSWORD}}"
+        for secret in ("password", "token"):
+            if isinstance(part, dict) and part.get(secret):
+                part[secret] = f"${{HLGRAPH_{name.upper()}_{secret.upper()}}}"
     return tree
 
 

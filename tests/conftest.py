@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import http.client
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from by_servers import GIVEN as ENVIRONMENT
 from by_servers import REPOSITORY, ByServers
 
 from hlgraph.settings import Neo4jSettings
+from local_model import operate
 from local_servers import neo4j_server, opensearch_server, state
 from local_servers.errors import ServerError
 from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
@@ -29,6 +32,8 @@ LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
 # The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
 # own, one is up after two thirds of the time and half the processor time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Tests empty and fill a database every second: Neo4j would plan each query anew, which takes longer than to run it.
+NEO4J_OPTIONS = "dbms.cypher.min_replan_interval=1h internal.cypher.expression_engine=INTERPRETED"
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class LiveServers:
 def pytest_configure() -> None:
     """Servers that tests start, here and in processes of their own, read these options, or one's own, from the environment."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)  # not added to others: two collectors are an error
+    os.environ.setdefault(neo4j_server.MORE, NEO4J_OPTIONS)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,10 +67,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the servers: `make test-fast` leaves it out."""
+    """Mark what uses the servers or the small chat model: `make test-fast` leaves it out."""
     for item in items:
-        if "servers" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.servers)
+        for fixture, mark in (("servers", pytest.mark.servers), ("small_model", pytest.mark.model)):
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
+
+
+def pytest_collection_finish() -> None:
+    """The collector of garbage leaves alone what is there before the tests: a million objects, looked at again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -79,6 +92,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         shown = {outcome: count for outcome, count in counts.items() if count and outcome != "skipped"}
         said = [*(f"{count} {outcome}" for outcome, count in shown.items()), f"{counts['skipped']} skipped"]
         terminalreporter.line(f"{kind:12} {', '.join(said)}")
+
+
+@pytest.fixture(scope="session")
+def aws_models() -> Iterator[None]:
+    """The descriptions of Amazon's services are read once, not anew for each client: that takes longer than what is tested."""
+    from botocore.loaders import JSONFileLoader
+
+    read = cache(JSONFileLoader().load_file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JSONFileLoader, "load_file", lambda _loader, path: read(path))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -140,6 +164,7 @@ def neo4j_settings(servers: LiveServers) -> Neo4jSettings:
         password=found.password,
         database=found.database,
         timeout=20,
+        retry_seconds=20,
         images=str(servers.folder / "images"),
     )
 
@@ -162,3 +187,17 @@ def graph_server(servers: LiveServers, neo4j_settings: Neo4jSettings) -> Iterato
 
 def _mend(folder: Path) -> str:
     return f"run: python docker/local/servers.py start --state {folder}, or leave {ENVIRONMENT} out"
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a small real chat model; started where a test first asks for it, and ended afterwards."""
+    folder = tmp_path_factory.mktemp("model")
+    try:
+        served = operate.start(folder)
+    except ServerError as error:
+        pytest.fail(f"the small chat model of the tests did not start: {error}", pytrace=False)
+    try:
+        yield served.url
+    finally:
+        operate.stop(folder, remove=True)

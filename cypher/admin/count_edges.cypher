@@ -17,7 +17,7 @@ CALL () {
   WHERE e.corpus = $corpus AND e.id >= ''
   RETURN 1 AS node,
     CASE $shape
-      WHEN 'entity_entity' THEN COUNT { (e)-[:RELATES]->() } + COUNT { (e)-[:CO_OCCURS]->() }
+      WHEN 'entity_entity' THEN COUNT { (e)-[:RELATES]->() }
       ELSE COUNT { (e)-[:SYNONYM]->() }
     END + COUNT { (e)-[:SAME_AS]->() } AS joined
 }

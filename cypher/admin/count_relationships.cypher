@@ -26,9 +26,6 @@ CALL () {
   MATCH (n:Entity)-[r:RELATES]->(:Entity) WHERE n.corpus = $corpus AND n.id >= ''
   RETURN 'relates' AS relationship, count(r) AS number
   UNION ALL
-  MATCH (n:Entity)-[r:CO_OCCURS]->(:Entity) WHERE n.corpus = $corpus AND n.id >= ''
-  RETURN 'co_occurs' AS relationship, count(r) AS number
-  UNION ALL
   MATCH (n:Entity)-[r:SYNONYM]->(:Entity) WHERE n.corpus = $corpus AND n.id >= ''
   RETURN 'synonym' AS relationship, count(r) AS number
   UNION ALL

@@ -17,5 +17,12 @@ CALL (e) {
 }
 WITH e, sources, statements, 1.0 * sources / total AS share WHERE share >= $share
 RETURN e.id AS id, e.name AS name, e.kind AS kind, sources AS sources, round(share, 3) AS share_of_sources,
-  statements AS statements, COUNT { (e)-[:CO_OCCURS]-() } AS degree
+  statements AS statements, COUNT {
+    MATCH (e)<-[q:MENTIONS]-(:Statement)
+    UNWIND q.chunks AS chunk
+    WITH DISTINCT e, chunk
+    MATCH (:Chunk {id: chunk})<-[:IN_CHUNK]-(:Statement)-[r:MENTIONS]->(o:Entity)
+    WHERE chunk IN r.chunks AND o <> e
+    RETURN DISTINCT o
+  } AS degree
 ORDER BY sources DESC, statements DESC, id LIMIT $k

@@ -16,7 +16,14 @@ UNION ALL
   RETURN 'Fact' AS label, n.predicate + ' ' + n.complement AS name, 'no statement supports it' AS reason, n.id AS id
 UNION ALL
   MATCH (n:Entity) WHERE n.corpus = $corpus AND n.id >= ''
-    AND NOT EXISTS { (n)-[:SUBJECT|OBJECT]->() } AND NOT EXISTS { (n)-[:CO_OCCURS]-() }
+    AND NOT EXISTS { (n)-[:SUBJECT|OBJECT]->() }
+    AND NOT EXISTS {
+      MATCH (n)<-[q:MENTIONS]-(:Statement)
+      UNWIND q.chunks AS chunk
+      MATCH (:Chunk {id: chunk})<-[:IN_CHUNK]-(:Statement)-[r:MENTIONS]->(o:Entity)
+      WHERE chunk IN r.chunks AND o <> n
+      RETURN o
+    }
   RETURN 'Entity' AS label, n.name AS name, 'no fact, and no other entity beside it' AS reason, n.id AS id
 }
 RETURN label AS label, name AS name, reason AS reason, id AS id ORDER BY label, name, id LIMIT $k

@@ -1,5 +1,5 @@
 // The communities of a corpus and their members, the largest of a level first. Members are shown by name, else by the beginning
-// of their text, those with the most neighbours first. No row if no community is stored. Reads every entity, chunk, statement
+// of their text, those that share a chunk with most entities first. No row if no community is stored. Reads every entity, chunk, statement
 // and summary of the corpus.
 // params: corpus, run, level, names, k
 // columns: level, members, parent_id, names, community_id
@@ -33,7 +33,14 @@ UNION ALL
 WITH n, c, name
 WHERE ($level = -1 OR c.level = $level)
   AND ($run = 'any' OR EXISTS { MATCH (r:Run {id: c.run}) WHERE r.name = $run })
-WITH c, name, COUNT { (n)-[:CO_OCCURS]-() } AS degree ORDER BY degree DESC, name
+WITH c, name, COUNT {
+    MATCH (n)<-[q:MENTIONS]-(:Statement)
+    UNWIND q.chunks AS chunk
+    WITH DISTINCT n, chunk
+    MATCH (:Chunk {id: chunk})<-[:IN_CHUNK]-(:Statement)-[r:MENTIONS]->(o:Entity)
+    WHERE chunk IN r.chunks AND o <> n
+    RETURN DISTINCT o
+  } AS degree ORDER BY degree DESC, name
 WITH c, count(*) AS members, collect(name)[..$names] AS names ORDER BY c.level, members DESC, c.id LIMIT $k
 OPTIONAL MATCH (c)-[:PART_OF]->(p:Community)
 RETURN c.level AS level, members AS members, p.id AS parent_id, names AS names, c.id AS community_id

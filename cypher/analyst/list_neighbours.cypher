@@ -6,8 +6,12 @@
 // $entity entity: the entity whose neighbours are listed
 // $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run list_neighbours --entity "River Velm"
-MATCH (a:Entity {id: $entity, corpus: $corpus})-[r:CO_OCCURS]-(e:Entity)
-WITH a, e, r.chunks AS chunks ORDER BY chunks DESC, e.id LIMIT $k
+MATCH (a:Entity {id: $entity, corpus: $corpus})<-[q:MENTIONS]-(:Statement)
+UNWIND q.chunks AS chunk
+WITH DISTINCT a, chunk
+MATCH (:Chunk {id: chunk})<-[:IN_CHUNK]-(:Statement)-[r:MENTIONS]->(e:Entity)
+WHERE chunk IN r.chunks AND e <> a
+WITH a, e, count(DISTINCT chunk) AS chunks ORDER BY chunks DESC, e.id LIMIT $k
 CALL (a, e) {
   OPTIONAL MATCH (a)-[r:RELATES]-(e)
   WITH DISTINCT r.predicate AS predicate ORDER BY predicate

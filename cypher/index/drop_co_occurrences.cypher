@@ -1,7 +1,7 @@
-// Removes CO_OCCURS between two sets of entities, before it is counted again.
-// params: ids, among
-// columns: -
+// Removes the stored CO_OCCURS from some entities to others.
+// params: ids
+// columns: relationships
 UNWIND $ids AS id
-MATCH (:Entity {id: id})-[r:CO_OCCURS]->(b:Entity)
-WHERE b.id IN $among
+MATCH (:Entity {id: id})-[r:CO_OCCURS]->(:Entity)
 DELETE r
+RETURN count(r) AS relationships

@@ -1,7 +1,7 @@
 // One breadth-first step: for every node of the frontier its heaviest neighbours (ties by id) that may be entered and were
 // not reached before, along some relationships in both directions. 'relationships' are used as stored. 'counted' are derived
-// relationships under a filter, counted again from what visible sources assert, by the rules of the stored counts. A part that
-// is not asked for starts from an empty list and does no work.
+// relationships, counted from what visible sources assert: CO_OCCURS always, which is not stored, RELATES under a filter. A part
+// that is not asked for starts from an empty list and does no work.
 // params: nodes, relationships, counted, kinds, reached, has_scope, listed, admits, fan_out
 // columns: kind, ids, is_cut
 CALL () {
@@ -72,10 +72,6 @@ CALL () {
   UNWIND CASE WHEN 'relates' IN $relationships THEN $nodes.entities ELSE [] END AS id
   MATCH (n:Entity {id: id})-[r:RELATES]-(m:Entity)
   RETURN n, m, toFloat(r.facts) AS weight
-  UNION ALL
-  UNWIND CASE WHEN 'co_occurs' IN $relationships THEN $nodes.entities ELSE [] END AS id
-  MATCH (n:Entity {id: id})-[r:CO_OCCURS]-(m:Entity)
-  RETURN n, m, toFloat(r.chunks) AS weight
   UNION ALL
   UNWIND CASE WHEN 'synonym' IN $relationships THEN $nodes.entities ELSE [] END AS id
   MATCH (n:Entity {id: id})-[r:SYNONYM]-(m:Entity)

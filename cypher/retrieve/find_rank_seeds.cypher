@@ -26,7 +26,17 @@ CALL () {
       WHEN 'entity_passage' THEN EXISTS { (n)-[r:SYNONYM|SAME_AS]-(m:Entity) WHERE m <> n }
         OR EXISTS { (n)<-[:MENTIONS]-(:Statement)-[:IN_CHUNK]->(:Chunk) }
       WHEN 'statement_entity_chunk' THEN EXISTS { (n)<-[:MENTIONS]-(:Statement) } OR EXISTS { (n)-[:SAME_AS]-(:Entity) }
-      ELSE EXISTS { (n)-[:RELATES|CO_OCCURS|SAME_AS]-(m:Entity) WHERE m <> n }
+      ELSE EXISTS { (n)-[:RELATES|SAME_AS]-(m:Entity) WHERE m <> n } OR EXISTS {
+        MATCH (n)<-[r:MENTIONS]-(:Statement)
+        UNWIND r.chunks AS chunk
+        WITH DISTINCT n, chunk
+        MATCH (:Chunk {id: chunk})<-[:IN_CHUNK]-(:Statement)-[q:MENTIONS]->(m:Entity)
+        WHERE chunk IN q.chunks
+        WITH n, chunk, m, count(*) AS mentions ORDER BY mentions DESC, m.id
+        WITH n, chunk, collect(m)[..100] AS first
+        WHERE n IN first AND size(first) > 1
+        RETURN n
+      }
     END AS is_joined
 }
 RETURN found AS id, kind, is_joined ORDER BY id

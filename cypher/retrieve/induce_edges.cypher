@@ -54,11 +54,6 @@ CALL () {
   WHERE $places[b.id] IS NOT NULL
   RETURN 'relates' AS relationship, $places[id] AS start, $places[b.id] AS stop, toFloat(r.facts) AS weight
   UNION ALL
-  UNWIND CASE WHEN 'co_occurs' IN $relationships THEN $nodes.entities ELSE [] END AS id
-  MATCH (a:Entity {id: id})-[r:CO_OCCURS]->(b:Entity)
-  WHERE $places[b.id] IS NOT NULL
-  RETURN 'co_occurs' AS relationship, $places[id] AS start, $places[b.id] AS stop, toFloat(r.chunks) AS weight
-  UNION ALL
   UNWIND CASE WHEN 'synonym' IN $relationships THEN $nodes.entities ELSE [] END AS id
   MATCH (a:Entity {id: id})-[r:SYNONYM]->(b:Entity)
   WHERE $places[b.id] IS NOT NULL

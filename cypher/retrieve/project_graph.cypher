@@ -1,4 +1,5 @@
-// Projects some relationships of a corpus into memory (GDS), undirected, each weight times the factor of its kind.
+// Projects some relationships of a corpus into memory (GDS), undirected, each weight times the factor of its kind. CO_OCCURS, which
+// is not stored, has one relationship for each common chunk.
 // params: name, corpus, relationships, weights
 // columns: nodes, relationships
 CALL () {
@@ -42,9 +43,18 @@ CALL () {
   WHERE 'relates' IN $relationships AND a.corpus = $corpus AND a.id >= ''
   RETURN a, b, $weights.relates * toFloat(r.facts) AS weight
   UNION ALL
-  MATCH (a:Entity)-[r:CO_OCCURS]->(b:Entity)
-  WHERE 'co_occurs' IN $relationships AND a.corpus = $corpus AND a.id >= ''
-  RETURN a, b, $weights.co_occurs * toFloat(r.chunks) AS weight
+  MATCH (c:Chunk)
+  WHERE 'co_occurs' IN $relationships AND c.corpus = $corpus AND c.id >= ''
+  CALL (c) {
+    MATCH (c)<-[:IN_CHUNK]-(:Statement)-[r:MENTIONS]->(e:Entity)
+    WHERE c.id IN r.chunks
+    WITH e, count(*) AS mentions ORDER BY mentions DESC, e.id
+    RETURN collect(e)[..100] AS first
+  }
+  UNWIND first AS a
+  UNWIND first AS b
+  WITH a, b WHERE a.id < b.id
+  RETURN a, b, $weights.co_occurs * 1.0 AS weight
   UNION ALL
   MATCH (a:Entity)-[r:SYNONYM]->(b:Entity)
   WHERE 'synonym' IN $relationships AND a.corpus = $corpus AND a.id >= ''

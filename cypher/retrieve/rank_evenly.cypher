@@ -1,5 +1,6 @@
-// Personalised PageRank on a projection (GDS) from seeds of equal weight: the best nodes of some kinds, best first, ties by id.
-// Scores are those of GDS, with weight 1 per seed. Older versions of GDS support only this form.
+// Personalised PageRank on a projection (GDS) from seeds of equal weight: the best nodes of some kinds, best first; of equal
+// ones any. Kinds are those of the projection. Scores are those of GDS, with weight 1 per seed. Older versions of GDS support
+// only this form.
 // params: name, corpus, chunks, statements, entities, kinds, damping, tolerance, max_iterations, k
 // columns: id, score
 CALL () {
@@ -18,7 +19,8 @@ CALL () {
 WITH collect(n) AS seeds
 CALL gds.pageRank.stream($name, {sourceNodes: seeds, dampingFactor: $damping, tolerance: $tolerance, maxIterations: $max_iterations, relationshipWeightProperty: 'weight'})
 YIELD nodeId, score
-WITH nodeId, score WHERE score > 0
+WITH nodeId, score WHERE score > 0 AND gds.util.nodeProperty($name, nodeId, 'kind') IN $kinds
+WITH nodeId, score ORDER BY score DESC LIMIT $k
 WITH gds.util.asNode(nodeId) AS n, score
-WHERE n.corpus = $corpus AND CASE WHEN n:Chunk THEN 'chunk' WHEN n:Statement THEN 'statement' ELSE 'entity' END IN $kinds
-RETURN n.id AS id, score AS score ORDER BY score DESC, id LIMIT $k
+WHERE n.corpus = $corpus
+RETURN n.id AS id, score AS score

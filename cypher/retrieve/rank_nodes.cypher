@@ -1,5 +1,5 @@
-// Personalised PageRank on a projection (GDS): the best nodes of some kinds, best first, ties by id. Scores are those of GDS,
-// which do not sum to 1. Every seed is a node of the projection.
+// Personalised PageRank on a projection (GDS): the best nodes of some kinds, best first; of equal ones any. Scores are those of GDS,
+// which do not sum to 1. Kinds are those of the projection. Every seed is a node of the projection.
 // params: name, corpus, chunks, statements, entities, kinds, damping, tolerance, max_iterations, k
 // columns: id, score
 CALL () {
@@ -18,7 +18,8 @@ CALL () {
 WITH collect([n, weight]) AS seeds
 CALL gds.pageRank.stream($name, {sourceNodes: seeds, dampingFactor: $damping, tolerance: $tolerance, maxIterations: $max_iterations, relationshipWeightProperty: 'weight'})
 YIELD nodeId, score
-WITH nodeId, score WHERE score > 0
+WITH nodeId, score WHERE score > 0 AND gds.util.nodeProperty($name, nodeId, 'kind') IN $kinds
+WITH nodeId, score ORDER BY score DESC LIMIT $k
 WITH gds.util.asNode(nodeId) AS n, score
-WHERE n.corpus = $corpus AND CASE WHEN n:Chunk THEN 'chunk' WHEN n:Statement THEN 'statement' ELSE 'entity' END IN $kinds
-RETURN n.id AS id, score AS score ORDER BY score DESC, id LIMIT $k
+WHERE n.corpus = $corpus
+RETURN n.id AS id, score AS score

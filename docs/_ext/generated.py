@@ -156,7 +156,7 @@ def error_kinds() -> str:
 
 
 # A value other than the default, for variables that take some words only.
-_CHOSEN = {"RUNTIME": "openvino", "RANKING": "server"}
+_CHOSEN = {"RUNTIME": "openvino", "RANKING": "server", "AUTH": "none"}
 
 
 def _variables() -> dict[str, str]:

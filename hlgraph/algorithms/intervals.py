@@ -18,7 +18,7 @@ class Share(NamedTuple):
     high: float
 
 
-def wilson(successes: int, trials: int) -> Share:
+def wilson(successes: float, trials: int) -> Share:
     """The share of successes with its 95 % Wilson score interval; O(1).
 
     With n trials, p = successes / n and z = 1.96 the interval is centered at ``(p + z²/2n) / (1 + z²/n)`` and its half width
@@ -27,7 +27,7 @@ def wilson(successes: int, trials: int) -> Share:
 
     Parameters
     ----------
-    successes : number of successes, from 0 to ``trials``
+    successes : number of successes, from 0 to ``trials``; a tie may count as half of one, which widens the interval
     trials : number of trials, 0 or more
 
     Returns

@@ -44,6 +44,25 @@ class Ranking(NamedTuple):
     has_converged: bool
 
 
+class Over(NamedTuple):
+    """Rows laid over those of a walk: classes that are there no more, and new ones, which :func:`replaced` appends.
+
+    Attributes
+    ----------
+    gone : classes of the older walk that are there no more, ascending
+    rows : CSR of shape (t, c + t), the steps of the t appended classes
+    columns : CSR of shape (c, t), the steps of the c older classes to the appended ones
+    pairs : shape (2, m), the entries of ``rows``: an appended class, and its neighbour
+    weights : shape (m,), float64, the weight of each of ``pairs``
+    """
+
+    gone: NDArray[np.intp]
+    rows: Csr
+    columns: Csr
+    pairs: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """A graph prepared for many rankings; :func:`prepare` makes it and nothing changes it.
@@ -60,6 +79,7 @@ class Walk:
     roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
     twins : the classes
     is_directed : whether the walk follows edges from row to column only
+    over : what is laid over ``steps``, which then are those of an older graph; None: nothing
     """
 
     steps: Csr
@@ -67,9 +87,38 @@ class Walk:
     roots: NDArray[np.floating]
     twins: Twins
     is_directed: bool
+    over: Over | None = None
 
     def __len__(self) -> int:
         return len(self.twins.of)
+
+    def times(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The product of the steps and a vector, in time linear in the edges.
+
+        Parameters
+        ----------
+        values : shape (c,), 0 for classes that are there no more
+        """
+        over = self.over
+        if over is None:
+            found: NDArray[np.floating] = self.steps @ values
+            return found
+        size = self.steps.shape[0]
+        old = self.steps @ values[:size]
+        old += over.columns @ values[size:]
+        old[over.gone] = 0
+        return np.concatenate([old, over.rows @ values])
+
+    def dense(self) -> NDArray[np.float64]:
+        """The steps as one array of shape (c, c)."""
+        found = np.zeros((len(self.degrees),) * 2)
+        size = self.steps.shape[0]
+        found[:size, :size] = self.steps.toarray()
+        if self.over is not None:
+            found[self.over.gone] = found[:, self.over.gone] = 0
+            found[size:] = self.over.rows.toarray()
+            found[:size, size:] = self.over.columns.toarray()
+        return found
 
     def spread(
         self, scores: NDArray[np.float64], seeds: NDArray[np.integer], *, own: NDArray[np.float64]
@@ -333,7 +382,7 @@ def exact_pagerank(
 
 
 def _solve(walk: Walk, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
-    system = np.eye(len(walk.degrees)) - damping * walk.steps.toarray().T.astype(np.float64)
+    system = np.eye(len(walk.degrees)) - damping * walk.dense().T
     roots = walk.roots.astype(np.float64)
     scaled = np.divide(restart, roots, out=restart.copy(), where=roots > 0)
     found = np.linalg.solve(system, (1 - damping) * scaled)
@@ -371,7 +420,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
     has_converged = float(dot(np.abs(rest), roots)) <= goal
     while not has_converged and iteration < most:
         iteration += 1
-        ahead = walk.steps @ along
+        ahead = walk.times(along)
         ahead *= number(-damping)
         ahead += along
         step = size / dot(along, ahead)

@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 from hlgraph.records import Kind, Relationship
 from hlgraph.subgraph import Csr, Subgraph, block
 
-_PER_STATEMENT = 2.0
+PER_STATEMENT = 2.0
 """Weight that a statement adds to each pair of its entities."""
 
 
@@ -221,7 +221,7 @@ def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
     entity, chunk = np.searchsorted(nodes, entities), np.searchsorted(nodes, chunks)
     one, other, mention, passage = synonyms.row, synonyms.col, contained.row, contained.col
     parts = [
-        (entity[cliques.row], entity[cliques.col], _PER_STATEMENT * cliques.data),
+        (entity[cliques.row], entity[cliques.col], PER_STATEMENT * cliques.data),
         (entity[one], entity[other], synonyms.data),
         (entity[other], entity[one], synonyms.data),
         (entity[mention], chunk[passage], np.ones(len(mention), dtype=np.float32)),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms import check
 from hlgraph.algorithms.ppr import Walk, dot, own_shares, seed_shares
 from hlgraph.errors import InputError
+from hlgraph.subgraph import Csr
 
 
 @dataclass(slots=True)
@@ -23,24 +24,45 @@ class Space:
     rest : shape (n,), mass of each class that is not yet distributed; all 0 between calls
     given : shape (n,), scores during a call; all 0 between calls
     place : shape (n,), scratch of :meth:`distinct`
-    starts : shape (c,), where the edges of each class begin
-    counts : shape (c,), the number of edges of each class
+    is_there : shape (c,), whether each class of ``walk.steps`` is still there; None: all are
     """
 
     walk: Walk
     rest: NDArray[np.float64] = field(init=False)
     given: NDArray[np.float64] = field(init=False)
     place: NDArray[np.intp] = field(init=False)
-    starts: NDArray[np.intp] = field(init=False)
-    counts: NDArray[np.intp] = field(init=False)
+    is_there: NDArray[np.bool_] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Allocate the arrays, in time linear in the number of nodes."""
-        self.starts = self.walk.steps.indptr[:-1].astype(np.intp)
-        self.counts = np.diff(self.walk.steps.indptr).astype(np.intp)
-        self.rest = np.zeros(len(self.walk))
-        self.given = np.zeros(len(self.walk))
-        self.place = np.zeros(len(self.walk), dtype=np.intp)
+        size = max(len(self.walk), len(self.walk.degrees))
+        self.rest = np.zeros(size)
+        self.given = np.zeros(size)
+        self.place = np.zeros(size, dtype=np.intp)
+        self.is_there = None
+        if self.walk.over is not None:
+            self.is_there = np.ones(self.walk.steps.shape[0], dtype=bool)
+            self.is_there[self.walk.over.gone] = False
+
+    def pushed(
+        self, nodes: NDArray[np.intp], mass: NDArray[np.float64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The classes at the other ends of the edges of some classes, and the mass that goes along each edge.
+
+        Parameters
+        ----------
+        nodes : classes, distinct
+        mass : shape of ``nodes``, the mass that each pushes
+        """
+        over, size = self.walk.over, self.walk.steps.shape[0]
+        if over is None or self.is_there is None:
+            return _along(self.walk.steps, nodes, mass)
+        is_old = nodes < size
+        to, given = _along(self.walk.steps, nodes[is_old], mass[is_old])
+        stays = self.is_there[to]
+        across = _along(over.columns, nodes[is_old], mass[is_old])
+        new = _along(over.rows, nodes[~is_old] - size, mass[~is_old])
+        return np.concatenate([to[stays], size + across[0], new[0]]), np.concatenate([given[stays], across[1], new[1]])
 
     def distinct(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
         """Each of these nodes once, in time linear in ``nodes``."""
@@ -164,8 +186,7 @@ def _push(
     # Undirected: rest and score are kept divided by the root of the degree, so that the symmetric matrix can be used.
     epsilon, space = bounds
     rest, given = space.rest, space.given
-    steps, roots = walk.steps, walk.roots
-    neighbours, weights = steps.indices, steps.data
+    roots = walk.roots
     np.add.at(rest, seeds, shares if walk.is_directed else shares / _above_zero(roots[seeds]))
     first = space.distinct(seeds)
     touched, gave, kept = [first], [first[:0]], [rest[:0]]
@@ -177,14 +198,10 @@ def _push(
         gave.append(frontier)
         kept.append((1 - damping) * held)
         held *= damping
-        count = space.counts[frontier]
         if len(touched) == 1 or walk.is_directed:  # undirected: no edge leads to a node without edges
-            ended += float(held[count == 0].sum())
-        ends = np.cumsum(count)
-        at = np.arange(ends[-1])
-        at += np.repeat(space.starts[frontier] - ends + count, count)
-        to = neighbours[at].astype(np.intp)
-        np.add.at(rest, to, np.repeat(held, count) * weights[at])
+            ended += float(held[walk.degrees[frontier] == 0].sum())
+        to, mass = space.pushed(frontier, held)
+        np.add.at(rest, to, mass)
         reached = space.distinct(to)
         touched.append(reached)
         frontier = reached[_is_over(walk, rest, reached, epsilon)]
@@ -197,6 +214,18 @@ def _push(
     rest[nodes] = given[nodes] = 0
     # `ended` leaves out the rests at nodes without edges, so the scores stay below the exact ones.
     return _Pushed(nodes, scores, left, 1 - ended)
+
+
+def _along(
+    steps: Csr, nodes: NDArray[np.intp], mass: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The ends of the edges of some rows, and the mass times the weight of each edge."""
+    first = steps.indptr[nodes].astype(np.intp)
+    count = steps.indptr[nodes + 1] - first
+    ends = np.cumsum(count)
+    at = np.arange(ends[-1] if len(ends) else 0)
+    at += np.repeat(first - ends + count, count)
+    return steps.indices[at].astype(np.intp), np.repeat(mass, count) * steps.data[at]
 
 
 def _above_zero(roots: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from hlgraph.answer.request import AnswerRequest
@@ -91,7 +91,7 @@ class Rehearsal(Executor):
             prompt = request.purpose.prompt
             known = self._experience(prompt)
             sent = request_tokens(request.system, request.user)
-            text = _made_up(request, length=round(known.output_tokens / known.calls) if known.calls else None)
+            text = self.made_up(request, length=round(known.output_tokens / known.calls) if known.calls else None)
             replied = estimated_tokens(text)
             seconds = guessed_seconds(replied)
             if known.calls:
@@ -106,6 +106,32 @@ class Rehearsal(Executor):
                 self._calls.append(_Call(prompt, request.purpose.stage, sent, replied, seconds))
             return Completion(text, sent, replied, is_kept=is_again)
 
+    def made_up(self, request: Request, *, length: int | None) -> str:
+        """A reply in the form that the prompt of the request asks for.
+
+        Parameters
+        ----------
+        request : the request
+        length : tokens of the reply; None: not known
+        """
+        return _made_up(request, length=length)
+
+    def expected(self) -> ExpectedCost:
+        """The cost of the calls so far, which are made side by side."""
+        price = self.accounts.price
+        sent = sum(each.input_tokens for each in self._calls)
+        replied = sum(each.output_tokens for each in self._calls)
+        return ExpectedCost(
+            calls=len(self._calls),
+            kept_calls=self._kept,
+            input_tokens=sent,
+            output_tokens=replied,
+            usd=None if price is None else price.cost(sent, replied),
+            seconds=math.fsum(each.seconds for each in self._calls) / self.most,
+            model=self.fingerprint,
+            measured_calls=sum(known.calls for known in self._known.values()),
+        )
+
     def plan(self, request: AnswerRequest, answer: Answer, *, strategy: str) -> AnswerPlan:
         """The plan of an answer.
 
@@ -119,9 +145,7 @@ class Rehearsal(Executor):
         -------
         AnswerPlan
         """
-        report, price = answer.report, self.accounts.price
-        sent = sum(each.input_tokens for each in self._calls)
-        replied = sum(each.output_tokens for each in self._calls)
+        report, cost = answer.report, self.expected()
         at_once = math.fsum(each.seconds for each in self._calls if each.prompt.startswith("points/"))
         alone = math.fsum(each.seconds for each in self._calls if not each.prompt.startswith("points/"))
         searching = sum(each.stage == "retrieve" for each in self._calls)
@@ -135,14 +159,7 @@ class Rehearsal(Executor):
             passages=report.passages if report else 0,
             retrieve_calls=searching,
             answer_calls=len(self._calls) - searching,
-            calls=len(self._calls),
-            kept_calls=self._kept,
-            input_tokens=sent,
-            output_tokens=replied,
-            usd=None if price is None else price.cost(sent, replied),
-            seconds=alone + at_once / self.most,
-            model=self.fingerprint,
-            measured_calls=sum(known.calls for known in self._known.values()),
+            **asdict(replace(cost, seconds=alone + at_once / self.most)),
         )
 
     def _experience(self, prompt: str) -> Experience:

@@ -15,12 +15,14 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated
 
 import typer
 from typer.exceptions import Abort, TyperException
+from typer.main import get_command
 
 from hlgraph import __version__, errors
 from hlgraph.cli.commands import commands
@@ -94,11 +96,27 @@ def _globals(
         str | None,
         typer.Option(metavar="FILE", help="A settings file in YAML (also HLGRAPH_CONFIG).", show_default=False),
     ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPORTER",
+            help="Send spans and metrics of OpenTelemetry to console (standard error) or otlp (a collector, which the "
+            "OTEL_EXPORTER_OTLP_ variables name; also the setting telemetry.exporter).",
+            show_default=False,
+        ),
+    ] = None,
+    correlation_id: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Mark the log lines and spans of this command with this id.", show_default=False
+        ),
+    ] = None,
     version: Annotated[  # noqa: ARG001 - the callback prints it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    context.obj = State(store, vectors, config)
+    context.obj = State(store, vectors, config, trace, correlation_id, context.invoked_subcommand or "")
+    context.call_on_close(context.obj.observed.close)
     show_help(context)
 
 
@@ -160,12 +178,18 @@ def _terminable() -> Iterator[list[int]]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+@cache
+def _commands() -> Callable[..., object]:
+    """All commands; Typer makes them from the signatures anew each time that it is asked, which takes longer than most of them."""
+    return get_command(app)
+
+
 def _run(arguments: list[str], *, is_json: bool) -> int:
     """Run a command, print its error, if any, on standard error, and return the exit code."""
     signals: list[int] = []
     try:
         with _terminable() as signals:
-            code = app(_levels(arguments), prog_name="hlgraph", standalone_mode=False)
+            code = _commands()(_levels(arguments), prog_name="hlgraph", standalone_mode=False)
             sys.stdout.flush()
     except TyperException as error:
         complain("UsageError", _usage(error), is_json=is_json)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlgraph.settings import OpenSearchSettings, Settings
+    from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings
 
 GRAPH = "neo4j://localhost:7687"
 VECTORS = "https://localhost:9200"
@@ -26,13 +26,21 @@ vectors: {vectors}
 corpus: {corpus}
 
 neo4j:
-  user: {user}
-  password: "${{HLGRAPH_NEO4J_PASSWORD}}"
+  # basic (user and password), bearer or kerberos (token), none, or custom (user, password, realm and scheme).
+{neo4j_access}
   database: {database}
+  # Databases of single corpora (Enterprise edition); the others are in the one above.
+  {databases}
+  # Begins every label and index of hlgraph, where other programs use the database too; it cannot be changed later.
+  {label_prefix}
   # Certificates to trust instead of the system's; with them the connection is encrypted.
   {neo4j_ca}
-  # Seconds for connecting, and for retrying a transaction.
+  # Seconds for connecting, and for retrying a transaction while the server is away, such as for a restart.
   timeout: {neo4j_timeout}
+  retry_seconds: {retry_seconds}
+  # Maximum number of connections, and seconds after which one is replaced.
+  pool_size: {pool_size}
+  max_connection_lifetime: {max_connection_lifetime}
   # true: graph projections for PageRank stay on the server when a process ends, and the next process reuses them.
   keep_projections: {keep_projections}
   # Where the graph is walked and ranked: auto (in process, on an image of the corpus, when it is there), process or server.
@@ -55,7 +63,22 @@ opensearch:
   # Seconds for one request, and for retrying requests that a busy server refused.
   timeout: {timeout}
   patience: {patience}
+
+telemetry:
+  # Spans and metrics of OpenTelemetry from the command line: console or otlp (also: hlgraph --trace).
+  {exporter}
+  # true: record questions, texts and parameters of statements in spans.
+  content: {content}
+  # Calls to the stores that take at least these seconds are logged.
+  {slow_query_seconds}
 """
+_SIGNED_ON = """\
+  auth: {auth}
+  token: "${{HLGRAPH_NEO4J_TOKEN}}\""""
+_NAMED = """\
+  auth: {auth}
+  user: {user}
+  password: "${{HLGRAPH_NEO4J_PASSWORD}}\""""
 _BASIC = """\
   user: {user}
   password: "${{HLGRAPH_OPENSEARCH_PASSWORD}}"
@@ -82,13 +105,21 @@ def on_servers(settings: Settings) -> Settings:
 
 def as_commented_text(settings: Settings) -> str:
     """The commented text of a settings file for these settings, without passwords."""
-    graph, index = settings.neo4j, settings.opensearch
+    graph, index, told = settings.neo4j, settings.opensearch, settings.telemetry
+    slow = told.slow_query_seconds
     text = _TEXT.format(
         store=_quoted(settings.store),
         vectors=_quoted(settings.vectors),
         corpus=_quoted(settings.corpus),
-        user=_quoted(graph.user),
+        neo4j_access=_graph_access(graph),
         database=_quoted(graph.database),
+        databases=f"databases: {json.dumps(dict(graph.databases))}"
+        if graph.databases
+        else "# databases: {news: press}",
+        label_prefix=_path(graph.label_prefix or None, name="label_prefix", example="Acme_"),
+        retry_seconds=graph.retry_seconds,
+        pool_size=graph.pool_size,
+        max_connection_lifetime=graph.max_connection_lifetime,
         neo4j_ca=_path(graph.ca),
         neo4j_timeout=graph.timeout,
         keep_projections=str(graph.keep_projections).lower(),
@@ -102,6 +133,9 @@ def as_commented_text(settings: Settings) -> str:
         replicas=index.replicas,
         timeout=index.timeout,
         patience=index.patience,
+        exporter=_path(told.exporter or None, name="exporter", example="otlp"),
+        content=str(told.content).lower(),
+        slow_query_seconds=f"{'# ' if slow is None else ''}slow_query_seconds: {5.0 if slow is None else slow}",
     )
     return text + _changed(settings)
 
@@ -115,6 +149,14 @@ def _changed(settings: Settings) -> str:
     defaults, found = as_tree(Settings()), as_tree(settings)
     parts = {name: found[name] for name in ("chunk", "models") if found[name] != defaults[name]}
     return "\n" + yaml.safe_dump(parts, sort_keys=False) if parts else ""
+
+
+def _graph_access(graph: Neo4jSettings) -> str:
+    text = {"bearer": _SIGNED_ON, "kerberos": _SIGNED_ON, "none": "  auth: {auth}"}.get(graph.auth, _NAMED)
+    found = text.format(auth=graph.auth, user=_quoted(graph.user))
+    if graph.auth != "custom":
+        return found
+    return f"{found}\n  realm: {_quoted(graph.realm)}\n  scheme: {_quoted(graph.scheme)}"
 
 
 def _access(index: OpenSearchSettings) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,6 +31,15 @@ Where = Annotated[
     ),
 ]
 
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Wait at most so long while another process writes, 0: not at all (default: the setting wait, else without "
+        "limit).",
+        show_default=False,
+    ),
+]
 MaxTokens = Annotated[
     int | None,
     typer.Option(
@@ -64,25 +74,48 @@ class State:
     store: str | None
     vectors: str | None
     config: str | None
+    trace: str | None = None
+    correlation_id: str | None = None
+    command: str = ""
+    observed: ExitStack = field(default_factory=ExitStack, compare=False)
 
-    def settings(self, corpus: str | None = None) -> Settings:
+    def settings(self, corpus: str | None = None, *, wait: float | None = None) -> Settings:
         """The settings from file and environment, overridden by the options."""
         from hlgraph.cli.logs import set_up_warnings
         from hlgraph.settings import at_store, load
 
-        set_up_warnings()  # here, because every command calls this, and --help does not
+        set_up_warnings(
+            is_marked=self.correlation_id is not None
+        )  # here, because every command calls this, and --help does not
         found = load(self.config)
         if self.store is not None:
             found = at_store(found, self.store)
         if self.vectors is not None:
             found = replace(found, vectors=self.vectors)
-        return found if corpus is None else replace(found, corpus=corpus)
+        if wait is not None:
+            found = replace(found, wait=wait)
+        found = found if corpus is None else replace(found, corpus=corpus)
+        self._observe(found)
+        return found
 
-    def open(self, corpus: str | None = None) -> HLGraph:
+    def _observe(self, settings: Settings) -> None:
+        """Send spans, and give every log record of the command one id, from here to its end."""
+        from hlgraph import telemetry
+        from hlgraph.cli.exporter import exporting
+
+        if telemetry.correlation_id():
+            return  # a command may ask for its settings twice
+        told = settings.telemetry if self.trace is None else replace(settings.telemetry, exporter=self.trace)
+        self.observed.enter_context(exporting(told.exporter))
+        if self.correlation_id is not None:
+            self.observed.enter_context(telemetry.correlated(self.correlation_id))
+        self.observed.enter_context(telemetry.operation(self.command, told))
+
+    def open(self, corpus: str | None = None, *, wait: float | None = None) -> HLGraph:
         """The SDK, connected to the store of the options."""
         from hlgraph.sdk.client import connect
 
-        return connect(self.settings(corpus))
+        return connect(self.settings(corpus, wait=wait))
 
 
 def show_help(context: typer.Context) -> None:

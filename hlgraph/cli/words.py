@@ -31,7 +31,7 @@ SAME = frozenset(
             "verify",
             "workers",
         ),
-        *("where", "explain", "delete_missing"),
+        *("where", "explain", "delete_missing", "trials", "against"),
     }
 )
 OTHER = {

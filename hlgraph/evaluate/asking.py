@@ -11,14 +11,18 @@ from hlgraph.evaluate.runner import Ranked, Search
 from hlgraph.records import Scalar
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 
 if TYPE_CHECKING:
+    from hlgraph.retrieve.request import Mode
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.client import HLGraph
 
 PREFIX = "passage:"
 """Prefix of the URI of a passage's source; the passage id follows."""
 ALL = "all"
+BASELINES: Mapping[str, Mode] = {"bm25": "text", "dense": "vector", "rrf": "hybrid"}
+"""Plain searches over chunks that every table has beside the strategies: BM25, dense vectors, and their rank fusion."""
 
 
 def chosen(names: str, preset: str) -> dict[str, Retriever]:
@@ -26,8 +30,8 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
 
     Parameters
     ----------
-    names : strategy names separated by commas, or ``all``: every strategy that runs without a chat model, that is, whose
-        retriever does not list ``"chat"`` in ``needs``
+    names : names of strategies and of ``BASELINES`` separated by commas, or ``all``: every strategy that runs without a chat
+        model, that is, whose retriever does not list ``"chat"`` in ``needs``
     preset : name of the parameters; see :mod:`hlgraph.retrieve.strategies`
 
     Returns
@@ -45,8 +49,31 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
     else:
         wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
-        raise UnknownNameError(f"no strategy is named; give all, or some of: {', '.join(sorted(STRATEGIES))}")
-    return {name: retriever(name, preset) for name in wanted}
+        raise UnknownNameError(
+            f"no strategy is named; give all, or some of: {', '.join((*sorted(STRATEGIES), *BASELINES))}"
+        )
+    return {name: _baseline(name) if name in BASELINES else retriever(name, preset) for name in wanted}
+
+
+def with_baselines(retrievers: Mapping[str, Retriever]) -> dict[str, Retriever]:
+    """The retrievers, and behind them the baselines that are not among them; ``chunk`` is the dense one.
+
+    Parameters
+    ----------
+    retrievers : retrievers by strategy name
+
+    Examples
+    --------
+    >>> list(with_baselines(chosen("chunk,path", "paper")))
+    ['chunk', 'path', 'bm25', 'rrf']
+    """
+    is_dense = any(isinstance(made, ChunkRetriever) and made.mode in (None, "vector") for made in retrievers.values())
+    missing = [name for name in BASELINES if name not in retrievers and not (name == "dense" and is_dense)]
+    return {**retrievers, **{name: _baseline(name) for name in missing}}
+
+
+def _baseline(name: str) -> Retriever:
+    return ChunkRetriever(mode=BASELINES[name])
 
 
 def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.bootstrap import RESAMPLES, Difference, Interval, Resamples
-from hlgraph.evaluate.metrics import MEASURES, measured
+from hlgraph.evaluate.metrics.ranked import ranked_measures
+from hlgraph.evaluate.metrics.retrieval import MEASURES, measured
+from hlgraph.evaluate.metrics.significance import holm, permutation_test
+from hlgraph.evaluate.pairing import Values, paired
 from hlgraph.evaluate.runner import EvalReport
+from hlgraph.evaluate.sections import Section
 
 
 class Comparison(NamedTuple):
@@ -38,10 +42,12 @@ class Uncertainty(NamedTuple):
     ----------
     intervals : confidence intervals by strategy and measure
     pairs : differences of all pairs of strategies in each measure, each pair once
+    further : names of the measures by ir-measures among them
     """
 
     intervals: Mapping[str, Mapping[str, Interval]]
     pairs: tuple[Comparison, ...]
+    further: tuple[str, ...] = ()
 
     def between(self, measure: str, a: str, *, b: str) -> Difference | None:
         """The difference ``a`` minus ``b`` of two strategies in a measure; None for a strategy and itself.
@@ -61,30 +67,69 @@ class Uncertainty(NamedTuple):
         return None
 
 
-def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0) -> Uncertainty:
+def uncertainty(
+    report: EvalReport, *, further: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = 0
+) -> Uncertainty:
     """Confidence intervals of all measures and differences of all pairs of strategies, by the paired bootstrap over questions.
 
-    The p values are not corrected for multiple comparisons.
+    The p values are not corrected for multiple comparisons; see :func:`significance`.
 
     Parameters
     ----------
     report : the evaluation
+    further : measures beside ``MEASURES``, see :func:`hlgraph.evaluate.metrics.ranked.ranked_measures`
     resamples : number of resamples, default 10,000
     seed : seed of the resampling, default 0
     """
     names = list(report.strategies)
-    width = len(MEASURES)
-    drawn = Resamples(_values(report), resamples=resamples, seed=seed)
+    measures = (*MEASURES, *further)
+    width = len(measures)
+    drawn = Resamples(_values(report, further=further), resamples=resamples, seed=seed)
     intervals = {
-        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(MEASURES)}
+        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(measures)}
         for at, name in enumerate(names)
     }
     pairs = tuple(
         Comparison(measure, names[a], names[b], drawn.difference(width * a + place, width * b + place))
         for a, b in combinations(range(len(names)), 2)
-        for place, measure in enumerate(MEASURES)
+        for place, measure in enumerate(measures)
     )
-    return Uncertainty(intervals, pairs)
+    return Uncertainty(intervals, pairs, tuple(further))
+
+
+class Significance(NamedTuple):
+    """A paired permutation test of one strategy against another.
+
+    Attributes
+    ----------
+    p : two-sided p value
+    corrected : the same, corrected by Holm for all strategies that were tested against the same one
+    deviation : standard deviation of the differences of single questions
+    """
+
+    p: float
+    corrected: float
+    deviation: float
+
+
+def significance(report: EvalReport, measure: str, *, against: str) -> dict[str, Significance]:
+    """Permutation tests of every other strategy against one of them, in one of ``MEASURES``.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : name of the measure
+    against : the strategy to compare with
+    """
+    place = MEASURES.index(measure)
+    base = _values(report, [against])[:, place]
+    differences = {name: _values(report, [name])[:, place] - base for name in report.strategies if name != against}
+    values = {name: permutation_test(found) for name, found in differences.items()}
+    corrected = holm(list(values.values()))
+    return {
+        name: Significance(values[name], value, float(np.std(differences[name])))
+        for name, value in zip(values, corrected, strict=True)
+    }
 
 
 def run_differences(
@@ -123,6 +168,41 @@ def run_differences(
     ]
 
 
+def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> list[Comparison]:
+    """The differences between two runs in a section, now (``a``) minus before (``b``), over questions that have both values.
+
+    Parameters
+    ----------
+    now : the section of the run now
+    earlier : that of the run before, with the same questions in any order
+    seed : seed of the resampling, default 0
+    """
+    place = {name: at for at, name in enumerate(earlier.questions)}
+    order = [place[name] for name in now.questions]
+    found = []
+    for measure in (name for name in now.measures if name in earlier.measures):
+        after, before = now.columns(measure), earlier.columns(measure)
+        for name in (name for name in after if name in before):
+            item = paired(
+                {"now": after[name], "before": before[name][order]}, against="before", is_tested=False, seed=seed
+            )
+            if (difference := item["now"].difference) is not None:
+                found.append(Comparison(measure, name, name, difference))
+    return found
+
+
+def values_of(report: EvalReport, measure: str) -> dict[str, Values]:
+    """The values of one of ``MEASURES`` by strategy, one a question.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : name of the measure
+    """
+    place = MEASURES.index(measure)
+    return {name: _values(report, [name])[:, place] for name in report.strategies}
+
+
 def best(report: EvalReport, measure: str) -> str:
     """The strategy with the highest value of a measure; ties break by name.
 
@@ -134,14 +214,17 @@ def best(report: EvalReport, measure: str) -> str:
     return min(report.strategies, key=lambda name: (-report.strategies[name].scores.by_name()[measure], name))
 
 
-def _values(report: EvalReport, names: Sequence[str] | None = None) -> NDArray[np.float64]:
+def _values(
+    report: EvalReport, names: Sequence[str] | None = None, *, further: Sequence[str] = ()
+) -> NDArray[np.float64]:
     """The measures of each question, an array of shape (questions, strategies * measures)."""
-    chosen = report.strategies if names is None else names
-    rows = [
-        [
-            measured(outcome.ids, question.gold)
+    columns = []
+    for name in report.strategies if names is None else names:
+        judged = [
+            (outcome.ids, question.gold)
             for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
         ]
-        for name in chosen
-    ]
-    return np.concatenate([np.array(each, dtype=np.float64) for each in rows], axis=1)
+        columns.append(np.array([measured(*item) for item in judged], dtype=np.float64))
+        if further:
+            columns.append(ranked_measures(further, judged))
+    return np.concatenate(columns, axis=1)

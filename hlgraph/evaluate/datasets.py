@@ -2,9 +2,9 @@
 
 A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text; every other field is
 metadata of the passage, such as its author, publisher or date); ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers); optionally ``extractions``
-and ``derived_propositions`` (passage_id and what was extracted from it). Other fields of these are ignored. Evidence noted by the
-author of a question is never read, so that no retriever can see it.
+``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions); optionally
+``extractions`` and ``derived_propositions`` (passage_id and what was extracted from it). Other fields of these are ignored.
+Evidence noted by the author of a question is never read, so that no retriever can see it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class Question:
     gold : ids of the passages that support its answer, at least one
     type : kind of question as its set calls it, empty if unknown
     hops : number of passages that must be joined, 0 if unknown
-    answers : accepted answers
+    answers : accepted answers; empty ones are left out
     subset : the part of the set that it comes from, empty if the set has no parts
+    assertions : what an answer has to say, for judges; empty if the set does not tell
     """
 
     id: str
@@ -64,6 +65,7 @@ class Question:
     hops: int = 0
     answers: tuple[str, ...] = ()
     subset: str = ""
+    assertions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class _QuestionRow(msgspec.Struct):
     hops: int | None = None
     answers: list[str] = []
     subset: str | None = None
+    assertions: list[str] = []
 
 
 class _IdRow(msgspec.Struct):
@@ -206,8 +209,9 @@ def _questions(path: Path) -> Iterator[Question]:
         if not row.supporting_passage_ids:
             raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "give it at least one")
         gold = frozenset(row.supporting_passage_ids)
-        answers = tuple(row.answers)
-        yield Question(row.id, row.question, gold, row.type or "", row.hops or 0, answers, row.subset or "")
+        answers = tuple(dict.fromkeys(answer for answer in row.answers if answer.strip()))
+        assertions = tuple(row.assertions)
+        yield Question(row.id, row.question, gold, row.type or "", row.hops or 0, answers, row.subset or "", assertions)
 
 
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import csv
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.bootstrap import Difference, Interval
-from hlgraph.evaluate.comparison import Comparison, Uncertainty
-from hlgraph.evaluate.metrics import CUTOFFS, Scores
+from hlgraph.evaluate.comparison import Comparison, Uncertainty, significance
+from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, percentile
+from hlgraph.evaluate.metrics.significance import needed_questions
 from hlgraph.evaluate.runner import EvalReport, StrategyResult
 
 MEASURE = "recall@5"
 """The measure by which strategies are compared by default."""
 _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
 _NOISE = "noise"
+POINTS = (1, 2, 5)
+"""Differences in per cent for which tables say how many questions it takes to find them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ def _figure_cells(result: StrategyResult) -> list[str]:
     scores, figures = result.scores.by_name(), result.figures
     kilobytes = None if figures.bytes is None else figures.bytes / 1000
     return [
-        *(_percent(scores[name]) for name in _SHOWN),
+        *(percent(scores[name]) for name in _SHOWN),
         *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms, figures.cpu_ms)),
         _number(figures.round_trips, 1),
         _number(figures.rows, 0),
@@ -105,10 +111,126 @@ def against_table(report: EvalReport, found: Uncertainty, *, against: str, measu
     for name in report.strategies:
         own = found.intervals[name]
         difference = found.between(measure, name, b=against)
-        compared = ("", "", "", "") if difference is None else _difference_cells(difference)
-        rows.append((name, *_interval_cells(own[measure]), *compared, *_interval_cells(own["all_gold@5"])))
+        compared = ("", "", "", "") if difference is None else difference_cells(difference)
+        rows.append((name, *interval_cells(own[measure]), *compared, *interval_cells(own["all_gold@5"])))
     title = f"{measure} against {against}: paired bootstrap over questions; noise: the interval contains 0"
     return Table(title, head, tuple(rows))
+
+
+def significance_table(report: EvalReport, *, against: str, measure: str = MEASURE) -> Table:
+    """Each other strategy tested against one of them: permutation test, Holm's correction, and the questions it takes.
+
+    Parameters
+    ----------
+    report : the evaluation
+    against : the strategy to compare with
+    measure : the measure compared, default ``recall@5``
+    """
+    head = ("strategy", "p", "p (Holm)", *(f"{points} points" for points in POINTS))
+    rows = tuple(
+        (
+            name,
+            f"{item.p:.4f}",
+            f"{item.corrected:.4f}",
+            *(str(needed_questions(points / 100, item.deviation)) if item.deviation else "-" for points in POINTS),
+        )
+        for name, item in significance(report, measure, against=against).items()
+    )
+    title = (
+        f"{measure} against {against}: paired permutation test; questions that a difference of 1, 2 and 5 points takes"
+    )
+    return Table(title, head, rows)
+
+
+def further_table(report: EvalReport, found: Uncertainty, *, against: str) -> Table:
+    """The measures by ir-measures in per cent, with their intervals and differences.
+
+    Parameters
+    ----------
+    report : the evaluation
+    found : its intervals and differences
+    against : the strategy to compare with
+    """
+    head = ("strategy", "measure", "mean", "95 % interval", f"minus {against}", "95 % interval ", "p", "")
+    rows = []
+    for name in report.strategies:
+        for measure in found.further:
+            difference = found.between(measure, name, b=against)
+            compared = ("", "", "", "") if difference is None else difference_cells(difference)
+            rows.append((name, measure, *interval_cells(found.intervals[name][measure]), *compared))
+    return Table("further measures, by ir-measures", head, tuple(rows))
+
+
+def answers_table(found: AnswerReport) -> Table:
+    """The measures of answers in per cent, what they cost, and their median time, by strategy.
+
+    Parameters
+    ----------
+    found : the answers
+    """
+    head = (
+        "strategy",
+        "EM",
+        "F1",
+        "95 % interval",
+        "sentence_F1",
+        "answer_in_text",
+        "answer_recall",
+        "refused",
+        "failed",
+    )
+    rows = []
+    for name, item in found.strategies.items():
+        own, spent, count = found.intervals[name], item.spent, len(item.outcomes)
+        times = [outcome.milliseconds for outcome in item.outcomes if not outcome.error]
+        rows.append(
+            (
+                *(name, percent(own["EM"].mean), *interval_cells(own["F1"])),
+                *(percent(own[measure].mean) for measure in ("sentence_F1", "answer_in_text", "answer_recall")),
+                percent(sum(outcome.is_refused for outcome in item.outcomes) / count),
+                str(item.failed),
+                *(f"{value:,}" for value in (spent.calls, spent.input_tokens, spent.output_tokens)),
+                _number(spent.usd, 4),
+                _number(percentile(times, 0.5) if times else None, 1),
+            )
+        )
+    short = "short answers of the chat model" if found.by_chat else "extractive: EM and F1 of the best span"
+    title = f"answers, {len(found.questions)} questions with gold answers ({short})"
+    return Table(title, (*head, "calls", "tokens_in", "tokens_out", "USD", "p50_ms"), tuple(rows))
+
+
+def costs_table(found: AnswerReport) -> Table:
+    """What an answer costs: calls, tokens and money of the chat model, and seconds, means per question.
+
+    Parameters
+    ----------
+    found : the answers
+    """
+    rows = []
+    for name, item in found.strategies.items():
+        spent, count = item.spent, len(item.outcomes)
+        usd = None if spent.usd is None else spent.usd / count
+        seconds = sum(outcome.milliseconds for outcome in item.outcomes) / count / 1000
+        tokens = (_number(value / count, 1) for value in (spent.calls, spent.input_tokens, spent.output_tokens))
+        rows.append((name, *tokens, _number(usd, 6), _number(seconds, 3)))
+    return Table(
+        "what an answer costs, means per question",
+        ("strategy", "calls", "tokens in", "tokens out", "USD", "seconds"),
+        tuple(rows),
+    )
+
+
+def as_csv(table: Table) -> str:
+    """A table as CSV with a header.
+
+    Examples
+    --------
+    >>> as_csv(Table("", ("name", "text"), (("a", "b, c"),))).splitlines()
+    ['name,text', 'a,"b, c"']
+    """
+    text = io.StringIO()
+    csv.writer(text).writerows([table.head, *table.rows])
+    return text.getvalue()
 
 
 def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
@@ -119,50 +241,26 @@ def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
     comparisons : the differences of the two runs
     title : title of the table
     """
+    hidden = set(MEASURES) - set(_SHOWN)
     rows = tuple(
-        (item.a, item.measure, *_difference_cells(item.difference)) for item in comparisons if item.measure in _SHOWN
+        (item.a, item.measure, *difference_cells(item.difference)) for item in comparisons if item.measure not in hidden
     )
     return Table(title, ("strategy", "measure", "now minus before", "95 % interval", "p", ""), rows)
 
 
-def group_tables(report: EvalReport, *, measure: str = MEASURE) -> list[Table]:
-    """Tables of one measure by number of hops, type and subset of the question; a grouping with one group is left out.
-
-    Parameters
-    ----------
-    report : the evaluation
-    measure : the measure shown, default ``recall@5``
-    """
-    views: tuple[tuple[str, Callable[[StrategyResult], Mapping[str, Scores]]], ...] = (
-        ("hops", lambda result: {str(key): value for key, value in result.by_hops.items()}),
-        ("type", lambda result: result.by_type),
-        ("subset", lambda result: result.by_subset),
-    )
-    tables = []
-    for name, view in views:
-        groups = {strategy: view(result) for strategy, result in report.strategies.items()}
-        keys = list(next(iter(groups.values())))
-        if len(keys) < 2:
-            continue
-        counts = next(iter(groups.values()))
-        head = ("strategy", *(f"{key or 'none'} ({counts[key].questions})" for key in keys))
-        rows = tuple(
-            (strategy, *(_percent(found[key].by_name()[measure]) for key in keys)) for strategy, found in groups.items()
-        )
-        tables.append(Table(f"{measure} by {name} (questions)", head, rows))
-    return tables
+def interval_cells(interval: Interval) -> tuple[str, str]:
+    """The mean and the bounds of an interval, in per cent."""
+    return percent(interval.mean), f"{percent(interval.low)} to {percent(interval.high)}"
 
 
-def _interval_cells(interval: Interval) -> tuple[str, str]:
-    return _percent(interval.mean), f"{_percent(interval.low)} to {_percent(interval.high)}"
-
-
-def _difference_cells(found: Difference) -> tuple[str, str, str, str]:
+def difference_cells(found: Difference) -> tuple[str, str, str, str]:
+    """The mean and the bounds of a difference in per cent, p, and the word that marks noise."""
     bounds = f"{100 * found.low:+z.2f} to {100 * found.high:+z.2f}"
     return f"{100 * found.mean:+z.2f}", bounds, f"{found.p:.4f}", _NOISE if found.is_noise else ""
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share in per cent, with two decimals."""
     return f"{100 * share:.2f}"
 
 

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.comparison import Comparison, Uncertainty, best
+from hlgraph.evaluate.answering import MEASURES as ANSWER_MEASURES
+from hlgraph.evaluate.answering import AnswerReport, measured
+from hlgraph.evaluate.bootstrap import Interval
+from hlgraph.evaluate.comparison import Comparison, Uncertainty, best, values_of
+from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
     MEASURE,
     Table,
     against_table,
+    answers_table,
+    as_csv,
     as_lines,
     as_markdown,
+    costs_table,
     figures_table,
-    group_tables,
+    further_table,
     runs_table,
+    significance_table,
 )
-from hlgraph.evaluate.metrics import Scores
+from hlgraph.evaluate.judges.answer_rows import candidates_of
+from hlgraph.evaluate.judges.judge_report import JudgeReport
+from hlgraph.evaluate.judges.judge_tables import judge_files, judge_notes, judge_tables
+from hlgraph.evaluate.judges.judged_section import judged_title
+from hlgraph.evaluate.metrics.retrieval import Scores
+from hlgraph.evaluate.metrics.trec import qrels_text, run_text
+from hlgraph.evaluate.paired_tables import group_tables, paired_table, paired_tree
+from hlgraph.evaluate.pairing import Values
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.runner import EvalReport, StrategyResult
 from hlgraph.evaluate.runs import Setting
+from hlgraph.evaluate.sections import PairedSection
+
+_PAIRED = "paired bootstrap and permutation test; questions that a difference of 1, 2 and 5 points takes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +58,10 @@ class Results:
     against : the strategy that the others are compared with in tables
     earlier : this run minus an earlier one, empty without one
     changes : differences between the configurations of the two runs, one line each
+    answers : the answers and their measures; None if none were asked for
+    judged : verdicts of judges on the answers; None if none were asked for
+    sections : measures of answers, judgements and claims, each strategy compared with ``against``
+    titles : titles of passages by id, for those that the page of the report names
     """
 
     report: EvalReport
@@ -48,16 +72,49 @@ class Results:
     against: str
     earlier: tuple[Comparison, ...] = ()
     changes: tuple[str, ...] = ()
+    answers: AnswerReport | None = None
+    judged: JudgeReport | None = None
+    sections: tuple[PairedSection, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    def parts(self) -> dict[str, list[Table]]:
+        """All tables by the part of the report that they belong to, the overall figures first."""
+        found = {"Retrieval": self._retrieval_tables()}
+        if self.answers is not None:
+            found["Answers"] = [answers_table(self.answers), costs_table(self.answers)]
+        for item in self.sections:
+            if item.section.values:
+                title = "Answers" if item.section.title.startswith("answers (") else item.section.title
+                table = paired_table(item.found, title=f"{item.section.title}: {_PAIRED}", against=self.against)
+                found.setdefault(title, []).append(table)
+        if self.judged is not None:
+            title = judged_title(self.judged)
+            found[title] = [*judge_tables(self.judged), *found.get(title, [])]
+        found["By kind of question"] = self._group_tables()
+        if self.earlier:
+            table = runs_table(self.earlier, title="this run against the earlier one: paired bootstrap")
+            found["Against the earlier run"] = [table]
+        return {title: tables for title, tables in found.items() if tables}
 
     def tables(self) -> list[Table]:
         """All tables, the overall figures first."""
+        return [table for tables in self.parts().values() for table in tables]
+
+    def _retrieval_tables(self) -> list[Table]:
         tables = [figures_table(self.report)]
         if len(self.report.strategies) > 1:
             tables.append(against_table(self.report, self.uncertainty, against=self.against))
-        tables.extend(group_tables(self.report))
-        if self.earlier:
-            tables.append(runs_table(self.earlier, title="this run against the earlier one: paired bootstrap"))
+            tables.append(significance_table(self.report, against=self.against))
+        if self.uncertainty.further:
+            tables.append(further_table(self.report, self.uncertainty, against=self.against))
         return tables
+
+    def _group_tables(self) -> list[Table]:
+        return [
+            table
+            for part in grouped_parts(self)
+            for table in group_tables(part.questions, part.values, measure=part.measure, against=self.against)
+        ]
 
     def notes(self) -> list[str]:
         """Lines on the configuration of the run, its changes since the earlier run, and failures."""
@@ -67,10 +124,34 @@ class Results:
             f"reranker: {setting.reranker}; store: {setting.store}",
             f"corpus {self.corpus[:12]}, questions {self.asked[:12]}",
         ]
+        lines.extend(f"{item.section.title}: {note}" for item in self.sections for note in item.section.notes)
         lines.extend(f"changed since the earlier run: {change}" for change in self.changes)
         for name, result in self.report.strategies.items():
             lines.extend(f"{name} failed on {count} questions: {error}" for error, count in result.errors.items())
-        return lines
+        if self.answers is not None:
+            for name, answered in self.answers.strategies.items():
+                failed = Counter(outcome.error for outcome in answered.outcomes if outcome.error)
+                lines.extend(f"{name} failed to answer {count} questions: {error}" for error, count in failed.items())
+        return lines if self.judged is None else [*lines, *judge_notes(self.judged)]
+
+
+class GroupedPart(NamedTuple):
+    """A measure that is shown by groups of questions: the questions that have it, and its values by strategy."""
+
+    measure: str
+    questions: tuple[Question, ...]
+    values: Mapping[str, Values]
+
+
+def grouped_parts(results: Results) -> list[GroupedPart]:
+    """What is shown by hops, type and subset: recall, then the main measure of every section."""
+    report = results.report
+    by_id = {question.id: question for question in report.questions}
+    found = [GroupedPart(MEASURE, report.questions, values_of(report, MEASURE))]
+    for section in (item.section for item in results.sections if item.section.values):
+        asked = tuple(by_id[name] for name in section.questions)
+        found.append(GroupedPart(section.main, asked, section.columns(section.main)))
+    return found
 
 
 def default_against(report: EvalReport, against: str | None) -> str:
@@ -106,10 +187,10 @@ def as_text(results: Results) -> list[str]:
 def as_tree(results: Results) -> dict[str, object]:
     """All results as JSON data: measures and differences in per cent with two decimals, times in milliseconds with three.
 
-    Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, ``p50_ms``, ``p95_ms``, ``p99_ms``,
-    ``cpu_ms`` (median CPU time of this process), ``round_trips``, ``rows`` and ``bytes`` (means per question), ``failed``,
-    ``errors``, ``intervals`` (95 %, by measure), and the measures by hops, type and subset. Times and means are null if
-    no question was answered.
+    Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, further measures, ``p50_ms``,
+    ``p95_ms``, ``p99_ms``, ``cpu_ms`` (median CPU time of this process), ``round_trips``, ``rows`` and ``bytes`` (means per
+    question), ``failed``, ``errors``, ``intervals`` (95 %, by measure), and the measures by hops, type and subset. Times and
+    means are null if no question was answered.
     """
     report = results.report
     return {
@@ -125,6 +206,34 @@ def as_tree(results: Results) -> dict[str, object]:
         "preset": results.setting.preset,
         "setting": asdict(results.setting),
         "fingerprints": {"corpus": results.corpus, "questions": results.asked},
+        **({} if results.answers is None else {"answers": _answers_tree(results.answers)}),
+        **({} if results.judged is None else {"judged": results.judged.to_json()}),
+        "sections": [
+            {
+                "title": item.section.title,
+                "questions": len(item.section.questions),
+                "notes": list(item.section.notes),
+                **paired_tree(item.found, results.against),
+            }
+            for item in results.sections
+        ],
+    }
+
+
+def _answers_tree(found: AnswerReport) -> dict[str, object]:
+    return {
+        "by_chat": found.by_chat,
+        "questions": len(found.questions),
+        "strategies": {
+            name: {
+                **_percents({measure: interval.mean for measure, interval in found.intervals[name].items()}),
+                "intervals": _bounds(found.intervals[name]),
+                "failed": item.failed,
+                "refused": sum(outcome.is_refused for outcome in item.outcomes),
+                **{key: getattr(item.spent, key) for key in ("calls", "input_tokens", "output_tokens", "usd")},
+            }
+            for name, item in found.strategies.items()
+        },
     }
 
 
@@ -132,6 +241,7 @@ def _strategy_tree(result: StrategyResult, found: Uncertainty, name: str) -> dic
     figures = result.figures
     return {
         **_percents(result.scores.by_name()),
+        **_percents({measure: found.intervals[name][measure].mean for measure in found.further}),
         "p50_ms": _rounded(figures.p50_ms, 3),
         "p95_ms": _rounded(figures.p95_ms, 3),
         "p99_ms": _rounded(figures.p99_ms, 3),
@@ -141,10 +251,7 @@ def _strategy_tree(result: StrategyResult, found: Uncertainty, name: str) -> dic
         "bytes": _rounded(figures.bytes, 0),
         "failed": figures.failed,
         "errors": result.errors,
-        "intervals": {
-            measure: [round(100 * interval.low, 2), round(100 * interval.high, 2)]
-            for measure, interval in found.intervals[name].items()
-        },
+        "intervals": _bounds(found.intervals[name]),
         "by_hops": _groups({str(key): scores for key, scores in result.by_hops.items()}),
         "by_type": _groups(result.by_type),
         "by_subset": _groups(result.by_subset),
@@ -167,6 +274,10 @@ def _comparison_tree(item: Comparison) -> dict[str, object]:
         "p": round(found.p, 4),
         "is_noise": found.is_noise,
     }
+
+
+def _bounds(intervals: Mapping[str, Interval]) -> dict[str, list[float]]:
+    return {name: [round(100 * item.low, 2), round(100 * item.high, 2)] for name, item in intervals.items()}
 
 
 def _percents(measures: Mapping[str, float]) -> dict[str, float]:
@@ -192,29 +303,85 @@ def plot(results: Results) -> str:
 
 
 def write_folder(results: Results, folder: str | Path) -> list[Path]:
-    """Write ``table.md``, ``results.json`` and ``recall_latency.svg`` to a folder, and return their paths.
+    """Write ``report.html``, ``table.md``, ``results.json``, ``figures.csv``, ``recall_latency.svg`` and TREC files to a folder.
+
+    With answers there is ``answers.jsonl``, too, and with judges the files of
+    :func:`hlgraph.evaluate.judges.judge_tables.judge_files`. The TREC files are ``qrels.trec`` and ``run.STRATEGY.trec``. They are
+    left out, and ``table.md`` says so, if an id of a question or a passage has white space, which the format cannot hold.
 
     Parameters
     ----------
     results : the results
     folder : created if it does not exist
 
+    Returns
+    -------
+    list of Path
+        The files.
+
     Raises
     ------
     InputError
         The folder cannot be written.
     """
+    from hlgraph.evaluate.report_page import report_page
+
     root = Path(folder)
-    lines = [f"# {results.report.dataset}", "", *(f"- {line}" for line in results.notes()), ""]
+    try:
+        trec, notes = trec_files(results.report), results.notes()
+    except InputError as error:
+        trec, notes = {}, [*results.notes(), f"no TREC files: {error}"]
+    lines = [f"# {results.report.dataset}", "", *(f"- {line}" for line in notes), ""]
     for table in results.tables():
         lines.extend((*as_markdown(table), ""))
     lines.extend(("![recall against latency](recall_latency.svg)", ""))
     contents = {
         "table.md": "\n".join(lines),
         "results.json": f"{json.dumps(as_tree(results), ensure_ascii=False, indent=2)}\n",
+        "figures.csv": as_csv(figures_table(results.report)),
         "recall_latency.svg": plot(results),
+        **trec,
+        **({} if results.answers is None else {"answers.jsonl": answer_lines(results.answers)}),
+        **_judge_files(results),
+        "report.html": report_page(results),
     }
     return write_files(root, contents)
+
+
+def _judge_files(results: Results) -> dict[str, str]:
+    if results.judged is None or results.answers is None:
+        return {}
+    return judge_files(results.judged, candidates_of(results.answers))
+
+
+def answer_lines(found: AnswerReport) -> str:
+    """All answers as JSON lines: strategy, question, gold answers, measures, and the outcome."""
+    lines = []
+    for name, item in found.strategies.items():
+        for question, outcome in zip(found.questions, item.outcomes, strict=True):
+            figures = dict(zip(ANSWER_MEASURES, measured(outcome, question.answers), strict=True))
+            row = {
+                "strategy": name,
+                "question": question.text,
+                "answers": question.answers,
+                "assertions": question.assertions,
+                **figures,
+                **asdict(outcome),
+            }
+            lines.append(f"{json.dumps(row, ensure_ascii=False)}\n")
+    return "".join(lines)
+
+
+def trec_files(report: EvalReport) -> dict[str, str]:
+    """The texts of the TREC files of an evaluation, by file name. Raises InputError for an id with white space."""
+    golds = {question.id: question.gold for question in report.questions}
+    runs = {
+        f"run.{name}.trec": run_text(
+            {outcome.question_id: tuple(dict.fromkeys(outcome.ids)) for outcome in result.outcomes}, name=name
+        )
+        for name, result in report.strategies.items()
+    }
+    return {"qrels.trec": qrels_text(golds), **runs}
 
 
 def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:

@@ -11,7 +11,7 @@ from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError
 from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Question
-from hlgraph.evaluate.metrics import Scores, grouped, percentile, score
+from hlgraph.evaluate.metrics.retrieval import Scores, grouped, percentile, score
 
 WARMING = 3
 """Number of questions asked before timing starts, since stores load data during the first few."""
@@ -65,7 +65,7 @@ class Figures(NamedTuple):
 
     Attributes
     ----------
-    p50_ms, p95_ms, p99_ms : percentiles of the wall-clock time, see :func:`hlgraph.evaluate.metrics.percentile`
+    p50_ms, p95_ms, p99_ms : percentiles of the wall-clock time, see :func:`hlgraph.evaluate.metrics.retrieval.percentile`
     round_trips, rows, bytes : means over the questions that were answered
     failed : number of questions that failed; the other figures exclude them
     cpu_ms : median CPU time of this process

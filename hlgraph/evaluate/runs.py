@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import msgspec
 from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
+from hlgraph.evaluate.sections import Section
 from hlgraph.records import Scalar
 
 _FORMAT = 1
@@ -31,6 +32,7 @@ class Setting:
     embedder, reranker : fingerprints of the models
     k : number of passages retrieved
     parameters : parameters of the retriever, by strategy
+    chat : the chat model that answered, empty for none
     """
 
     version: str
@@ -41,17 +43,19 @@ class Setting:
     reranker: str
     k: int
     parameters: Mapping[str, Mapping[str, Scalar | None]] = field(default_factory=dict)
+    chat: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question without its text."""
+    """A question without its text; ``answers`` are its gold answers."""
 
     id: str
     gold: tuple[str, ...]
     type: str = ""
     hops: int = 0
     subset: str = ""
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,7 @@ class Run:
     setting : the configuration
     questions : the questions without their texts
     outcomes : by strategy, one per question in their order
+    sections : measures of answers, judgements and claims, by question
     format : version of the file format
     """
 
@@ -74,19 +79,20 @@ class Run:
     setting: Setting
     questions: tuple[AskedQuestion, ...]
     outcomes: Mapping[str, tuple[Outcome, ...]]
+    sections: tuple[Section, ...] = ()
     format: int = _FORMAT
 
     def report(self) -> EvalReport:
         """The measures of the run, computed from its outcomes; the texts of the questions are empty."""
         questions = tuple(
-            Question(item.id, "", frozenset(item.gold), item.type, item.hops, (), item.subset)
+            Question(item.id, "", frozenset(item.gold), item.type, item.hops, item.answers, item.subset)
             for item in self.questions
         )
         strategies = {name: result_of(questions, outcomes) for name, outcomes in self.outcomes.items()}
         return EvalReport(self.dataset, questions, strategies)
 
 
-def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str) -> Run:
+def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str, sections: Sequence[Section] = ()) -> Run:
     """The run of a report, ready to be saved.
 
     Parameters
@@ -95,6 +101,7 @@ def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str) -> 
     setting : its configuration
     corpus : fingerprint of the passages
     asked : fingerprint of the questions
+    sections : measures beside retrieval
     """
     return Run(
         dataset=report.dataset,
@@ -102,10 +109,11 @@ def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str) -> 
         asked=asked,
         setting=setting,
         questions=tuple(
-            AskedQuestion(item.id, tuple(sorted(item.gold)), item.type, item.hops, item.subset)
+            AskedQuestion(item.id, tuple(sorted(item.gold)), item.type, item.hops, item.subset, item.answers)
             for item in report.questions
         ),
         outcomes={name: result.outcomes for name, result in report.strategies.items()},
+        sections=tuple(sections),
     )
 
 
@@ -159,6 +167,9 @@ def load_run(path: str | Path) -> Run:
     for name, outcomes in run.outcomes.items():
         if [outcome.question_id for outcome in outcomes] != ids or not ids:
             raise ReadError(str(path), f"the outcomes of {name} do not match its questions", mend)
+    for section in run.sections:
+        if not set(section.questions) <= set(ids):
+            raise ReadError(str(path), f"the part {section.title!r} is about other questions", mend)
     if not all(question.gold for question in run.questions):
         raise ReadError(str(path), "a question has no gold passages", mend)
     return run
@@ -175,7 +186,7 @@ def check_comparable(run: Run, earlier: Run) -> None:
     Raises
     ------
     InputError
-        The corpus or the questions differ; the message says how.
+        The corpus, the questions, or gold answers that were used differ; the message says how.
     """
     if run.corpus != earlier.corpus:
         raise InputError(
@@ -183,15 +194,36 @@ def check_comparable(run: Run, earlier: Run) -> None:
             f"{run.corpus[:8]}); compare runs over the same passages"
         )
     if run.asked == earlier.asked:
+        _check_answers(run, earlier)
         return
     now, before = ({item.id for item in each.questions} for each in (run, earlier))
     other = sorted(now ^ before)
-    named = ", ".join(other[:_MOST_IDS]) + (", ..." if len(other) > _MOST_IDS else "")
-    how = f"{len(other)} of them are in only one run: {named}" if other else "the same ids with other texts or gold"
+    how = (
+        f"{len(other)} of them are in only one run: {_named(other)}"
+        if other
+        else "the same ids with other texts or gold"
+    )
     raise InputError(
         f"the earlier run asked {len(before)} questions and this one {len(now)}, {how}; "
         "compare runs with the same --questions, --limit and --subset"
     )
+
+
+def _check_answers(run: Run, earlier: Run) -> None:
+    """Refuse an earlier run whose answers were measured against other gold answers."""
+    if not earlier.sections:
+        return
+    golds = {item.id: item.answers for item in earlier.questions}
+    other = sorted(item.id for item in run.questions if set(item.answers) != set(golds[item.id]))
+    if other:
+        raise InputError(
+            f"the earlier run measured {len(other)} answers against other gold answers: {_named(other)}; compare runs with the "
+            "same gold answers"
+        )
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_MOST_IDS]) + (", ..." if len(ids) > _MOST_IDS else "")
 
 
 def changed(setting: Setting, earlier: Setting) -> list[str]:

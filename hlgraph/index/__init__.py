@@ -8,6 +8,8 @@ from hlgraph.index.embed import (
     embed_records,
     embed_topics,
     indexed,
+    is_due,
+    made_vectors,
     texts_of,
 )
 
@@ -19,5 +21,7 @@ __all__ = [
     "embed_records",
     "embed_topics",
     "indexed",
+    "is_due",
+    "made_vectors",
     "texts_of",
 ]

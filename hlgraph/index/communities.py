@@ -77,7 +77,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         The stores keep no derived data.
     """
     derived = derived_store(stores)
-    with stores.graph.lock() as pending:
+    with stores.graph.lock(corpus) as pending:
         for item in pending:
             finish(item, stores)
         stats = stores.graph.stats(corpus, has_counts=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -85,10 +85,36 @@ def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
     )
 
 
+def made_vectors(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> MadeVectors:
+    """The vectors of the texts that :func:`embed_change` embeds, as long as no other change is published; needs no lock.
+
+    Parameters
+    ----------
+    change, known_chunks, stores : see :func:`embed_change`
+    embedder : the model in use; it also embeds what :func:`embed_change` needs beside these texts later
+
+    Returns
+    -------
+    MadeVectors
+    """
+    rows = _missing(change, known_chunks, stores)
+    texts = list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
+    with progress.step("embed", len(texts), unit="texts"):
+        matrix = embedder.embed(texts)
+    return MadeVectors(texts, matrix, fingerprint=embedder.fingerprint, rest=embedder)
+
+
 def embed_change(
-    change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores, names: int | None = None
+    change: Change,
+    known_chunks: frozenset[str],
+    *,
+    embedder: Embedder,
+    stores: Stores,
+    names: Callable[[CorpusStats], int] | None = None,
 ) -> Change:
     """The change with a vector block per kind, synonyms, and a calibration where one is due; one call of the embedder.
+
+    What it finds in the stores holds until another change is published, so the caller holds the lock of the corpus.
 
     New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
     published, because only then their statements are known; the names of topics that the change may touch are embedded here.
@@ -102,27 +128,15 @@ def embed_change(
     known_chunks : ids of those of ``change.chunks`` that are stored already; their rows are replaced, not added
     embedder : the model in use
     stores : where stored vectors and entities are looked up
-    names : number of names in the corpus; None: they are counted
+    names : gives the number of names in the corpus, from its statistics without counts; None: they are counted
 
     Returns
     -------
     Change
         A copy; the given change is not modified.
     """
-    held = {
-        kind: stores.vectors.ids(kind, change.corpus, among=among)
-        for kind, among in (
-            (Kind.STATEMENT, [item.id for item in change.statements]),
-            (Kind.TOPIC, [item.id for item in change.topics]),
-            (Kind.ENTITY, list(change.entities)),
-        )
-    }
-    stored = _stored_topics(change, known_chunks, held[Kind.TOPIC], stores)
-    held[Kind.TOPIC] |= {item.id for item in stored}
-    rows = [*_rows(change, known_chunks, held), (Kind.TOPIC, _topic_rows(stored))]
-    texts = [text for _, items in rows for _, text, _ in items]
-    with progress.step("embed", len(texts), unit="texts"):
-        matrix = embedder.embed(texts)
+    rows = _missing(change, known_chunks, stores)
+    matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
     blocks: list[VectorBlock | None] = []
     start = 0
     for kind, items in rows:
@@ -135,11 +149,11 @@ def embed_change(
     vectors = tuple(block for block in (new, statements, topics, entities) if block is not None)
     stats = stores.graph.stats(change.corpus, has_counts=names is None, has_relationships=False)
     known = stats[0] if stats else CorpusStats(change.corpus)
-    count = (known.records.get(Kind.ENTITY, 0) if names is None else names) + (
+    count = (known.records.get(Kind.ENTITY, 0) if names is None else names(known)) + (
         0 if entities is None else len(entities.ids)
     )
-    is_due = _is_due(known.calibration, count)
-    calibration = calibrated(vectors, change.corpus, names=count, stores=stores) if is_due else None
+    is_measured = is_due(known.calibration, count)
+    calibration = calibrated(vectors, change.corpus, names=count, stores=stores) if is_measured else None
     found = synonyms(
         _names(change),
         [] if entities is None else entities.ids,
@@ -160,8 +174,29 @@ def embed_change(
     )
 
 
-def _is_due(held: Calibration | None, names: int) -> bool:
-    """Whether a corpus must be measured: it never was, or the number of its names has doubled since."""
+def _missing(change: Change, known_chunks: frozenset[str], stores: Stores) -> _Rows:
+    """Id, text and source of each record to embed: those of :func:`_rows` that the store lacks, then topics that it has."""
+    held = {
+        kind: stores.vectors.ids(kind, change.corpus, among=among)
+        for kind, among in (
+            (Kind.STATEMENT, [item.id for item in change.statements]),
+            (Kind.TOPIC, [item.id for item in change.topics]),
+            (Kind.ENTITY, list(change.entities)),
+        )
+    }
+    stored = _stored_topics(change, known_chunks, held[Kind.TOPIC], stores)
+    held[Kind.TOPIC] |= {item.id for item in stored}
+    return [*_rows(change, known_chunks, held), (Kind.TOPIC, _topic_rows(stored))]
+
+
+def is_due(held: Calibration | None, names: int) -> bool:
+    """Whether a corpus must be measured: it never was, or the number of its names has doubled since.
+
+    Parameters
+    ----------
+    held : its calibration; None: it has none
+    names : number of names in it
+    """
     return names >= (BLOCK if held is None else _GROWTH * held.names)
 
 
@@ -180,7 +215,7 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     Change
         None where the corpus has not grown enough, or the last change has measured all of it.
     """
-    if not _is_due(since, names):
+    if not is_due(since, names):
         return None
     held = stores.graph.stats(corpus, has_counts=False)[0].calibration
     made = None if held is not None and held.names == names else calibrated((), corpus, names=names, stores=stores)
@@ -259,7 +294,7 @@ class MadeVectors:
     @property
     def dimensions(self) -> int:
         """Length of every vector."""
-        return int(self._matrix.shape[1])
+        return int(self._matrix.shape[1]) if self._rest is None else self._rest.dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of the texts, shape ``(len(texts), dimensions)``. Raises KeyError for a text without a vector."""
@@ -267,7 +302,8 @@ class MadeVectors:
         others = [] if self._rest is None else list(dict.fromkeys(text for text in texts if text not in at))
         if others and self._rest is not None:
             at = {**at, **{text: len(at) + place for place, text in enumerate(others)}}
-            matrix = np.concatenate([matrix, self._rest.embed(others)])
+            made = self._rest.embed(others)
+            matrix = np.concatenate([matrix, made]) if len(matrix) else made
         rows: NDArray[np.float32] = matrix[np.array([at[text] for text in texts], dtype=np.intp)]
         return rows
 

@@ -275,7 +275,7 @@ def build_hierarchy(
         The summariser failed; then nothing is stored.
     """
     derived = derived_store(stores)
-    with stores.graph.lock() as pending:
+    with stores.graph.lock(corpus) as pending:
         for item in pending:
             finish(item, stores)
         stats = stores.graph.stats(corpus, has_counts=False)

@@ -120,11 +120,11 @@ class Deletion:
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
         with (
             progress.listening(self.on_progress),
-            stores.graph.lock() as pending,
+            stores.graph.lock(corpus) as pending,
             Removals(self.settings, "source") as removals,
         ):
             finished = {name for item in pending for name in item.change.removed_sources}
-            resumed = resume(pending, stores)
+            resumed = resume(pending, stores, corpus=corpus)
             if names:
                 chosen, gone = self._by_name(names, removals, finished=finished)
             else:
@@ -194,8 +194,8 @@ def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, re
     Report
     """
     report = Report()
-    with stores.graph.lock() as pending:
-        report.resumed = resume(pending, stores)
+    with stores.graph.lock(corpus) as pending:
+        report.resumed = resume(pending, stores, corpus=corpus)
         before = record_counts(corpus, stores)
         (remover or Remover(stores)).remove(source_ids, corpus, report=report)
         note_kept(report, before)
@@ -217,7 +217,8 @@ def delete_missing(
     """
     names, protected = set(prefixes), {item.uri for item in seen.failed}
     stores = remover.stores
-    with stores.graph.lock():
+    with stores.graph.lock(corpus) as pending:
+        resume(pending, stores, corpus=corpus)
         before = record_counts(corpus, stores)
         missing = [
             record.id
@@ -233,12 +234,12 @@ def delete_missing(
     seen.sources_removed += removed.sources_removed
     for kind, number in removed.removed.items():
         seen.removed[kind] = seen.removed.get(kind, 0) + number
-    seen.kept = {kind: number - removed.removed.get(kind, 0) for kind, number in seen.kept.items()}
+    seen.kept = {kind: max(0, number - removed.removed.get(kind, 0)) for kind, number in seen.kept.items()}
 
 
 def _drop_inferred_domain(stores: Stores, corpus: str) -> None:
     """Remove a domain that a model inferred: it was told by the documents of the corpus, which are deleted."""
     held = domain_of(stores, corpus)
     if held is not None and held.made_by:
-        with stores.graph.lock():
+        with stores.graph.lock(corpus):
             domain_store(stores).drop(corpus)

@@ -100,8 +100,8 @@ def _only_mentioned_by(statements: Sequence[str], scope: Scope, graph: GraphStor
 @contextmanager
 def forgetting(
     settings: Settings, corpus: str, *, graph: GraphStore, is_filled: bool = False, everything: bool = False
-) -> Iterator[list[Report]]:
-    """Drop the replies, kept and quarantined, about what a change removes; the report of the change goes into the list.
+) -> Iterator[Forgetting]:
+    """Drop the replies, kept and quarantined, about what a change removes.
 
     Killed in between, the next change does it. Only a change that removed something costs a look at all chunks that
     replies are kept for; others look at the chunks that are new. Where nothing was ever kept, nothing is looked at.
@@ -110,7 +110,7 @@ def forgetting(
     ----------
     settings : name the store and the folders
     corpus : the corpus that changes
-    graph : the graph store, whose lock the caller holds
+    graph : the graph store; its lock is held at the end
     is_filled : replies will be kept within, so there will be a file
     everything : the whole corpus is removed
     """
@@ -118,15 +118,38 @@ def forgetting(
     try:
         if sweep is not None:
             sweep.begin(create=is_filled)
-        reports: list[Report] = []
-        yield reports
+        found = Forgetting(sweep)
+        yield found
         if sweep is None and _has_kept(settings):  # another process began to pay meanwhile
             sweep = _Sweep(settings, corpus, graph=graph)
         if sweep is not None:
-            sweep.end(reports, everything=everything)
+            with graph.lock(corpus):
+                sweep.end(found.reports, everything=everything)
     finally:
         if sweep is not None:
             sweep.close()
+
+
+class Forgetting:
+    """What :func:`forgetting` is told by those who change something.
+
+    Parameters
+    ----------
+    sweep : the sweep; None: nothing was ever kept
+    """
+
+    def __init__(self, sweep: _Sweep | None) -> None:
+        self._sweep = sweep
+        self.reports: list[Report] = []
+
+    def append(self, report: Report) -> None:
+        """Add the report of a change, before the block ends."""
+        self.reports.append(report)
+
+    def remind(self) -> None:
+        """Note again that texts may go, before a change is written: another writer may have swept meanwhile."""
+        if self._sweep is not None:
+            self._sweep.remind()
 
 
 def _has_kept(settings: Settings) -> bool:
@@ -150,6 +173,10 @@ class _Sweep:
         """Note that texts may go from now on; ``create``: make the file of replies where it is missing."""
         self._is_overdue = self._replies.begin_sweep(self._corpus, create=create)
         self._mark()
+
+    def remind(self) -> None:
+        """Note again that texts may go; another writer may have ended this sweep, too."""
+        self._is_overdue |= self._replies.begin_sweep(self._corpus, create=False)
 
     def end(self, reports: list[Report], *, everything: bool) -> None:
         """Drop what is about removed text."""

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from hlgraph import progress
-from hlgraph.change import Change
+from hlgraph.change import Change, Outcome
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
-from hlgraph.index import MadeVectors, calibrating, check_model, embed_change
+from hlgraph.index import MadeVectors, calibrating, check_model, embed_change, is_due, made_vectors
 from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
 from hlgraph.models.seams import Embedder
-from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, persist, plan_chunks, resume
+from hlgraph.persist import (
+    ChunkPlan,
+    Comparison,
+    Extracted,
+    assemble,
+    check_left,
+    compare,
+    persist,
+    plan_chunks,
+    resume,
+)
 from hlgraph.read import Files, ReadFailure, inadmissible
-from hlgraph.records import Chunk, Document, Extraction, Kind, Source
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores
 
 __all__ = [
     "BATCH_CHARACTERS",
@@ -41,6 +51,7 @@ __all__ = [
 BATCH_CHARACTERS = 100_000
 """Characters of documents of one change, unless one document has more: some 200 chunks, or ten seconds of a small local model on
 one core. What a killed run had not stored yet is at most so much."""
+_NOTHING_HELD: Mapping[tuple[str, str], Extraction] = {}
 StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
 """Chunks by id, grouped by the id of their source."""
 
@@ -73,6 +84,7 @@ class Steps:
     ----------
     chunker, extractor, embedder : do the work
     batch_characters, batch_sources : limits of one batch (default 100,000 characters, 1,000 documents)
+    before_writing : called before each change is written, under the lock of the corpus; default: nothing
     """
 
     chunker: Chunker
@@ -80,6 +92,7 @@ class Steps:
     embedder: Embedder
     batch_characters: int = BATCH_CHARACTERS
     batch_sources: int = 1_000
+    before_writing: Callable[[], object] = tuple
 
 
 class Ready(NamedTuple):
@@ -89,13 +102,13 @@ class Ready(NamedTuple):
     ----------
     change : the change of all of them, without vectors
     known : ids of its chunks that are stored already
-    added : number of its sources that are new
+    extracted : its sources, with their documents and what they were compared with
     made : vectors of its texts that were computed elsewhere; the embedder of the steps computes the others
     """
 
     change: Change
     known: frozenset[str]
-    added: int
+    extracted: tuple[Extracted, ...]
     made: MadeVectors | None = None
 
 
@@ -134,7 +147,9 @@ def ingest(
 def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
     """Write prepared batches, one change after the other, in order: the last steps of an ingest.
 
-    The write lock is held, and changes of interrupted runs are completed, before the first batch is asked for.
+    The lock of the corpus is held once before the first batch is asked for, when changes of interrupted runs are completed,
+    and then for each batch while it is written. Other writers take turns in between: what they changed of the sources of a
+    batch is compared, and extracted, again.
 
     Parameters
     ----------
@@ -142,27 +157,65 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
     corpus : the corpus
     report : receives the counts
     stores : the open stores
-    steps : the embedder
+    steps : the parts that do the work
     """
-    with stores.graph.lock() as pending:
-        report.resumed = resume(pending, stores)
+    with stores.graph.lock(corpus) as pending:
+        report.resumed = resume(pending, stores, corpus=corpus)
         stats = stores.graph.stats(corpus, has_counts=False)
         check_model(stats, steps.embedder)
+        if not stats:
+            check_left(corpus, stores)
         before = record_counts(corpus, stores)
-        for item in prepared:
-            _write(item, _names(before, report), report=report, stores=stores, steps=steps)
-        with report.timed("persist"):
-            since = stats[0].calibration if stats else None
-            last = calibrating(corpus, _names(before, report), since=since, stores=stores)
-            if last is not None:
-                persist(last, stores)
-        note_kept(report, before)
+    names = _Names(stores, stats[0].version if stats else 0, before.get(Kind.ENTITY, 0))
+    for item in prepared:
+        _write(item, names, report=report, stores=stores, steps=steps)
+    with report.timed("persist"):
+        _calibrate(corpus, names, since=stats[0].calibration if stats else None, stores=stores)
+    note_kept(report, before)
 
 
-def _names(before: Mapping[str, int], report: Report) -> int:
-    """How many names of entities the corpus has by now."""
-    kind = Kind.ENTITY.value
-    return before.get(kind, 0) + report.added.get(kind, 0) - report.removed.get(kind, 0)
+@dataclass(slots=True)
+class _Names:
+    """How many names of entities a corpus has, counted again after another writer.
+
+    Attributes
+    ----------
+    stores : the open stores
+    version : the version of the corpus for which ``number`` holds
+    number : of names
+    """
+
+    stores: Stores
+    version: int
+    number: int
+
+    def of(self, stats: CorpusStats) -> int:
+        """The number of names in a corpus with these statistics; the caller holds the lock of the corpus."""
+        if stats.version != self.version:
+            counts = record_counts(stats.corpus, self.stores)
+            self.version, self.number = stats.version, counts.get(Kind.ENTITY, 0)
+        return self.number
+
+    def count(self, outcome: Outcome) -> None:
+        """Add what one published change did."""
+        kind = Kind.ENTITY.value
+        self.version += 1
+        self.number += outcome.added.get(kind, 0) - len(outcome.vanished.get(kind, ()))
+
+
+def _calibrate(corpus: str, names: _Names, *, since: Calibration | None, stores: Stores) -> None:
+    """End an ingest with the scale of the cosines of the whole corpus, where it has grown enough since."""
+    if not is_due(since, names.number):
+        return
+    held = stores.graph.stats(corpus, has_counts=False)[0].calibration
+    if held is not None and held.names == names.number:  # the last change has measured all of it
+        return
+    with stores.graph.lock(corpus) as pending:
+        resume(pending, stores, corpus=corpus)
+        number = names.of(stores.graph.stats(corpus, has_counts=False)[0])
+        last = calibrating(corpus, number, since=since, stores=stores)
+        if last is not None:
+            persist(last, stores)
 
 
 def batches(
@@ -239,15 +292,65 @@ def _changed(
         yield changed
 
 
-def _write(item: Ready, names: int, *, report: Report, stores: Stores, steps: Steps) -> None:
-    embedder = steps.embedder if item.made is None else item.made.with_rest(steps.embedder)
+def _write(item: Ready, names: _Names, *, report: Report, stores: Stores, steps: Steps) -> None:
+    """Embed a batch without the lock of the corpus, and write it with the lock."""
+    corpus, left = item.change.corpus, item
+    while True:
+        embedder = steps.embedder if left.made is None else left.made.with_rest(steps.embedder)
+        with report.timed("embed"):
+            made = made_vectors(left.change, left.known, embedder=embedder, stores=stores)
+        with stores.graph.lock(corpus) as pending:
+            if pending:
+                report.resumed += resume(pending, stores, corpus=corpus)
+            if _is_current(left, corpus, stores):
+                _publish(left._replace(made=made), names, report=report, stores=stores, steps=steps)
+                return
+        again = _prepared_again(left, corpus, report=report, stores=stores, steps=steps)
+        if again is None:
+            _count(report)
+            return
+        left = again._replace(made=made)
+
+
+def _is_current(item: Ready, corpus: str, stores: Stores) -> bool:
+    """Whether the stored sources of a batch are those that it was compared with."""
+    wanted = {one.comparison.source.id: one.comparison.stored for one in item.extracted}
+    held = {record.id: record for record in stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(corpus))}
+    return all(held.get(name) == stored for name, stored in wanted.items())
+
+
+def _prepared_again(item: Ready, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready | None:
+    """A batch that another writer overtook, compared with what is stored now; None if nothing is left to change.
+
+    Chunks that were extracted are not extracted again.
+    """
+    documents = [one.comparison.document for one in item.extracted]
+    changed = compared(documents, corpus, report=report, stores=stores, steps=steps)
+    if not changed:
+        return None
+    stored = stored_chunks(changed, corpus, report=report, stores=stores)
+    held = {
+        (chunk.id, chunk.fingerprint): found
+        for one in item.extracted
+        for (chunk, _), found in zip(one.plan.to_extract, one.extractions, strict=True)
+    }
+    plan = planned(changed, stored, report=report, steps=steps)
+    return ready(corpus, extract(plan, report, extractor=steps.extractor, held=held), report=report)
+
+
+def _publish(item: Ready, names: _Names, *, report: Report, stores: Stores, steps: Steps) -> None:
+    """Write a batch; the caller holds the lock of the corpus."""
+    embedder = item.made or steps.embedder
     with report.timed("embed"):
-        change = embed_change(item.change, item.known, embedder=embedder, stores=stores, names=names)
+        change = embed_change(item.change, item.known, embedder=embedder, stores=stores, names=names.of)
     with progress.step("persist", len(change.sources), unit="sources"):
+        steps.before_writing()
         with report.timed("persist"):
             outcome = persist(change, stores)
-        report.sources_added += item.added
-        report.sources_changed += len(change.sources) - item.added
+        names.count(outcome)
+        added = sum(one.comparison.is_new for one in item.extracted)
+        report.sources_added += added
+        report.sources_changed += len(change.sources) - added
         report.count(outcome.added, outcome.vanished)
         for source in change.sources:
             report.files.store(source.uri, is_new=True)
@@ -373,7 +476,13 @@ def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report,
     return found
 
 
-def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extractor) -> list[Extracted]:
+def extract(
+    planned: Sequence[Extracted],
+    report: Report,
+    *,
+    extractor: Extractor,
+    held: Mapping[tuple[str, str], Extraction] = _NOTHING_HELD,
+) -> list[Extracted]:
     """Extract the chunks that need it.
 
     Parameters
@@ -381,6 +490,7 @@ def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extracto
     planned : sources with their chunks
     report : receives the chunks that could not be extracted, as problems
     extractor : does the work
+    held : extractions that were made before, by the id and the fingerprint of their chunk; default none
 
     Returns
     -------
@@ -391,14 +501,21 @@ def extract(planned: Sequence[Extracted], report: Report, *, extractor: Extracto
     ------
     What ends an extraction by a chat model: see :class:`hlgraph.extract.chat.ChatExtractor`.
     """
-    inputs = [context for item in planned for _, context in item.plan.to_extract]
+    asked = [pair for item in planned for pair in item.plan.to_extract]
+    inputs = [context for chunk, context in asked if (chunk.id, chunk.fingerprint) not in held]
     extracted: list[Extracted] = []
     with report.timed("extract"), progress.step("extract", len(inputs), unit="chunks"):
         results = iter(extractor.extract(inputs) if inputs else [])
     for item in planned:
-        own: list[Extraction] = [next(results) for _ in item.plan.to_extract]
+        own: list[Extraction] = []
+        for chunk, _ in item.plan.to_extract:
+            found = held.get((chunk.id, chunk.fingerprint))
+            if found is None:
+                found = next(results)
+                if found.problem:
+                    report.problems.append(Failure(item.comparison.source.uri, found.problem))
+            own.append(found)
         extracted.append(Extracted(item.comparison, item.plan, tuple(own)))
-        report.problems.extend(Failure(item.comparison.source.uri, found.problem) for found in own if found.problem)
     return extracted
 
 
@@ -418,4 +535,4 @@ def ready(corpus: str, extracted: Sequence[Extracted], *, report: Report) -> Rea
     with report.timed("resolve"):
         change = assemble(corpus, extracted)
     known = frozenset(name for item in extracted for name in item.plan.known)
-    return Ready(change, known, sum(item.comparison.is_new for item in extracted))
+    return Ready(change, known, tuple(extracted))

@@ -124,4 +124,5 @@ def note_kept(report: Report, before: dict[str, int]) -> None:
     report : the report of the run
     before : counts by kind before it, see :func:`record_counts`
     """
-    report.kept = {kind: count - report.removed.get(kind, 0) for kind, count in before.items()}
+    # What another writer added meanwhile may be among what was removed.
+    report.kept = {kind: max(0, count - report.removed.get(kind, 0)) for kind, count in before.items()}

@@ -132,11 +132,10 @@ class Ingestion:
         is_paid = options.extract == "chat"
         with (
             progress.listening(on_progress),
-            stores.graph.lock(),
             forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
         ):
             given = self._domain(paths, documents, options=options)
-            steps = self._steps(options, given=given)
+            steps = replace(self._steps(options, given=given), before_writing=done.remind)
             expect(paths, documents, options=options)
             report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), given.domain))
             if options.mapping and not any("#" in uri for uri in seen):
@@ -167,14 +166,19 @@ class Ingestion:
         from hlgraph.extract.chat import infer_domain
 
         chunker = chunker_of(options, self.settings)
+        with stores.graph.lock(self.corpus):
+            pass  # makes the store; where another writer may not be waited for, this is refused before the model is paid
         with progress.step("adapt"):
             samples = samples_of(paths, documents, options=options, chunker=chunker, corpus=self.corpus)
             if not samples:  # nothing will be extracted either
                 return _Given(calls)
             usage = Usage()
             made = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
-        domain_store(stores).write(self.corpus, made)
-        return _Given(calls, made, usage, is_inferred=True)
+        with stores.graph.lock(self.corpus):
+            held = domain_of(stores, self.corpus)  # another writer may have given it one meanwhile
+            if held is None:
+                domain_store(stores).write(self.corpus, made)
+        return _Given(calls, held or made, usage, is_inferred=held is None)
 
     def _steps(self, options: IngestOptions, *, given: _Given) -> Steps:
         extractor = extractor_of(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph import progress
+from hlgraph import progress, telemetry
 from hlgraph.models.seams import Embedder, question_vector
 from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
 
@@ -95,7 +95,8 @@ class CachedEmbedder:
             self.misses += count
         progress.advance("embed", len(texts) - len(missing))
         for keys in _parts({key: texts[rows[key][0]] for key in missing}):
-            new = self._inner.embed([texts[rows[key][0]] for key in keys])
+            with telemetry.model_call("embeddings", self.fingerprint):
+                new = self._inner.embed([texts[rows[key][0]] for key in keys])
             for key, vector in zip(keys, new, strict=True):
                 vectors[rows[key]] = vector
             self._save(keys, new)
@@ -109,7 +110,8 @@ class CachedEmbedder:
             self.hits += len(found)
             self.misses += not found
         if not found:
-            vector = question_vector(self._inner, question)
+            with telemetry.model_call("embeddings", self.fingerprint):
+                vector = question_vector(self._inner, question)
             self._save([key], vector[np.newaxis])
             return vector
         return found[key]

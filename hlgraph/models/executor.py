@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from hlgraph import progress
+from hlgraph import progress, telemetry
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.ids import checksum, source_id
 from hlgraph.models.accounts.budget import Budget, Purse
@@ -207,7 +208,7 @@ class Executor:
             return []
         pool = ThreadPoolExecutor(min(self.most, len(items)), thread_name_prefix="hlgraph-chat")
         try:
-            futures = [pool.submit(action, item) for item in items]
+            futures = [pool.submit(copy_context().run, action, item) for item in items]
             for each in as_completed(futures):
                 each.result()  # raises what the first action that failed raised
                 progress.advance(step)
@@ -325,7 +326,31 @@ class Executor:
                 file.close()
 
     def _call_with_retries(self, request: Request, key: str) -> Completion:
-        """The reply of the model, with retries."""
+        """The reply of the model, with retries; a span of OpenTelemetry covers all of them."""
+        with telemetry.model_call("chat", self.fingerprint) as said:
+            found = self._tried(request, key)
+            self.tell(said, request, reply=found)
+            return found
+
+    def tell(self, said: telemetry.ModelCall, request: Request, *, reply: Completion) -> None:
+        """Fills in what OpenTelemetry is told of a call.
+
+        Parameters
+        ----------
+        said : the call
+        request : its request
+        reply : its reply, with its tokens
+        """
+        said.input_tokens, said.output_tokens = reply.input_tokens, reply.output_tokens
+        if self.accounts.price is not None:
+            said.usd = self.accounts.price.cost(reply.input_tokens, reply.output_tokens)
+        said.content = {
+            "gen_ai.system_instructions": request.system,
+            "gen_ai.input.messages": request.user,
+            "gen_ai.output.messages": reply.text,
+        }
+
+    def _tried(self, request: Request, key: str) -> Completion:
         if not isinstance(self.model, SingleCalls):
             return self.ending(lambda: self._call_once(self.model.complete, request, key))
         attempt, patience = partial(self.model.attempt, form=request.form), self.model.patience
@@ -607,7 +632,7 @@ def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: s
         except HLGraphError as error:  # model calls raise no other kind
             errors.append(error)
 
-    thread = threading.Thread(target=do, name="hlgraph-call", daemon=True)
+    thread = threading.Thread(target=copy_context().run, args=(do,), name="hlgraph-call", daemon=True)
     thread.start()
     thread.join(seconds)
     if errors:

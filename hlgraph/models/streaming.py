@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple
 
+from hlgraph import telemetry
 from hlgraph.errors import HLGraphError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import call, mapped
 from hlgraph.models.executor import Executor, Request, SingleCalls, counted, is_silent
@@ -80,10 +81,11 @@ def _whole(completion: Completion) -> Iterator[str | Completion]:
 class _Account:
     """Records the cost of one streaming call, exactly once, however the call ends."""
 
-    def __init__(self, executor: Executor, request: Request, *, key: str) -> None:
+    def __init__(self, executor: Executor, request: Request, *, key: str, said: telemetry.ModelCall) -> None:
         self._executor = executor
         self._request = request
         self._key = key
+        self._said = said
         self.tokens = request_tokens(request.system, request.user)
         self._admission = executor.purse.admit(self.tokens)
         ledger = executor.accounts.ledger
@@ -117,6 +119,7 @@ class _Account:
         if not self._is_open:
             return found
         self._is_open = False
+        self._executor.tell(self._said, self._request, reply=found)
         if is_whole:
             self._executor.keep(self._request, self._key, completion=found)
         accounts = self._executor.accounts
@@ -140,7 +143,9 @@ def _start_call(executor: Executor, model: StreamingChat, request: Request, *, k
     closing: ExitStack
     with ExitStack() as closing:
         closing.enter_context(executor.gate.slot(executor.purse.check))
-        account = _Account(executor, request, key=key)
+        # Not the current span: the reader of the stream does work of its own between two pieces.
+        said = closing.enter_context(telemetry.model_call("chat", executor.fingerprint, is_current=False))
+        account = _Account(executor, request, key=key, said=said)
         try:
             messages = salted(request.system, request.user)
             pieces = mapped(executor.fingerprint, lambda: model.stream(*messages, max_tokens=request.max_tokens))

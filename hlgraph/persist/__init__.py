@@ -13,7 +13,7 @@ from hlgraph.persist.compare import (
     is_same_extraction,
     plan_chunks,
 )
-from hlgraph.persist.journal import abandon, finish, persist, resume
+from hlgraph.persist.journal import abandon, check_left, finish, persist, resume
 from hlgraph.persist.topics import links_about, topic_rows
 from hlgraph.persist.truth import damaged, is_damaged, untrue
 
@@ -24,6 +24,7 @@ __all__ = [
     "abandon",
     "assemble",
     "awaited_hash",
+    "check_left",
     "chunk_fingerprint",
     "compare",
     "complete",

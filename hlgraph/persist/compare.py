@@ -45,19 +45,24 @@ class Comparison:
     ----------
     document : the document
     source : the source as it will be stored
-    base_version : version of the stored source; 0 if it is not stored yet
+    stored : the source as it is stored; None if it is not stored yet
     has_new_text : whether its chunks must be compared; False if only the metadata changed
     """
 
     document: Document
     source: Source
-    base_version: int
+    stored: Source | None
     has_new_text: bool
+
+    @property
+    def base_version(self) -> int:
+        """Version of the stored source; 0 if it is not stored yet."""
+        return 0 if self.stored is None else self.stored.version
 
     @property
     def is_new(self) -> bool:
         """Whether the source is not stored yet."""
-        return self.base_version == 0
+        return self.stored is None
 
 
 def compare(document: Document, corpus: str, *, stored: Source | None, processing: Sequence[str]) -> Comparison | None:
@@ -80,11 +85,11 @@ def compare(document: Document, corpus: str, *, stored: Source | None, processin
     metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in document.metadata.items()}
     source = Source(ids.source_id(corpus, document.uri), corpus, document.uri, document.title, checksum, metadata)
     if stored is None:
-        return Comparison(document, source, 0, True)
+        return Comparison(document, source, None, True)
     if stored.checksum != checksum:
-        return Comparison(document, replace(source, version=stored.version + 1), stored.version, True)
+        return Comparison(document, replace(source, version=stored.version + 1), stored, True)
     if metadata_text(stored.metadata) != metadata_text(source.metadata):
-        return Comparison(document, replace(source, version=stored.version), stored.version, False)
+        return Comparison(document, replace(source, version=stored.version), stored, False)
     return None
 
 

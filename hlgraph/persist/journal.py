@@ -4,6 +4,10 @@ A crash between any two steps leaves the stores consistent: before the flip noth
 everything is. :func:`finish` continues from the step that was reached, with the recorded change, without calling a model
 again.
 
+The journal of a server records the rows of new records without their vectors. A change whose rows all reached the vector
+store before the crash is finished; of one whose rows did not, nothing is visible, and it is undone: the same ingest makes it
+again, from cached vectors and replies.
+
 Until version 0.2 the vector of a topic was that of its name alone. The migration of the graph store marks the corpora of
 that time; :func:`resume`, with which every write begins, and ``hlgraph migrate apply`` renew their topics, without a model:
 the stored vector of a topic is that of its name, and the statements have theirs. Each batch is a change of the journal,
@@ -12,6 +16,7 @@ which holds the new vectors, and publishing it moves the mark: no name is taken 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 from collections.abc import Sequence
@@ -46,11 +51,11 @@ def persist(change: Change, stores: Stores) -> Outcome:
         What was added and what vanished.
     """
     stores.graph.stage(change)
-    return finish(Pending(change, ChangeState.STAGED, Outcome()), stores)
+    return _finish(Pending(change, ChangeState.STAGED, Outcome()), stores)
 
 
-def finish(pending: Pending, stores: Stores) -> Outcome:
-    """Finish a recorded change from the step that it has reached; repeating this changes nothing.
+def finish(pending: Pending, stores: Stores) -> Outcome | None:
+    """Finish a change of the journal from the step that it has reached; repeating this changes nothing.
 
     Parameters
     ----------
@@ -59,13 +64,26 @@ def finish(pending: Pending, stores: Stores) -> Outcome:
 
     Returns
     -------
-    Outcome
-        What was added and what vanished.
+    Outcome | None
+        What was added and what vanished. None: its vectors were lost before it was visible, and it was undone.
     """
+    if pending.state is ChangeState.STAGED and _is_lost(pending.change, stores):
+        abandon(pending, stores)
+        return None
+    return _finish(pending, stores)
+
+
+def _is_lost(change: Change, stores: Stores) -> bool:
+    """Whether a row is neither in the journal nor in the vector store."""
+    hollow = (block for block in change.vectors if block.is_hollow)
+    return any(set(block.ids) - stores.vectors.ids(block.kind, change.corpus, among=block.ids) for block in hollow)
+
+
+def _finish(pending: Pending, stores: Stores) -> Outcome:
     change, outcome = pending.change, pending.outcome
     if pending.state is ChangeState.STAGED:
-        _before(change, stores)
-        outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
+        rows = functools.partial(_before, change, stores)
+        outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED, beside=rows)
     _after(change, outcome, stores)
     stores.graph.advance(change.id, ChangeState.DONE)
     _LOG.debug("change %s is done", change.id)
@@ -107,8 +125,9 @@ def abandon(pending: Pending, stores: Stores) -> None:
 def _before(change: Change, stores: Stores) -> None:
     """Write what must exist before the flip: descriptions of new sources and rows of new records, hidden until then."""
     added = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0)
-    if added or change.vectors:
-        stores.vectors.upsert(VectorBatch(change.corpus, change.id, added, change.vectors))
+    blocks = tuple(block for block in change.vectors if not block.is_hollow)
+    if added or blocks:
+        stores.vectors.upsert(VectorBatch(change.corpus, change.id, added, blocks))
 
 
 def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
@@ -124,25 +143,53 @@ def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
         stores.vectors.delete(change.corpus, gone)
 
 
-def resume(pending: Sequence[Pending], stores: Stores) -> int:
-    """Finish the changes of interrupted runs, and renew topics of an older version; the caller holds the lock.
+def check_left(corpus: str, stores: Stores) -> None:
+    """Refuse a corpus that the vector store has rows of and the graph store does not know.
+
+    New records of the same names would count as known, and get no synonyms.
+
+    Parameters
+    ----------
+    corpus : a corpus without statistics and without pending changes; the caller holds the lock
+    stores : both stores
+
+    Raises
+    ------
+    StoreError
+        There are rows.
+    """
+    if stores.vectors.ids(Kind.ENTITY, corpus) or stores.vectors.ids(Kind.SOURCE, corpus):
+        raise StoreError(
+            f"corpus {corpus!r}: the vector store has rows of it, and the graph has nothing; the graph was emptied, or these "
+            f"are rows of another graph. To delete them: hlgraph reconcile --repair --corpus {corpus}. To keep them: choose "
+            "another corpus or opensearch.prefix"
+        )
+
+
+def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = None) -> int:
+    """Finish or undo the changes of interrupted runs, and renew topics of an older version; the caller holds the lock.
 
     Parameters
     ----------
     pending : recorded changes, in their order
     stores : both stores
+    corpus : the corpus whose lock the caller holds; None: all
 
     Returns
     -------
-    The number of changes.
+    The number of changes that are finished; those that were undone are not counted.
     """
+    count = 0
     for item in pending:
         _LOG.info("finishing change %s of an interrupted run", item.change.id)
-        finish(item, stores)
-    for corpus in stores.graph.stats(has_counts=False):
-        if corpus.renewed_to is not None:
-            _renew(corpus.corpus, after=corpus.renewed_to, stores=stores)
-    return len(pending)
+        if finish(item, stores) is None:
+            _LOG.warning("change %s was undone: its vectors were lost; run the same ingest again", item.change.id)
+        else:
+            count += 1
+    for found in stores.graph.stats(corpus, has_counts=False):
+        if found.renewed_to is not None:
+            _renew(found.corpus, after=found.renewed_to, stores=stores)
+    return count
 
 
 def _renew(corpus: str, *, after: str, stores: Stores) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from hlgraph.models.seams import ChatModel
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
 from hlgraph.retrieve.evidence.basis import Resting
 from hlgraph.retrieve.explain.notes import Hop
-from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.request import SearchRequest, Unit
+from hlgraph.retrieve.session import Search, Session
 
 Why = dict[str, dict[str, float | str]]
 FOLDED = 5
@@ -116,6 +116,58 @@ class Retriever(Protocol):
         -------
         Ranked
         """
+
+
+@runtime_checkable
+class Foretold(Protocol):
+    """A retriever that knows its first searches before it begins, so that they travel with those of others."""
+
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """The searches that :meth:`Retriever.rank` begins with.
+
+        Parameters
+        ----------
+        request : the question, and the mode of its searches
+        k : as in :meth:`Retriever.rank`
+        """
+
+
+def searches_of(retriever: Retriever, request: SearchRequest, *, k: int) -> list[Search]:
+    """The searches that a retriever begins with, as far as it knows them.
+
+    Parameters
+    ----------
+    retriever : the retriever
+    request : the question, and the mode of its searches
+    k : number of wanted nodes
+    """
+    return retriever.searches(request, k) if isinstance(retriever, Foretold) else []
+
+
+def search_ahead(session: Session, searches: Sequence[Search]) -> None:
+    """Send searches side by side, and read what is always needed of what they find, a kind in one round trip.
+
+    These are the records of statements and chunks, and the vectors of statements found by their words, if the same question is
+    searched by vector: the reranker compares all of them with it.
+
+    Parameters
+    ----------
+    session : notes each search where it is asked for
+    searches : those that were sent before are left out; a single one is not sent ahead
+    """
+    found = session.send(searches)
+    ids: dict[Kind, dict[str, None]] = {Kind.STATEMENT: {}, Kind.CHUNK: {}}
+    near: dict[str, set[str]] = {}
+    for item, hits in found.items():
+        ids.get(item.kind, {}).update(dict.fromkeys(hit.id for hit in hits))
+        if (item.kind, item.mode) == (Kind.STATEMENT, "vector"):
+            near.setdefault(item.question, set()).update(hit.id for hit in hits)
+    session.records(Kind.STATEMENT, list(ids[Kind.STATEMENT]), made=Statement)
+    session.records(Kind.CHUNK, list(ids[Kind.CHUNK]), made=Chunk)
+    by_words = [item for item in found if (item.kind, item.mode) == (Kind.STATEMENT, "text") and item.question in near]
+    session.vectors(
+        Kind.STATEMENT, sorted({hit.id for item in by_words for hit in found[item]} - set().union(*near.values()))
+    )
 
 
 _Made = TypeVar("_Made", bound="Retriever")

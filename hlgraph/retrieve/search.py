@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Concatenate, ParamSpec
 
+from hlgraph import telemetry
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
@@ -71,14 +73,46 @@ def retriever(strategy: str, preset: str) -> Retriever:
 def _heard(
     work: Callable[Concatenate[SearchRequest, P], SearchResult],
 ) -> Callable[Concatenate[SearchRequest, P], SearchResult]:
-    """Record the calls to the stores during a search that is to be explained."""
+    """Record the calls to the stores during a search that is to be explained; tell OpenTelemetry of every search."""
 
     @functools.wraps(work)
     def listening(request: SearchRequest, /, *args: P.args, **kwargs: P.kwargs) -> SearchResult:
-        with trace.listening() if request.explain else contextlib.nullcontext():
-            return work(request, *args, **kwargs)
+        given: dict[str, telemetry.Attribute] = {
+            "gen_ai.operation.name": "retrieval",
+            "gen_ai.data_source.id": request.corpus,
+            "gen_ai.retrieval.top_k": request.k,
+        }
+        with telemetry.span(f"retrieval {request.corpus}", given) as span:
+            if telemetry.has_content():
+                span.set({"gen_ai.retrieval.query.text": request.question})
+            with trace.listening() if request.explain else contextlib.nullcontext():
+                found = work(request, *args, **kwargs)
+            _tell(span, found)
+            return found
 
     return listening
+
+
+def _tell(span: telemetry.Span, found: SearchResult) -> None:
+    """Put what a search found into its span: counts and the names of options; ids and scores only with content."""
+    if not telemetry.is_on():
+        return
+    explain = found.explain
+    span.set(
+        {
+            "hlgraph.search.strategy": explain.strategy,
+            "hlgraph.search.unit": explain.unit,
+            "hlgraph.search.mode": explain.mode,
+            "hlgraph.search.evidence": len(found.evidence),
+            "hlgraph.search.communities": len(found.communities),
+            "hlgraph.search.steps": len(explain.steps),
+            "hlgraph.round_trips": explain.round_trips,
+        }
+    )
+    if telemetry.has_content():
+        hits = [{"id": item.id, "score": item.score} for item in found.evidence]
+        span.set({"gen_ai.retrieval.documents": json.dumps(hits)})
+    telemetry.measure("hlgraph.search.evidence", len(found.evidence), by={"hlgraph.search.strategy": explain.strategy})
 
 
 @_heard

@@ -8,11 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph import telemetry
 from hlgraph.algorithms.word_counts import CountedTexts
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.accounts.usage import Usage
@@ -37,6 +38,15 @@ if TYPE_CHECKING:
 
 _R = TypeVar("_R", bound=Record)
 _WIDEST = 100_000
+
+
+class Search(NamedTuple):
+    """One search of a retrieval: a question or a part of it, what to look for, and how."""
+
+    question: str
+    kind: Kind
+    k: int
+    mode: Mode
 
 
 @dataclass(slots=True)
@@ -71,18 +81,20 @@ class Session:
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
         self.subqueries: dict[str, tuple[str, ...]] = {}  # likewise, by the fingerprint of what made them
         self.route = ""  # the strategy that a router chose: likewise
-        self.scope = Scope(request.corpus, request.where)
+        self.scope = Scope(request.corpus, request.where, state=corpus.state)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the look at the corpus that found `corpus`
         self.notes = Notes() if request.explain else None
         self._stores = stores
         self._embedder = embedder
         self._corpus = corpus
-        self._vector: NDArray[np.float32] | None = None
+        self.hidden = corpus.pending  # changes whose rows no search finds
+        self._asked: dict[str, NDArray[np.float32]] = {}  # vectors of questions
         self._read: dict[tuple[Kind, str], Record | None] = {}
         self._cosines: dict[tuple[Kind, str], float] = {}
         self._vectors: dict[tuple[Kind, str], NDArray[np.float32]] = {}
-        self._searches: dict[tuple[str, Kind, int, Mode], list[Hit]] = {}
+        self._searches: dict[Search, list[Hit]] = {}
+        self._ahead: dict[Search, list[Hit]] = {}  # sent, but not asked for yet
         self._words: CountedTexts | None = None
         # What the reranker said of some nodes, in their order: strategies that are fused ask the same.
         self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
@@ -172,14 +184,15 @@ class Session:
 
     def vector(self) -> NDArray[np.float32]:
         """The vector of the question; embedded once. Raises ModelMismatchError when the corpus has vectors of another model."""
-        if self._vector is None:
+        question = self.request.question
+        if question not in self._asked:
             check_fingerprint((self._corpus,), self._embedder)
             with self.step("embed") as step:
-                vector = question_vector(self._embedder, self.request.question)
+                vector = question_vector(self._embedder, question)
                 step.count = 1
             check_model((self._corpus,), self._embedder)  # afterwards: now the length is known without another call
-            self._vector = vector
-        return self._vector
+            self._asked[question] = vector
+        return self._asked[question]
 
     def seeds(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
         """The best nodes of a kind.
@@ -201,19 +214,11 @@ class Session:
         while True:
             hits = self._search(kind, wanted, mode=mode or self.request.mode)
             self._load(kind, [hit.id for hit in hits])
-            there = self._visible(kind, [hit for hit in hits if self._read[kind, hit.id] is not None])
+            there = _visible(self, kind, hits=[hit for hit in hits if self._read[kind, hit.id] is not None])
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
                 self.note_seeds(kind, there[:k], origin=mode or self.request.mode)
                 return there[:k]
             wanted *= 4
-
-    def _visible(self, kind: Kind, hits: list[Hit]) -> list[Hit]:
-        """Hits without the entities that no admitted source mentions; they belong to no source, so no search filters them."""
-        if kind is not Kind.ENTITY or self.request.where is None or not hits:
-            return hits
-        shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
-        inside = set(self.pull([hit.id for hit in hits], shape).ids.tolist())
-        return [hit for hit in hits if hit.id in inside]
 
     def search(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
         """The best rows of a kind, unchecked: for callers that pull them next, which leaves out what vanished.
@@ -233,24 +238,46 @@ class Session:
 
     def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
         """The hits of a search; one that was sent for this question before is not sent again."""
-        key = (self.request.question, kind, k, mode)
+        key = Search(self.request.question, kind, k, mode)
         if key not in self._searches:
-            self._searches[key] = self._sent(kind, k, mode=mode)
+            query = _query(self, key)
+            with self.step(f"search {kind}") as step:
+                if key in self._ahead:
+                    hits = self._ahead.pop(key)
+                else:
+                    hits = self._stores.vectors.search(query)
+                    self.round_trips += 1
+                step.count = len(hits)
+                step.details = {"k": k, "mode": mode}
+            self._searches[key] = hits
+            if mode == "vector":
+                self._cosines.update({(kind, hit.id): hit.score for hit in hits})
         return list(self._searches[key])
 
-    def _sent(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
-        vector = self.vector() if mode != "text" else None
-        text = self.request.question if mode != "vector" else None
-        with self.step(f"search {kind}") as step:
-            where = None if kind is Kind.ENTITY else self.request.where
-            query = VectorQuery(kind, self.request.corpus, k, vector, text, where, self._corpus.pending)
-            hits = self._stores.vectors.search(query)
-            self.round_trips += 1
-            step.count = len(hits)
-            step.details = {"k": k, "mode": mode}
-        if mode == "vector":
-            self._cosines.update({(kind, hit.id): hit.score for hit in hits})
-        return hits
+    def send(self, searches: Sequence[Search]) -> dict[Search, list[Hit]]:
+        """Send searches side by side that will be asked for; each is noted where it is asked for.
+
+        Parameters
+        ----------
+        searches : those that were sent before are left out, and a single one that was not
+
+        Returns
+        -------
+        dict of list of Hit
+            What each that was sent now found.
+        """
+        missing = [item for item in dict.fromkeys(searches) if item not in self._searches and item not in self._ahead]
+        if len(missing) < 2:
+            return {}
+        queries: list[VectorQuery] = []
+        for item in missing:
+            with self.asking(item.question) as other:
+                queries.append(_query(other, item))
+        with trace.step("search ahead"):
+            found = dict(zip(missing, self._stores.vectors.search_many(queries), strict=True))
+        self.round_trips += 1
+        self._ahead.update(found)
+        return found
 
     @property
     def words(self) -> CountedTexts:
@@ -280,7 +307,8 @@ class Session:
             return lexical_scores(counted if paths is None else counted.joined(paths), similarities=similarities)
         if paths is not None:
             texts = [" ".join(texts[at] for at in path) for path in paths]
-        return self.reranker.rerank(self.request.question, texts, similarities=similarities)
+        with telemetry.model_call("rerank", self.reranker.fingerprint):
+            return self.reranker.rerank(self.request.question, texts, similarities=similarities)
 
     def similarities(self, kind: Kind, ids: Sequence[str]) -> dict[str, float]:
         """Cosines of nodes to the question. Those that a search gave are not computed again.
@@ -335,7 +363,7 @@ class Session:
     def _fetch(self, kind: Kind, ids: Sequence[str]) -> None:
         missing = [item for item in ids if (kind, item) not in self._vectors]
         if missing:
-            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=missing)
+            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=missing, state=self.scope.state)
             self.round_trips += 1
             self._vectors.update({(kind, item): row for item, row in zip(found, matrix, strict=True)})
 
@@ -466,10 +494,8 @@ class Session:
         if missing:
             self.round_trips += 1
             with trace.step(f"read {kind}"):
-                found = {
-                    item.id: item
-                    for item in self._stores.graph.records(kind, missing, scope=Scope(self.request.corpus))
-                }
+                whole = Scope(self.request.corpus, state=self.scope.state)
+                found = {item.id: item for item in self._stores.graph.records(kind, missing, scope=whole)}
             self._read.update({(kind, item): found.get(item) for item in missing})
 
     @contextlib.contextmanager
@@ -480,9 +506,27 @@ class Session:
             return
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
-        other._vector, other._cosines, other.round_trips, other.keywords, other.subqueries = None, {}, 0, None, {}
+        other._cosines, other.round_trips, other.keywords, other.subqueries = {}, 0, None, {}
         other.route, other._words = "", None
         try:
             yield other
         finally:
             self.round_trips += other.round_trips
+
+
+def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
+    """Hits without the entities that no admitted source mentions; they belong to no source, so no search filters them."""
+    if kind is not Kind.ENTITY or session.request.where is None or not hits:
+        return hits
+    shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
+    inside = set(session.pull([hit.id for hit in hits], shape).ids.tolist())
+    return [hit for hit in hits if hit.id in inside]
+
+
+def _query(session: Session, search: Search) -> VectorQuery:
+    """The query of a search; its question is that of the session."""
+    vector = session.vector() if search.mode != "text" else None
+    text = search.question if search.mode != "vector" else None
+    where = None if search.kind is Kind.ENTITY else session.request.where
+    hidden, state = session.hidden, session.scope.state
+    return VectorQuery(search.kind, session.request.corpus, search.k, vector, text, where, hidden, state)

@@ -14,6 +14,7 @@ from hlgraph.sdk.batches import Batches
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.communities import Communities
 from hlgraph.sdk.domain import CorpusDomain
+from hlgraph.sdk.facts import Facts
 from hlgraph.sdk.failures import Failures
 from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.sdk.merges import Merges
@@ -52,6 +53,16 @@ class AsyncCorpusDomain(Awaited[CorpusDomain]):
     infer = awaited(CorpusDomain.infer)
     set = awaited(CorpusDomain.set)
     clear = awaited(CorpusDomain.clear)
+
+
+class AsyncFacts(Awaited[Facts]):
+    """:class:`hlgraph.sdk.facts.Facts`, awaited."""
+
+    read = awaited(Facts.read)
+    sources = awaited(Facts.sources)
+    chunks = streamed(Facts.chunks)
+    records = awaited(Facts.records)
+    topics = awaited(Facts.topics)
 
 
 class AsyncFailures(Awaited[Failures]):
@@ -141,6 +152,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     ledger = awaited(HLGraph.ledger)
     stats = awaited(HLGraph.stats)
     check = awaited(HLGraph.check)
+    health = awaited(HLGraph.health)
     reconcile = awaited(HLGraph.reconcile)
 
     def in_corpus(self, name: str) -> Self:
@@ -205,3 +217,8 @@ class AsyncHLGraph(Awaited[HLGraph]):
     def quality(self) -> AsyncQuality:
         """See :attr:`HLGraph.quality`."""
         return AsyncQuality(self.graph.quality, self._threads)
+
+    @property
+    def facts(self) -> AsyncFacts:
+        """See :attr:`HLGraph.facts`."""
+        return AsyncFacts(self.graph.facts, self._threads)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.sdk.given import checked, checking, parsed
+from hlgraph.sdk.given import check_database, checked, checking, parsed
+from hlgraph.sdk.health import Health, health
+from hlgraph.sdk.opening import open_with_models
 from hlgraph.settings import Settings, at_store, load
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
     from hlgraph.sdk.domain import CorpusDomain
+    from hlgraph.sdk.facts import Facts
     from hlgraph.sdk.failures import Failures
     from hlgraph.sdk.hierarchy import Hierarchy
     from hlgraph.sdk.merges import Merges
@@ -79,18 +82,6 @@ class _Resources:
             return self._executors[corpus].begin(budget)
 
 
-def _open_resources(
-    settings: Settings, *, embedder: AnyEmbedder | None, reranker: AnyReranker | None, chat: AnyChat | None
-) -> _Resources:
-    """Open the stores of the settings, and choose the models: those given, else those of the settings."""
-    from hlgraph.models.choose import ChosenModels
-    from hlgraph.sdk.doctor import open_checked
-
-    opened = open_checked(settings)
-    models = ChosenModels(settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=opened.closing)
-    return _Resources(opened, models)
-
-
 @checked
 class HLGraph:
     """One corpus of one store, open for use; a context manager.
@@ -124,7 +115,9 @@ class HLGraph:
     ) -> None:
         self.settings = settings
         self.corpus = settings.corpus
-        self._resources = _resources or _open_resources(settings, embedder=embedder, reranker=reranker, chat=chat)
+        self._resources = _resources or _Resources(
+            *open_with_models(settings, embedder=embedder, reranker=reranker, chat=chat)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -140,7 +133,11 @@ class HLGraph:
         self._resources.opened.closing.close()
 
     def in_corpus(self, name: str) -> HLGraph:
-        """Another corpus of the same store, with the same models. Closing either object closes both."""
+        """Another corpus of the same store, with the same models. Closing either object closes both.
+
+        Raises InputError for a corpus in another database (``neo4j.databases``); open it with :func:`hlgraph.connect`.
+        """
+        check_database(self.settings, name)
         return HLGraph(replace(self.settings, corpus=name), _resources=self._resources)
 
     def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
@@ -222,7 +219,7 @@ class HLGraph:
         """The steps of an ingest, for those who run them elsewhere, as :mod:`hlgraph.integrations.ray` does."""
         from hlgraph.ingest.run import Ingestion
 
-        return Ingestion(self.settings, self.corpus, self._opened, self._models, self._executor)
+        return Ingestion(self.settings, self.corpus, self._opened, self._resources.models, self._executor)
 
     def plan(
         self,
@@ -254,7 +251,7 @@ class HLGraph:
         """Extraction by batch files of a provider: ``export`` the calls, ``take`` the results."""
         from hlgraph.sdk.batches import Batches
 
-        return Batches(self.settings, self._opened.stores, self._models.chat_asked_for)
+        return Batches(self.settings, self._opened.stores, self._resources.models.chat_asked_for)
 
     def delete(
         self,
@@ -513,6 +510,24 @@ class HLGraph:
         """
         return list(self._opened.check())
 
+    def health(self, *, timeout: float = 5.0) -> Health:
+        """Whether the stores answer, and can be used: for probes of a service. Reads little, changes nothing.
+
+        Parameters
+        ----------
+        timeout : seconds after which a store counts as down, default 5
+
+        Returns
+        -------
+        Health
+            A store that does not answer is a failed check, not an error.
+
+        Raises
+        ------
+        InputError : the timeout is not above 0
+        """
+        return health(self.settings, timeout=timeout)
+
     def reconcile(self, *, repair: bool = False, on_progress: OnProgress | None = None) -> tuple[Drift, Drift]:
         """How the graph and the vectors of this corpus differ, and what in them is not as it was written.
 
@@ -535,16 +550,15 @@ class HLGraph:
         """
         from hlgraph.sdk.reconcile import reconcile
 
-        return reconcile(self.corpus, opened=self._opened, models=self._models, repair=repair, told=on_progress)
-
-    # Parts
+        models = self._resources.models
+        return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, told=on_progress)
 
     @property
     def answers(self) -> Answers:
         """What an answer by the chat model would cost: ``plan``."""
         from hlgraph.sdk.answers import Answers
 
-        return Answers(self.settings, self._opened.stores, self._models)
+        return Answers(self.settings, self._opened.stores, self._resources.models)
 
     @property
     def communities(self) -> Communities:
@@ -558,7 +572,7 @@ class HLGraph:
         """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
         from hlgraph.sdk.hierarchy import Hierarchy
 
-        return Hierarchy(self.corpus, self._opened.stores, models=self._models, chat=self._executor)
+        return Hierarchy(self.corpus, self._opened.stores, models=self._resources.models, chat=self._executor)
 
     @property
     def merges(self) -> Merges:
@@ -579,7 +593,7 @@ class HLGraph:
         """The chunks that a chat model could not extract: ``find``, ``retry``, ``accept`` and ``drop`` them."""
         from hlgraph.sdk.failures import Failures
 
-        return Failures(self.settings, self._opened.stores, models=self._models, chat=self._executor)
+        return Failures(self.settings, self._opened.stores, models=self._resources.models, chat=self._executor)
 
     @property
     def quality(self) -> Quality:
@@ -588,7 +602,12 @@ class HLGraph:
 
         return Quality(self.settings, self._opened.stores, chat=self._executor)
 
-    # Inside
+    @property
+    def facts(self) -> Facts:
+        """All facts of the corpus with their statements: ``read`` them, and the ``chunks`` of their sources."""
+        from hlgraph.sdk.facts import Facts
+
+        return Facts(self.corpus, self._opened.stores)
 
     @property
     def _opened(self) -> Opened:
@@ -596,14 +615,10 @@ class HLGraph:
             raise StoreClosedError(f"{self.settings.store} was closed; open it again with hlgraph.connect")
         return self._resources.opened
 
-    @property
-    def _models(self) -> ChosenModels:
-        return self._resources.models
-
     def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
         from hlgraph.retrieve import search
 
-        stores, models = self._opened.stores, self._models
+        stores, models = self._opened.stores, self._resources.models
         return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
     def _events(

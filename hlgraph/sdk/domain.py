@@ -140,12 +140,12 @@ class CorpusDomain:
         """Remove the domain, and return it; None where there was none."""
         held = self.find()
         if held is not None:
-            with self._stores.graph.lock():
+            with self._stores.graph.lock(self._corpus):
                 domain_store(self._stores).drop(self._corpus)
         return held
 
     def _put(self, domain: Domain) -> bool:
-        with self._stores.graph.lock():
+        with self._stores.graph.lock(self._corpus):
             held = self.find()
             domain_store(self._stores).write(self._corpus, domain)
         return held is None or (held.kinds, held.topics) != (domain.kinds, domain.topics)

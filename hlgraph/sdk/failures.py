@@ -236,8 +236,8 @@ class Failures:
     def _writing(self, report: Report) -> Iterator[None]:
         """The write lock; within it, the quarantine and the stored replies lose what the change removes."""
         graph = self._stores.graph
-        with graph.lock() as pending:
-            report.resumed = resume(pending, self._stores)
+        with graph.lock(self._corpus) as pending:
+            report.resumed = resume(pending, self._stores, corpus=self._corpus)
             with forgetting(self._settings, self._corpus, graph=graph, is_filled=True) as done:
                 yield
                 done.append(report)
@@ -357,7 +357,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found])
     document = Document(source.uri, "", source.title, source.metadata)
     after = replace(source, checksum=state, version=source.version + 1)
     plan = ChunkPlan(tuple(pairs), frozenset(mended))
-    return Extracted(Comparison(document, after, source.version, has_new_text=True), plan, tuple(extractions))
+    return Extracted(Comparison(document, after, source, has_new_text=True), plan, tuple(extractions))
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:

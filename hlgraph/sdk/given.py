@@ -14,15 +14,19 @@ import os
 import sys
 import typing
 from collections import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType, NoneType, SimpleNamespace, UnionType
-from typing import Any, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
 
+from hlgraph import telemetry
 from hlgraph.errors import InputError
 from hlgraph.text import UNSTORABLE
 from hlgraph.where import AnyWhere, Where, from_mapping, parse
+
+if TYPE_CHECKING:
+    from hlgraph.settings import Settings
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -30,6 +34,7 @@ _Misfit = tuple[str, object, object]
 """What cannot be used: its place (``k``, ``uris[2]``), the value, and the annotation that it does not fit."""
 _C = TypeVar("_C")
 
+_QUIET = frozenset({"close", "in_corpus", "watched"})  # methods that ask nothing of a store
 _PATHS = frozenset({"extractions", "folder", "path", "results", "sources", "target", "uris"})
 """Parameters that name files: a name that is not UTF-8 reaches Python with halves of surrogate pairs."""
 _SHOWN = 60  # characters of a refused value in a message
@@ -46,11 +51,25 @@ _CONTAINERS = frozenset({abc.Iterable, abc.Mapping, abc.Sequence, list, set, tup
 
 
 def checked(kind: type[_C]) -> type[_C]:
-    """A class whose public methods check their arguments; see :func:`checking`."""
+    """A class whose public methods check their arguments (:func:`checking`) and are told of (:mod:`hlgraph.telemetry`)."""
     for name, method in list(vars(kind).items()):
         if isinstance(method, FunctionType) and not name.startswith("_"):
-            setattr(kind, name, checking(method))
+            setattr(kind, name, checking(method if name in _QUIET else _told(method)))
     return kind
+
+
+def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same method, whose calls are operations of :mod:`hlgraph.telemetry`."""
+
+    @wraps(method)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        owner = args[0]
+        settings = getattr(owner, "settings", None) or getattr(owner, "_settings", None)
+        with telemetry.operation(method.__qualname__, getattr(settings, "telemetry", None)):
+            found = method(*args, **kwargs)
+            return telemetry.continued(found) if isinstance(found, Generator) else found  # type: ignore[return-value]
+
+    return call
 
 
 def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -209,3 +228,19 @@ def _said(wanted: Any) -> str:
             else _WORDS.get(origin or wanted) or _article(getattr(wanted, "__name__", str(wanted)))
         )
     return words
+
+
+def check_database(settings: Settings, corpus: str) -> None:
+    """Raise InputError for a corpus in another database of the server than the corpus of the settings.
+
+    Parameters
+    ----------
+    settings : the settings of open stores
+    corpus : another corpus
+    """
+    ours, other = (settings.neo4j.database_of(name) for name in (settings.corpus, corpus))
+    if ours != other and not settings.store.startswith("hlgraph://"):
+        raise InputError(
+            f"corpus {corpus!r} is in the database {other}, and this graph is open on {ours} (neo4j.databases); open it by "
+            "itself with hlgraph.connect"
+        )

@@ -305,7 +305,7 @@ class Merges:
     @contextmanager
     def _writing(self) -> Iterator[MergeStore]:
         """The store under the write lock, after changes of interrupted runs are completed."""
-        with self._stores.graph.lock() as pending:
+        with self._stores.graph.lock(self._corpus) as pending:
             for item in pending:
                 finish(item, self._stores)
             yield self._held

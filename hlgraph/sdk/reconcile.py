@@ -9,11 +9,14 @@ such as the text of a chunk, is named by its source, to be ingested again.
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from hlgraph import ids, progress
 from hlgraph.change import Change, Synonym
+from hlgraph.errors import StoreConflictError
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.seam import ChunkInput, Extractor
 from hlgraph.index import check_model, embed_records, embed_topics, indexed
@@ -37,11 +40,13 @@ from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.open import Opened
-from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch
+from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch, unfinished
 
 KINDS_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 """The kinds that both stores hold; of sources the vector store holds descriptions."""
 _BATCH = 1_000
+_ATTEMPTS, _PAUSE = 3, 0.5
+"""Comparisons of a corpus that is being written, and seconds between two."""
 
 Ids = Mapping[Kind, tuple[str, ...]]
 
@@ -113,7 +118,7 @@ def reconcile(
 def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Drift:
     """Compare the ids of a corpus in both stores, and their content with what was written.
 
-    Reads all records. Completes changes of interrupted runs, and changes nothing else.
+    Reads all records, takes no lock and changes nothing. While the corpus is written it compares again, a few times.
 
     Parameters
     ----------
@@ -124,10 +129,36 @@ def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Dri
     Returns
     -------
     Drift
+
+    Raises
+    ------
+    StoreConflictError
+        What differs may be that of a change which is not finished: of a writer at work, or of an interrupted run.
     """
-    with stores.graph.lock() as pending:
-        resume(pending, stores)
-        return _drift(corpus, stores, sample=sample)
+    for left in reversed(range(_ATTEMPTS)):
+        before = _state(corpus, stores)
+        found = _drift(corpus, stores, sample=sample)
+        if found.is_none or (not before.changes and _state(corpus, stores) == before):
+            return found
+        time.sleep(_PAUSE if left else 0)
+    raise StoreConflictError(
+        f"corpus {corpus!r} is being written, or an interrupted run left a change (see: hlgraph journal), so what differs "
+        "says nothing yet; run the same command again later, or with --repair, which waits for the writer and finishes "
+        "what was left"
+    )
+
+
+class _State(NamedTuple):
+    """What tells whether a corpus was changed: its version, and its unfinished changes with how far they are."""
+
+    version: int
+    changes: tuple[tuple[str, str], ...]
+
+
+def _state(corpus: str, stores: Stores) -> _State:
+    changes = tuple((item.change.id, item.state.value) for item in unfinished(stores.graph, corpus))
+    stats = stores.graph.stats(corpus, has_counts=False)
+    return _State(stats[0].version if stats else 0, changes)
 
 
 def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
@@ -253,9 +284,10 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
     ------
     ModelMismatchError : there is drift, and the corpus was embedded by another model
     """
-    with stores.graph.lock() as pending:
+    held = corpus if stores.seals is None else None  # what seals restore is the database of all corpora
+    with stores.graph.lock(held) as pending:
         is_restored = stores.seals is not None and stores.seals.restore()
-        resume(pending, stores)
+        resume(pending, stores, corpus=held)
         before = replace(_drift(corpus, stores), is_restored=is_restored)
         if before.is_none:
             return before, before
@@ -407,7 +439,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) ->
         if is_same_extraction(item.fingerprint, chunk_fingerprint(context, extractor))
     ]
     document = Document(source.uri, "", source.title, source.metadata)
-    state = Comparison(document, replace(source, version=source.version + 1), source.version, has_new_text=True)
+    state = Comparison(document, replace(source, version=source.version + 1), source, has_new_text=True)
     plan = ChunkPlan(tuple(own), frozenset(item.id for item, _ in own))
     return Extracted(state, plan, tuple(extractor.extract([context for _, context in own])))
 

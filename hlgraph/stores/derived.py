@@ -292,3 +292,36 @@ def community_id(run: Run, level: int, *, members: Sequence[str]) -> str:
     members : ids of its members, in any order
     """
     return content_id(Kind.COMMUNITY, run.corpus, run.name, str(level), *sorted(members))
+
+
+class Materialiser(Protocol):
+    """A store that can hold CO_OCCURS as relationships, for queries of analysts; hlgraph counts it where it needs it.
+
+    Only a store whose graph others query by themselves implements it.
+    """
+
+    def write(self, corpus: str) -> int:
+        """Stores CO_OCCURS of the present version of a corpus, in place of those that are stored; returns their number.
+
+        A later change of the corpus leaves them as they are; :attr:`hlgraph.stores.protocols.CorpusStats.co_occurs` then tells
+        that they are outdated. After a kill the same call begins anew.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+
+        Raises
+        ------
+        UnknownNameError
+            The corpus does not exist.
+        StoreLockedError
+            Another process is writing.
+        """
+
+    def drop(self, corpus: str) -> int:
+        """Removes the stored CO_OCCURS of a corpus; returns their number. Raises the same errors.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """

@@ -8,6 +8,7 @@ protects what is in it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 from typing import IO, Literal
@@ -15,6 +16,10 @@ from typing import IO, Literal
 FILE = 0o600
 """Mode of a file; libraries that make files by themselves, such as filelock, take it."""
 FOLDER = 0o700
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Numbers of the errors of a disk, a quota or a file system without more room."""
+_UNABLE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})  # of file systems that cannot
+_BLOCK = 1 << 20
 
 
 def make_folder(path: Path) -> None:
@@ -37,6 +42,42 @@ def write_bytes(path: Path, mode: Literal["wb", "w+b"] = "wb") -> IO[bytes]:
     """
     reserve(path)
     return path.open(mode)
+
+
+def allocate(path: Path, size: int) -> None:
+    """Make a file of zeros whose blocks are on disk, for a memory map: a full disk would end the process at a write to a hole.
+
+    Parameters
+    ----------
+    path : path of the file; one that exists is emptied first
+    size : number of bytes
+
+    Raises
+    ------
+    OSError
+        The file cannot be made; on a full disk the error names the file and the bytes that it needs, and the file is removed.
+    """
+    try:
+        with write_bytes(path) as out:
+            _fill(out, size)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        if error.errno not in FULL:
+            raise
+        what = f"the disk is full: this file needs {size:,} bytes; free some space, then try again"
+        raise OSError(error.errno, what, str(path)) from error
+
+
+def _fill(out: IO[bytes], size: int) -> None:
+    if size and hasattr(os, "posix_fallocate"):
+        try:
+            return os.posix_fallocate(out.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in _UNABLE:
+                raise
+    for start in range(0, size, _BLOCK):
+        out.write(bytes(min(_BLOCK, size - start)))
+    return None
 
 
 def reserve(path: Path) -> None:

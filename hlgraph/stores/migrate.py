@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,13 @@ from typing import Literal, Protocol, TypeAlias
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, MigrationError, UnknownNameError
 
-FolderName: TypeAlias = Literal["cypher", "migrations"]
-"""The folders of data files: top-level in a check-out, inside the package in a wheel."""
+FolderName: TypeAlias = Literal["cypher", "migrations", "recipes"]
+"""The folders of data files: inside the package in a wheel, and at these places in a check-out."""
+_CHECKOUT: Mapping[FolderName, str] = {
+    "cypher": "cypher",
+    "migrations": "migrations",
+    "recipes": "docs/papers/recipes",
+}
 EXTENSIONS = {"embedded": "sql", "neo4j": "cypher", "opensearch": "json"}
 """The kinds of store, and the file extension of their migrations."""
 
@@ -31,7 +36,7 @@ _FILE = re.compile(r"V(\d{3})__([a-z0-9]+(?:_[a-z0-9]+)*)")
 
 
 def folder(name: FolderName) -> Path:
-    """The data folder of this name: the copy in a wheel (``hlgraph/_cypher``), or the top-level one of a check-out.
+    """The data folder of this name: the copy in a wheel (``hlgraph/_cypher``), or the one of a check-out.
 
     Raises
     ------
@@ -47,12 +52,13 @@ def folder(name: FolderName) -> Path:
     if packaged.is_dir():
         return packaged
     checkout = _PACKAGE.parent
+    there = checkout / _CHECKOUT[name]
     # In site-packages the parent folder is not ours, and another package may be called "migrations".
-    if (checkout / "pyproject.toml").is_file() and (checkout / name).is_dir():
-        return checkout / name
+    if (checkout / "pyproject.toml").is_file() and there.is_dir():
+        return there
     raise HLGraphError(
         f"{_PACKAGE}: this installation of hlgraph lacks its folder {name!r}"
-        f" (neither {packaged} nor {checkout / name}); install hlgraph again"
+        f" (neither {packaged} nor {there}); install hlgraph again"
     )
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.settings import Settings, cache_folder
 from hlgraph.stores.cypher import CypherReader
-from hlgraph.stores.derived import Clusterer, DerivedStore
+from hlgraph.stores.derived import Clusterer, DerivedStore, Materialiser
 from hlgraph.stores.domains import DomainStore
 from hlgraph.stores.merges import MergeStore
 from hlgraph.stores.migrate import MigrationTarget
 from hlgraph.stores.protocols import GraphStore, Matcher, Stores, VectorStore
 from hlgraph.stores.ranking import ServerRanker
+
+if TYPE_CHECKING:
+    import neo4j
 
 
 class Finding(NamedTuple):
@@ -26,6 +31,23 @@ class Finding(NamedTuple):
     check: str
     is_fine: bool
     seen: str
+
+
+class Probe(NamedTuple):
+    """What tells in a few requests whether a store can be used.
+
+    Attributes
+    ----------
+    name : ``graph store``, ``vector store`` or ``store``
+    ask : its version and state; raises an error of hlgraph where the store does not answer
+    target : the store as a migration target
+    image : the version of a corpus and that of its image on this machine, or None for it; None: the store has no images
+    """
+
+    name: str
+    ask: Callable[[], Iterator[Finding]]
+    target: MigrationTarget
+    image: Callable[[str], tuple[int, int | None] | None] | None = None
 
 
 _SAMPLE = 500
@@ -41,15 +63,19 @@ class Opened(NamedTuple):
     closing : closes them
     check : runs all checks, one by one; needs no model and reads each store by itself
     targets : the stores as migration targets
+    probes : what ``hlgraph health`` asks each of them
     batch_removed : sources that one change should remove at most, so that it fits one transaction
     cypher : runs Cypher queries of users; None: the store does not speak Cypher
     sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
+    exclusive : holds the right to all of the graph store during a block, whatever its schema is; the store must exist
     """
 
     stores: Stores
     closing: contextlib.ExitStack
     check: Callable[[], Iterator[Finding]]
     targets: tuple[MigrationTarget, ...]
+    exclusive: Callable[[], contextlib.AbstractContextManager[None]]
+    probes: tuple[Probe, ...]
     batch_removed: int = 500
     cypher: CypherReader | None = None
     sample: int | None = None
@@ -64,21 +90,23 @@ class _Graph(NamedTuple):
     merges: MergeStore
     domains: DomainStore
     check: Callable[[], Iterator[Finding]]
-    target: MigrationTarget
+    exclusive: Callable[[], contextlib.AbstractContextManager[None]]
+    probe: Probe
     cypher: CypherReader
+    materialiser: Materialiser
 
 
 class _Vectors(NamedTuple):
     store: VectorStore
     check: Callable[[], Iterator[Finding]]
-    target: MigrationTarget
+    probe: Probe
 
 
 def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.clustering import ProcessClusterer
     from hlgraph.stores.embedded.database import Database
     from hlgraph.stores.embedded.derived import EmbeddedDerivedStore
-    from hlgraph.stores.embedded.doctor import check
+    from hlgraph.stores.embedded.doctor import check, probed
     from hlgraph.stores.embedded.domains import EmbeddedDomainStore
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.merges import EmbeddedMergeStore
@@ -87,7 +115,7 @@ def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
     from hlgraph.stores.image.ranker import StoreRanker
 
-    database = Database(_folder(settings.store))
+    database = Database(_folder(settings.store), wait=settings.patience)
     closing = contextlib.ExitStack()
     graph = closing.enter_context(EmbeddedGraphStore(database))
     stores = Stores(
@@ -101,7 +129,16 @@ def _embedded(settings: Settings) -> Opened:
         graph,
         EmbeddedSeals(database),
     )
-    return Opened(stores, closing, lambda: itertools.starmap(Finding, check(database)), (SqliteTarget(database.file),))
+    target = SqliteTarget(database.file)
+    probe = Probe("store", lambda: iter([Finding("store", *probed(database))]), target)
+    return Opened(
+        stores,
+        closing,
+        lambda: itertools.starmap(Finding, check(database)),
+        (target,),
+        functools.partial(database.lock, create=False),
+        (probe,),
+    )
 
 
 def _folder(url: str) -> Path:
@@ -112,8 +149,9 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.clustering import ProcessClusterer, pulled
     from hlgraph.stores.neo4j.choice import ChoosingRanker
     from hlgraph.stores.neo4j.clusterer import GdsClusterer
+    from hlgraph.stores.neo4j.co_occurrences import Neo4jMaterialiser
     from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
-    from hlgraph.stores.neo4j.doctor import check
+    from hlgraph.stores.neo4j.doctor import check, probed
     from hlgraph.stores.neo4j.domains import Neo4jDomainStore
     from hlgraph.stores.neo4j.graph import Neo4jGraphStore
     from hlgraph.stores.neo4j.images import Images
@@ -124,13 +162,14 @@ def _neo4j(settings: Settings) -> _Graph:
     from hlgraph.stores.neo4j.server import Server
     from hlgraph.stores.ranking import PulledRanker
 
-    server, ranking = Server(settings.store, settings.neo4j), settings.neo4j.ranking
+    ours = replace(settings.neo4j, database=settings.neo4j.database_of(settings.corpus))
+    server, ranking = Server(settings.store, ours), ours.ranking
     images = None
     if ranking != "server":
         given = settings.neo4j.images
         folder = Path(given).expanduser() if given else cache_folder(settings.models.cache) / "images"
         images = Images(server, folder, most=settings.neo4j.image_links, waits=ranking == "process")
-    graph = Neo4jGraphStore(server, images=images)
+    graph = Neo4jGraphStore(server, images=images, wait=settings.patience)
     gds = GdsRanker(server, fallback=PulledRanker(graph))
     choosing = ChoosingRanker(graph, server=gds, is_in_process=ranking == "process")
     return _Graph(
@@ -138,33 +177,42 @@ def _neo4j(settings: Settings) -> _Graph:
         graph,
         gds if images is None else choosing,
         GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
-        Neo4jDerivedStore(server, graph.lease),
-        Neo4jMergeStore(server, graph.lease),
-        Neo4jDomainStore(server, graph.lease),
+        Neo4jDerivedStore(server, graph.leases),
+        Neo4jMergeStore(server, graph.leases),
+        Neo4jDomainStore(server, graph.leases),
         lambda: itertools.starmap(Finding, check(server)),
-        Neo4jTarget(server),
+        functools.partial(graph.leases.held, None),
+        Probe(
+            "graph store",
+            lambda: iter([Finding("graph store", *probed(server))]),
+            Neo4jTarget(server, leases=graph.leases),
+            None if images is None else images.lag,
+        ),
         Neo4jReader(server),
+        Neo4jMaterialiser(server, graph.leases),
     )
 
 
 def _opensearch(settings: Settings) -> _Vectors:
+    from hlgraph.stores.opensearch.doctor import probed
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
     store = OpenSearchVectorStore(settings.vectors, settings.opensearch)
-    return _Vectors(store, lambda: itertools.starmap(Finding, store.check()), store.target)
+    probe = Probe("vector store", lambda: itertools.starmap(Finding, probed(store.connection)), store.target)
+    return _Vectors(store, lambda: itertools.starmap(Finding, store.check()), probe)
 
 
 def _embedded_vectors(settings: Settings) -> _Vectors:
     from hlgraph.stores.embedded.database import Database
-    from hlgraph.stores.embedded.doctor import check
+    from hlgraph.stores.embedded.doctor import check, probed
     from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 
-    database = Database(_folder(settings.vectors))
+    database = Database(_folder(settings.vectors), wait=settings.patience)
     store = EmbeddedVectorStore(database)
-    return _Vectors(
-        store, lambda: itertools.starmap(Finding, check(database, has_graph=False)), SqliteTarget(database.file)
-    )
+    target = SqliteTarget(database.file)
+    probe = Probe("vector store", lambda: iter([Finding("vector store", *probed(database))]), target)
+    return _Vectors(store, lambda: itertools.starmap(Finding, check(database, has_graph=False)), probe)
 
 
 _GRAPHS: Mapping[str, Callable[[Settings], _Graph]] = dict.fromkeys(
@@ -213,7 +261,9 @@ def open_stores(target: str | Settings) -> Opened:
         stores,
         closing,
         lambda: itertools.chain(graph.check(), vectors.check()),
-        (graph.target, vectors.target),
+        (graph.probe.target, vectors.probe.target),
+        graph.exclusive,
+        (graph.probe, vectors.probe),
         cypher=graph.cypher,
         sample=_SAMPLE,
     )
@@ -232,6 +282,21 @@ def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
     graph = _GRAPHS[scheme](settings)
     with graph.store:
         yield graph.cypher
+
+
+@contextlib.contextmanager
+def open_materialiser(settings: Settings) -> Iterator[Materialiser | None]:
+    """Opens what stores derived relationships on request; yields None for the embedded store. Needs no vector store.
+
+    Raises UnknownNameError for a URL that names no known kind of store, or no folder or host.
+    """
+    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
+    if scheme == "hlgraph":
+        yield None
+        return
+    graph = _GRAPHS[scheme](settings)
+    with graph.store:
+        yield graph.materialiser
 
 
 @contextlib.contextmanager
@@ -258,6 +323,24 @@ def open_projected(settings: Settings, shape: ProjectionShape) -> Iterator[str]:
     graph = _GRAPHS[scheme](settings)
     with graph.store, graph.ranker as ranker:
         yield ranker.projection(shape, settings.corpus)
+
+
+@contextlib.contextmanager
+def open_driver(settings: Settings) -> Iterator[neo4j.Driver]:
+    """A driver of Neo4j for other libraries, with the credentials and certificates of the settings.
+
+    Raises
+    ------
+    StoreUnavailableError, StoreError, SettingsError
+        The server cannot be reached, or refuses the connection.
+    """
+    from hlgraph.stores.neo4j.server import Server
+
+    server = Server(settings.store, settings.neo4j)
+    try:
+        yield server.driver()
+    finally:
+        server.close()
 
 
 def _scheme(url: str, known: tuple[str, ...]) -> str:

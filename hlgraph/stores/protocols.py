@@ -8,16 +8,17 @@ the vector store until the change is published: the caller drops a hit whose rec
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
+from hlgraph.errors import StoreError
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship, Source
 from hlgraph.where import Where
 
@@ -39,11 +40,14 @@ class Scope:
     corpus : name of the corpus
     where : metadata filter on sources; None admits all
     sources : ids of sources; None admits all
+    state : ``CorpusStats.state`` of the corpus as the reader found it first. A store may answer from what it holds of that
+        state; a read without one always sees the present state
     """
 
     corpus: str
     where: Where | None = None
     sources: tuple[str, ...] | None = None
+    state: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,9 @@ class CorpusStats:
     renewed_to : in a corpus of an older version, the id up to which topics have vectors with their statements in them;
         None: all have
     calibration : the scale of the cosines; None: not measured, since there are too few names or the corpus is of an older version
+    state : names what the corpus holds, as no other state of any corpus is named; empty where the store sees by itself that
+        it was changed, or where an older hlgraph wrote the corpus last
+    co_occurs : version that the stored CO_OCCURS were counted from, 0 where a kill left only some; None: none are stored
     """
 
     corpus: str
@@ -96,15 +103,32 @@ class CorpusStats:
     pending: tuple[str, ...] = ()
     renewed_to: str | None = None
     calibration: Calibration | None = None
+    state: str = ""
+    co_occurs: int | None = None
 
 
 class GraphStore(Protocol):
     """Sources, chunks, topics, statements, facts and entities, and the relationships between them."""
 
-    def lock(self) -> AbstractContextManager[tuple[Pending, ...]]:
-        """Holds the exclusive right to change the store; yields the unfinished changes of interrupted runs, oldest first.
+    def lock(
+        self, corpus: str | None = None, *, wait: float | None = None
+    ) -> AbstractContextManager[tuple[Pending, ...]]:
+        """Holds the exclusive right to change a corpus; yields its unfinished changes of interrupted runs, oldest first.
 
-        One thread may enter it twice. Raises StoreLockedError, naming the holder, when another process holds it.
+        The ``vectors`` of these changes may be hollow: with the ids of their rows alone.
+
+        Writers take turns: one that comes again queues behind those that wait. The thread that holds a corpus may enter it
+        again, but no other one; the thread that holds all of the store may enter any.
+
+        Parameters
+        ----------
+        corpus : the corpus; None: all of the store, while no writer has a corpus of it
+        wait : seconds to wait while another writer has the right; None: as long as the store was opened to wait
+
+        Raises
+        ------
+        StoreLockedError
+            Another writer, which is named, had the right for all of that time.
         """
 
     def stage(self, change: Change) -> None:
@@ -114,7 +138,7 @@ class GraphStore(Protocol):
         vectors of another model.
         """
 
-    def advance(self, change_id: str, to: ChangeState) -> Outcome:
+    def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
         """Publishes a staged change, or forgets a published one. Needs the lock.
 
         Advancing to a state already reached has no effect and returns the same outcome.
@@ -123,6 +147,8 @@ class GraphStore(Protocol):
         ----------
         change_id : id of the staged change
         to : PUBLISHED makes all of the change visible in one transaction; DONE forgets the change
+        beside : what has to be written elsewhere before the change becomes visible; called once, for PUBLISHED only. A store
+            on a server calls it in another thread while it writes. What it raises leaves the change as it is; default nothing
 
         Returns
         -------
@@ -179,6 +205,37 @@ class GraphStore(Protocol):
     ) -> None: ...
 
 
+@runtime_checkable
+class Journal(Protocol):
+    """What a graph store tells of changes under way to those who do not write."""
+
+    def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
+        """The changes that are recorded and not done, oldest first: of writers at work, and of interrupted runs.
+
+        Parameters
+        ----------
+        corpus : of this corpus; None: of all
+        """
+
+
+def unfinished(graph: GraphStore, corpus: str | None = None) -> tuple[Pending, ...]:
+    """The changes that a graph store has recorded and not done, see :meth:`Journal.unfinished`; takes no lock.
+
+    Parameters
+    ----------
+    graph : the graph store
+    corpus : of this corpus; None: of all
+
+    Raises
+    ------
+    StoreError
+        The store tells nothing of its journal.
+    """
+    if not isinstance(graph, Journal):
+        raise StoreError("this graph store does not tell which changes are unfinished; open it with hlgraph.connect")
+    return graph.unfinished(corpus)
+
+
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
     """Rows to write: blocks of rows, and the sources whose metadata the filters of a search read."""
@@ -200,6 +257,7 @@ class VectorQuery:
     text : full-text query; None: search by vector only
     where : metadata filter on the sources of the rows
     hidden : ids of changes whose rows are left out
+    state : see :class:`Scope`
     """
 
     kind: Kind
@@ -209,6 +267,7 @@ class VectorQuery:
     text: str | None = None
     where: Where | None = None
     hidden: tuple[str, ...] = ()
+    state: str = ""
 
 
 class Neighbours(NamedTuple):
@@ -266,6 +325,9 @@ class VectorStore(Protocol):
     def search(self, query: VectorQuery) -> list[Hit]:
         """The ``k`` best rows, best first, ties by id; the filter applies inside the search, never to its result."""
 
+    def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
+        """What :meth:`search` finds for each of several queries, in their order; on a server in as few requests as can be."""
+
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """All stored rows whose cosine to one of the given vectors reaches a threshold, found in bounded memory.
 
@@ -277,7 +339,9 @@ class VectorStore(Protocol):
         threshold : lowest cosine, inclusive
         """
 
-    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    def vectors(
+        self, kind: Kind, corpus: str, *, ids: Sequence[str], state: str = ""
+    ) -> tuple[list[str], NDArray[np.float32]]:
         """The ids that the store holds, in the order given, and their vectors: shape (n, d), float32.
 
         Parameters
@@ -285,6 +349,7 @@ class VectorStore(Protocol):
         kind : kind of the rows
         corpus : name of the corpus
         ids : unknown ids are left out of the result
+        state : see :class:`Scope`
         """
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:

@@ -42,6 +42,9 @@ _UNCLOSED = re.compile(r"['\"`]|/\*")
 _PARAMETER = re.compile(r"\$(?!\()(\w*)")  # $(...) is a computed label, not a parameter
 _RETURN = re.compile(r"(?<![.$:\w])RETURN\b(?:\s+DISTINCT\b)?", re.IGNORECASE)
 _AFTER_RETURN = re.compile(r"(?<![.$:\w])(?:ORDER\s+BY|SKIP|OFFSET|LIMIT|UNION)\b", re.IGNORECASE)
+_LABEL = re.compile(r"((?<![:|&!])[:|&!]!?\s*)([A-Z][a-z]+[A-Za-z]*)\b")
+_INDEX_NAME = re.compile(r"'hlgraph_\w+'")
+_NAMED = re.compile(r"\b((?:CONSTRAINT|INDEX)\s+)(hlgraph_\w+\s+IF\s+NOT\s+EXISTS\s+FOR\s+\(n:)")
 _COLUMN = re.compile(r"(?:.*\bAS\s+)?([A-Za-z_]\w*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -107,6 +110,54 @@ def load(name: str, root: Path | None = None) -> Query:
         The file breaks a rule of the library.
     """
     return _own(name) if root is None else _read(name, root)
+
+
+@cache
+def text_of(name: str, prefix: str) -> str:
+    """The text of a query of hlgraph's own library, as it is sent to a database with this prefix of labels.
+
+    Parameters
+    ----------
+    name : ``<stage>/<verb>_<noun>``
+    prefix : setting ``neo4j.label_prefix``
+    """
+    return prefixed(load(name).text, prefix)
+
+
+def prefixed(text: str, prefix: str) -> str:
+    """A statement whose labels, and the names of its constraints and indexes, begin with a prefix.
+
+    Labels of hlgraph are written like ``ChangePart``, types of relationships like ``IN_CHUNK``, which stay as they are. An
+    index on a type keeps its name, because a database can have only one on the same properties.
+
+    Parameters
+    ----------
+    text : one statement, or several
+    prefix : letters, digits and underscores; empty: the text as it is
+
+    Examples
+    --------
+    >>> prefixed("MATCH (s:Source {id: 'a:Source'})<-[:FROM]-(n:Chunk|Topic) WHERE n:!Chunk RETURN n // a :Source", "My_")
+    "MATCH (s:My_Source {id: 'a:Source'})<-[:FROM]-(n:My_Chunk|My_Topic) WHERE n:!My_Chunk RETURN n // a :Source"
+    >>> prefixed("CREATE INDEX hlgraph_source_uri IF NOT EXISTS FOR (n:Source) ON (n.uri)", "My_")
+    'CREATE INDEX My_hlgraph_source_uri IF NOT EXISTS FOR (n:My_Source) ON (n.uri)'
+    >>> prefixed("CALL db.index.fulltext.queryNodes('hlgraph_entity_names', $name) YIELD node", "My_")
+    "CALL db.index.fulltext.queryNodes('My_hlgraph_entity_names', $name) YIELD node"
+    """
+    if not prefix:
+        return text
+    parts, end = [], 0
+    for opaque in _OPAQUE.finditer(text):
+        said = opaque[0]
+        named = f"'{prefix}{said[1:]}" if _INDEX_NAME.fullmatch(said) else said
+        parts += [_prefixed_code(text[end : opaque.start()], prefix), named]
+        end = opaque.end()
+    return "".join([*parts, _prefixed_code(text[end:], prefix)])
+
+
+def _prefixed_code(code: str, prefix: str) -> str:
+    code = _NAMED.sub(rf"\g<1>{prefix}\g<2>", code)
+    return _LABEL.sub(rf"\g<1>{prefix}\g<2>", code)
 
 
 def load_all(root: Path | None = None) -> dict[str, Query]:

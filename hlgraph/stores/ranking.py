@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +19,8 @@ from hlgraph.records import Hit
 from hlgraph.stores.protocols import GraphStore, PullShape, Ranker, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 
+_WIDTH = 32  # length of an id
+
 
 class Seeds(NamedTuple):
     """The seeds that a graph holds: their positions in the graph, ascending, and their weights, all above 0."""
@@ -26,76 +29,127 @@ class Seeds(NamedTuple):
     weights: NDArray[np.float64]
 
 
-class WalkedGraph:
-    """The graph of one shape, prepared once for many rankings. Thread-safe.
+class WalkedNodes(NamedTuple):
+    """The nodes of a walk, by number. A patch appends new nodes; a node that was removed keeps its number.
 
     Attributes
     ----------
+    ids : shape (n,), bytes of length 32; the first ``base`` ascend
+    kinds : shape (n,), indices into KINDS
+    base : number of nodes that no patch appended
+    order : numbers of the nodes that are there, by id; None: all of them as they are numbered
+    """
+
+    ids: NDArray[np.bytes_]
+    kinds: NDArray[np.uint8]
+    base: int
+    order: NDArray[np.intp] | None = None
+
+    def find(self, ids: NDArray[np.bytes_]) -> NDArray[np.intp]:
+        """The number of each id; -1 for one that never was there."""
+        found = np.full(len(ids), -1, dtype=np.intp)
+        fresh = np.argsort(self.ids[self.base :]) + self.base
+        for held, numbers in ((self.ids[: self.base], None), (self.ids[fresh], fresh)):
+            if len(held):
+                at = np.minimum(np.searchsorted(held, ids), len(held) - 1)
+                found = np.where(held[at] == ids, at if numbers is None else numbers[at], found)
+        return found
+
+
+class WalkedGraph:
+    """The graph of one shape, prepared once for many rankings. Thread-safe.
+
+    Parameters
+    ----------
+    nodes : its nodes
+    walk : the walk on them
     version : version of the corpus
+    mark : see :class:`hlgraph.stores.image.image.Image`
+
+    Attributes
+    ----------
+    version, mark : as given
     edges : number of entries of its matrix, from which callers bound memory
     """
 
-    def __init__(
-        self,
+    def __init__(self, nodes: WalkedNodes, walk: Walk, *, version: int, mark: Hashable = None) -> None:
+        self.version = version
+        self.mark = mark
+        self.nodes = nodes
+        self.walk = walk
+        self.edges = int(walk.steps.nnz) + (0 if walk.over is None else len(walk.over.weights))
+        self._spaces: list[Space] = []
+
+    @classmethod
+    def of(
+        cls,
         graph: Subgraph,
         shape: ProjectionShape,
         *,
         precision: Precision = "single",
         synonyms: float | None = None,
-    ) -> None:
+        mark: Hashable = None,
+    ) -> WalkedGraph:
+        """The graph of a shape, projected from a subgraph.
+
+        Parameters
+        ----------
+        graph : subgraph with the ingredients of the shape
+        shape : which graph
+        precision : see :func:`hlgraph.algorithms.ppr.prepare`
+        synonyms : see :func:`hlgraph.algorithms.projection.project`
+        mark : see :class:`hlgraph.stores.image.image.Image`
+        """
         made = project(graph, shape, synonyms=synonyms)
-        self.version = graph.version
-        self.edges = int(made.adjacency.nnz)
-        self._ids = graph.ids[made.nodes]
-        self._kinds = graph.kinds[made.nodes]
-        self._walk: Walk = prepare(made.adjacency, precision=precision)
-        self._spaces: list[Space] = []
+        nodes = WalkedNodes(graph.ids[made.nodes].astype("S32"), graph.kinds[made.nodes], len(made.nodes))
+        return cls(nodes, prepare(made.adjacency, precision=precision), version=graph.version, mark=mark)
 
     def rank(self, query: RankQuery) -> list[Hit]:
         """The best nodes for a query; see :meth:`hlgraph.stores.protocols.Ranker.rank`."""
         seeds = self._seeds(query)
         if not len(seeds.places):
             return []
-        if query.epsilon is None:
-            nodes, scores = np.arange(len(self._ids)), self._exact(query, seeds)
-        else:
-            nodes, scores = self._local(query, seeds)
+        nodes, scores = self._exact(query, seeds) if query.epsilon is None else self._local(query, seeds)
         wanted = scores > 0
         if query.kinds is not None:
             may = np.zeros(len(KINDS), dtype=bool)
             may[[KINDS.index(kind) for kind in query.kinds]] = True
-            wanted &= may[self._kinds[nodes]]
+            wanted &= may[self.nodes.kinds[nodes]]
         nodes, scores = nodes[wanted], scores[wanted]
-        # Positions follow the order of ids, so ties break by id.
+        # Nodes are in the order of their ids, so ties break by id.
         best = top_k(scores, min(query.k, len(nodes)))
-        return [Hit(*item) for item in zip(self._ids[nodes[best]].tolist(), scores[best].tolist(), strict=True)]
+        ids = self.nodes.ids[nodes[best]].astype("U32").tolist()
+        return [Hit(*item) for item in zip(ids, scores[best].tolist(), strict=True)]
 
     def _seeds(self, query: RankQuery) -> Seeds:
-        weights = np.fromiter(query.seed_weights.values(), dtype=np.float64, count=len(query.seed_weights))
-        if not len(self._ids) or not len(weights):
-            return Seeds(np.empty(0, dtype=np.intp), np.empty(0))
-        wanted = np.array(list(query.seed_weights), dtype=np.str_)
-        places = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
-        is_there = (self._ids[places] == wanted) & (weights > 0)
-        order = np.argsort(places[is_there])
-        return Seeds(places[is_there][order], weights[is_there][order])
+        held = {key.encode(): weight for key, weight in query.seed_weights.items() if weight > 0}
+        wanted = sorted(key for key in held if len(key) <= _WIDTH)
+        places = self.nodes.find(np.array(wanted, dtype=f"S{_WIDTH}"))
+        weights = np.array([held[key] for key in wanted], dtype=np.float64)
+        is_there = places >= 0
+        if self.nodes.order is not None:
+            is_there &= np.isin(places, self.nodes.order)
+        places, weights = places[is_there], weights[is_there]
+        order = np.argsort(places)
+        return Seeds(places[order], weights[order])
 
-    def _exact(self, query: RankQuery, seeds: Seeds) -> NDArray[np.float64]:
+    def _exact(self, query: RankQuery, seeds: Seeds) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         found = exact_pagerank(
-            self._walk, seeds.places, weights=seeds.weights, damping=query.damping, tolerance=query.tolerance
+            self.walk, seeds.places, weights=seeds.weights, damping=query.damping, tolerance=query.tolerance
         )
         if not found.has_converged:
             raise InputError(
                 f"the scores did not converge to {query.tolerance} at damping {query.damping} within {found.iterations} "
                 "iterations; lower the damping, or raise the tolerance"
             )
-        return found.scores
+        order = self.nodes.order
+        return (np.arange(len(self.nodes.ids)), found.scores) if order is None else (order, found.scores[order])
 
     def _local(self, query: RankQuery, seeds: Seeds) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         # pop and append are atomic, so no two threads share a work space.
-        space = self._spaces.pop() if self._spaces else Space(self._walk)
+        space = self._spaces.pop() if self._spaces else Space(self.walk)
         found = local_pagerank(
-            self._walk,
+            self.walk,
             seeds.places,
             weights=seeds.weights,
             damping=query.damping,
@@ -103,7 +157,10 @@ class WalkedGraph:
             space=space,
         )
         self._spaces.append(space)
-        return found.nodes, found.scores
+        if self.nodes.order is None:
+            return found.nodes, found.scores
+        by_id = np.argsort(self.nodes.ids[found.nodes])
+        return found.nodes[by_id], found.scores[by_id]
 
 
 def precision_of(query: RankQuery) -> Precision:
@@ -241,5 +298,5 @@ class PulledRanker:
         shape = PullShape(relationships, kinds, hops=hops, fan_out=fan_out, node_cap=node_cap)
         seeds = sorted(key for key, weight in query.seed_weights.items() if weight > 0)
         graph = self._graph.pull(seeds, shape, scope=scope)
-        walked = WalkedGraph(graph, query.shape, precision=precision_of(query), synonyms=query.synonyms)
+        walked = WalkedGraph.of(graph, query.shape, precision=precision_of(query), synonyms=query.synonyms)
         return walked.rank(query)

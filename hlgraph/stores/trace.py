@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,12 +16,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from hlgraph import telemetry
 from hlgraph.records import Scalar
 from hlgraph.where import to_text
 
 if TYPE_CHECKING:
     from hlgraph.stores.protocols import PullShape, Scope
 
+_log = logging.getLogger(__name__)
 Language = Literal["cypher", "json", "sql", "words"]
 Value: TypeAlias = Scalar | list["Value"] | dict[str, "Value"] | None
 """A recorded parameter, as a JSON value."""
@@ -39,6 +42,7 @@ _READS = {
     "whole": "the whole graph of corpus {corpus} in memory",
 }
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_SYSTEMS = {"embedded": "sqlite", "image": "hlgraph"}  # db.system.name where it is not the name of the store
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
@@ -139,14 +143,12 @@ def heard() -> tuple[Call, ...]:
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Assigns the calls of a block to this step; of nested steps the innermost counts."""
-    collector = _LISTENING.get()
-    if collector is None:
-        yield
-        return
+    """Assigns the calls of a block to this step; of nested steps the innermost counts. A span of OpenTelemetry too."""
+    collector = _LISTENING.get() or Collector()
     before, collector.step = collector.step, name
     try:
-        yield
+        with telemetry.span(name) if telemetry.is_on() else contextlib.nullcontext():
+            yield
     finally:
         collector.step = before
 
@@ -160,7 +162,9 @@ def traced(
     language: Language = "words",
     params: Mapping[str, object] | Callable[[], Mapping[str, object]] | None = None,
 ) -> Iterator[Running]:
-    """Records one call to a store. Costs nothing outside a :func:`listening` block: ``text`` and ``params`` are not called.
+    """Records one call to a store. Outside a :func:`listening` block ``text`` and ``params`` are not called.
+
+    The call is a span of OpenTelemetry where that is there, and one that takes ``slow_query_seconds`` is logged.
 
     Parameters
     ----------
@@ -177,33 +181,81 @@ def traced(
     """
     running = Running()
     collector = _LISTENING.get()
-    if collector is None:
+    with contextlib.ExitStack() as around:
+        if telemetry.is_on() or telemetry.slow_seconds() is not None:
+            around.enter_context(_observed(store, name, running, said=(text, params)))
+        if collector is not None:
+            call = Call(store, name, language, "")
+            around.enter_context(_recorded(collector, running, call, said=(text, params)))
         yield running
-        return
+
+
+_Said: TypeAlias = tuple[str | Callable[[], str], Mapping[str, object] | Callable[[], Mapping[str, object]] | None]
+
+
+def _evaluated(said: _Said) -> tuple[str, Mapping[str, object]]:
+    text, params = said
+    return text() if callable(text) else text, (params() if callable(params) else params) or {}
+
+
+@contextlib.contextmanager
+def _observed(store: str, name: str, running: Running, *, said: _Said) -> Iterator[None]:
+    """A span and the metrics of one call; a warning if it was slow."""
+    attributes: dict[str, telemetry.Attribute] = {
+        "db.system.name": _SYSTEMS.get(store, store),
+        "db.operation.name": name,
+    }
+    start = time.perf_counter()
+    try:
+        with telemetry.span(f"{store} {name}", attributes, kind="client") as span:
+            try:
+                yield
+            finally:
+                span.set({"db.response.returned_rows": running.rows, "hlgraph.round_trips": running.round_trips})
+                if span.foreign is not None and telemetry.has_content():
+                    text, given = _evaluated(said)
+                    kept = {key: _kept(value, key, cut={}) for key, value in given.items()}
+                    span.set({"db.query.text": text, "hlgraph.query.parameters": pretty(kept)})
+    finally:
+        seconds = time.perf_counter() - start
+        telemetry.measure("db.client.operation.duration", seconds, by=attributes)
+        if running.rows is not None:
+            telemetry.measure("db.client.response.returned_rows", running.rows, by=attributes)
+        slow = telemetry.slow_seconds()
+        if slow is not None and seconds >= slow:
+            rows = "rows not counted" if running.rows is None else f"{running.rows:,} rows"
+            _log.warning("slow query: %s %s took %.3f s, %s", store, name, seconds, rows)
+
+
+@contextlib.contextmanager
+def _recorded(collector: Collector, running: Running, call: Call, *, said: _Said) -> Iterator[None]:
+    """Adds one call to those of a :func:`listening` block."""
     outer, collector.inner = collector.inner, 0.0
     start = time.perf_counter()
     is_failed = True
     try:
-        yield running
+        yield
         is_failed = False
     finally:
         seconds = time.perf_counter() - start
         milliseconds = round((seconds - collector.inner) * 1000, 3)
         collector.inner = outer + seconds
         cut: dict[str, int] = {}
-        given = params() if callable(params) else params or {}
+        text, given = _evaluated(said)
         kept = {key: _kept(value, key, cut=cut) for key, value in given.items()}
-        said = text() if callable(text) else text
-        made = Call(store, name, language, said, kept, cut, milliseconds, step=collector.step, is_failed=is_failed)
-        collector.calls.append(
-            replace(
-                made,
-                rows=running.rows,
-                bytes=running.bytes,
-                round_trips=running.round_trips,
-                copyable=copyable(made) if language == "cypher" else "",
-            )
+        made = replace(
+            call,
+            text=text,
+            params=kept,
+            cut=cut,
+            milliseconds=milliseconds,
+            step=collector.step,
+            is_failed=is_failed,
+            rows=running.rows,
+            bytes=running.bytes,
+            round_trips=running.round_trips,
         )
+        collector.calls.append(replace(made, copyable=copyable(made) if call.language == "cypher" else ""))
 
 
 def pulling(

@@ -246,7 +246,10 @@ class GraphStoreContract(GraphPullContract):
             stores.graph.stage(change)
         assert stores.graph.stats(CORPUS) == () or stores.graph.stats(CORPUS)[0].pending == (change.id,)
         with stores.graph.lock() as pending:
-            assert [(item.change, item.state) for item in pending] == [(change, ChangeState.STAGED)]
+            (found,) = pending
+            hollow = replace(change, vectors=tuple(block.hollow() for block in change.vectors))
+            assert found.change in (change, hollow)  # a journal may leave the vectors of new records to the other store
+            assert found.state is ChangeState.STAGED
             outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
         with stores.graph.lock() as pending:
             assert [(item.state, item.outcome) for item in pending] == [(ChangeState.PUBLISHED, outcome)]
@@ -287,10 +290,16 @@ class GraphStoreContract(GraphPullContract):
 
     def test_removing_a_source_takes_what_only_it_asserts(self, stores: Stores) -> None:
         fill(stores)
+        names = [item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS))]
+        before = Scope(CORPUS, state=stores.graph.stats(CORPUS, has_counts=False)[0].state)
+        for scope in (before, before):  # a second time from what is kept of this state
+            assert stores.graph.records(Kind.STATEMENT, names, scope=scope) == _again(stores, Kind.STATEMENT, before)
         with stores.graph.lock():
             source = ids.source_id(CORPUS, "doc:engineer")
             outcome = persist(removal(CORPUS, [source], versions=[1]), stores)
         assert set(outcome.vanished) == {"source", "chunk", "topic", "statement", "fact"}
+        after = Scope(CORPUS, state=stores.graph.stats(CORPUS, has_counts=False)[0].state)
+        assert 0 < len(stores.graph.records(Kind.STATEMENT, names, scope=after)) < len(names)
         assert "Mara Quill was born in Tessing." not in _names(stores, Kind.STATEMENT)
         assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne", "Tessing"]
         with stores.graph.lock():
@@ -348,7 +357,7 @@ class GraphStoreContract(GraphPullContract):
         assert counts == {Kind.SOURCE: 4, Kind.CHUNK: 4, Kind.STATEMENT: 5, Kind.FACT: 5, Kind.ENTITY: 5}
         assert stats.relationships[Relationship.MENTIONS] == 9
         assert stats.relationships[Relationship.RELATES] == 4
-        assert stats.relationships[Relationship.CO_OCCURS] == 4
+        assert Relationship.CO_OCCURS not in stats.relationships  # it is derived where it is needed
         assert stats.relationships[Relationship.SUPPORTS] == 5
         texts = dict.fromkeys(("category", "tags", "uri", "title", "source_id"), frozenset({"text"}))
         numbers = dict.fromkeys(("year", "height"), frozenset({"number"}))

@@ -151,6 +151,35 @@ class VectorStoreContract:
         query = VectorQuery(Kind.STATEMENT, "c", 20, ask("steel bridge"))
         assert f"{100:032x}" in {hit.id for hit in stores.vectors.search(query)}
 
+    def test_searches_side_by_side_find_what_each_finds(self, stores: Stores) -> None:
+        fill(stores)
+        queries = [
+            VectorQuery(Kind.STATEMENT, "c", 3, ask("steel bridge")),
+            VectorQuery(Kind.TOPIC, "c", 3, ask("steel bridge")),
+            VectorQuery(Kind.STATEMENT, "c", 3, text="the canal lock"),
+            VectorQuery(Kind.STATEMENT, "c", 3, ask("lighthouse"), "poet", parse("n >= 2")),
+            VectorQuery(Kind.STATEMENT, "c", 3, text="?"),
+        ]
+        assert stores.vectors.search_many(queries) == [stores.vectors.search(query) for query in queries]
+        assert stores.vectors.search_many([]) == []
+
+    def test_what_is_read_twice_in_one_state_is_what_was_written_last(self, stores: Stores) -> None:
+        fill(stores)
+        name, gone = f"{0:032x}", f"{1:032x}"
+        query = VectorQuery(Kind.STATEMENT, "c", 9, ask("granite quarry"), state="s")
+        for _ in range(3):
+            stores.vectors.search(query)
+        assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=[name, gone], state="s")[0] == [name, gone]
+        stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("granite quarry",)),)))
+        stores.vectors.delete("c", {Kind.STATEMENT: [gone]})
+        hits = stores.vectors.search(query)
+        assert hits[0].id == name
+        assert hits[0].score == pytest.approx(1.0, abs=1e-6)
+        assert gone not in {hit.id for hit in hits}
+        found, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", ids=[name, gone], state="s")
+        assert found == [name]
+        np.testing.assert_allclose(matrix[0], ask("granite quarry"), atol=1e-6)
+
     def test_the_same_batch_twice_changes_nothing(self, stores: Stores) -> None:
         fill(stores)
         before = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), "bridge"))

@@ -19,7 +19,7 @@ from measure import TimedEmbedder, say, seconds_of, table
 import hlgraph
 from hlgraph.evaluate.baseline import dense_baseline
 from hlgraph.evaluate.datasets import Passage
-from hlgraph.evaluate.metrics import CUTOFFS, score
+from hlgraph.evaluate.metrics.retrieval import CUTOFFS, score
 from hlgraph.ids import chunk_id, source_id
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder

@@ -1,8 +1,8 @@
 """How every strategy grows with the corpus: made-up corpora of 10,000 and 100,000 statements with hubs, each strategy alone.
 
 Required: the 95th percentile of a question grows less than linearly with the number of statements. `--statements
-10000,100000,1000000` takes the third size, which needs more than half an hour of one processor (most of it for the approximate
-index), 7 GB of disk, and for the ingest 3 GB of memory. `hierarchy` is left out: the made-up corpora have no layers of summaries.
+10000,100000,1000000` takes the third size, which needs about half an hour of one processor, 7 GB
+of disk, and for the ingest 3 GB of memory. `hierarchy` is left out: the made-up corpora have no layers of summaries.
 """
 
 from __future__ import annotations

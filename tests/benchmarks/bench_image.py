@@ -102,7 +102,7 @@ def fill_line(settings: Settings, scratch: Path) -> str:
     held = images.current(CORPUS)
     size = sum(path.stat().st_size for path in (scratch / "filled").rglob("*") if path.is_file())
     server.close()
-    nodes, links = (0, 0) if held is None else (len(held.image.nodes.ids), held.image.count(hlgraph.Relationship))
+    nodes, links = (0, 0) if held is None else (held.image.nodes.size, held.image.count(hlgraph.Relationship))
     return (
         f"image: {nodes:,} nodes, {links:,} links, {size / MEGABYTE:.1f} MB, filled in {seconds:.1f} s "
         f"({cpu:.1f} s of Neo4j's processor time, {trips} round trips)"

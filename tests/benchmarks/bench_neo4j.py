@@ -25,7 +25,6 @@ from measure import say, table
 from hlgraph.change import Change, ChangeState
 from hlgraph.settings import Neo4jSettings
 from hlgraph.stores.neo4j import rows
-from hlgraph.stores.neo4j.counts import pair_changes, said_by
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.server import BATCH, Row, Server
 
@@ -97,10 +96,6 @@ def links(change: Change) -> Iterator[tuple[tuple[str, str, str], list[Row]]]:
         made(
             [(f.subject_id, f.object_id, {"predicate": f.predicate, "facts": 1}) for f in change.facts if f.object_id]
         ),
-    )
-    yield (
-        ("Entity", "CO_OCCURS", "Entity"),
-        made([(str(p["a"]), str(p["b"]), {"chunks": p["chunks"]}) for p in pair_changes((), said_by(mentions))]),
     )
 
 

@@ -25,9 +25,11 @@ from opensearchpy.helpers import parallel_bulk
 from hlgraph.change import VectorBlock
 from hlgraph.records import Kind, Source
 from hlgraph.stores.migrate import discover
-from hlgraph.stores.opensearch.indexes import index_body
+from hlgraph.stores.opensearch.forms import index_body
+from hlgraph.stores.opensearch.indexes import Home
 from hlgraph.stores.opensearch.query_bodies import EXACT_BELOW
-from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore, _row_items
+from hlgraph.stores.opensearch.row_documents import row_items
+from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Meta
 from hlgraph.stores.protocols import VectorBatch, VectorQuery
 from hlgraph.where import parse
@@ -35,6 +37,8 @@ from tests.benchmarks.measure import medians, say, seconds_of, table
 
 DIMENSIONS = 384
 _SOURCES = 500
+_META = Meta("x", "statement", DIMENSIONS, 2, "english")
+_PLAIN = Home("", "", "x", "", _META)
 _WORDS = [f"word{at}" for at in range(4_000)]
 
 
@@ -66,10 +70,10 @@ def bench_bulk(server: SimpleNamespace, store: OpenSearchVectorStore, block: Vec
     """Rows a second until all of them can be searched; the plain client is given its documents ready made."""
     client = plain_client(server)
     documents: list[dict[str, Any]] = []
-    for item in _row_items(block, "one"):
+    for item in row_items(block, "one", home=_PLAIN):
         documents.append({"_id": item.id, **msgspec.json.decode(item.lines.split(b"\n")[1])})
     times: dict[str, list[float]] = {"plain": [], "store": []}
-    body = index_body(discover("opensearch")[-1].text, Meta("x", "statement", DIMENSIONS, 1, "english"), replicas=0)
+    body = index_body(discover("opensearch")[-1].text, _META, settings=store.connection.settings)
     for run in range(3):
         name = f"{store.connection.settings.prefix}-plain{run}"
         client.indices.create(index=name, body=body)
@@ -81,8 +85,12 @@ def bench_bulk(server: SimpleNamespace, store: OpenSearchVectorStore, block: Vec
         times["plain"].append(seconds_of(plain))
         client.indices.delete(index=name)
         batch = VectorBatch(f"run{run}", "one", (), (block,))
-        times["store"].append(seconds_of(lambda found=batch: store.upsert(found)))
-        store.indexes.drop(store.indexes.alias(f"run{run}", Kind.STATEMENT))
+
+        def write(found: VectorBatch = batch) -> None:
+            store.upsert(found)
+
+        times["store"].append(seconds_of(write))
+        store.delete(f"run{run}", {"statement": block.ids})
     client.close()
     rows = len(block.ids)
     plain_best, store_best = min(times["plain"]), min(times["store"])
@@ -96,14 +104,12 @@ def bench_vectors(server: SimpleNamespace, store: OpenSearchVectorStore, block: 
     """A thousand vectors by id: base64 beside the k-NN field, against numbers out of the source of the documents."""
     client = plain_client(server)
     name = f"{store.connection.settings.prefix}-floats"
-    body: Any = index_body(
-        discover("opensearch")[-1].text, Meta("x", "statement", DIMENSIONS, 1, "english"), replicas=0
-    )
+    body: Any = index_body(discover("opensearch")[-1].text, _META, settings=store.connection.settings)
     del body["mappings"]["_source"]
     client.indices.create(index=name, body=body)
     documents = (
         {"_index": name, "_id": item.id, **msgspec.json.decode(item.lines.split(b"\n")[1])}
-        for item in _row_items(block, "one")
+        for item in row_items(block, "one", home=_PLAIN)
     )
     deque(parallel_bulk(client, documents), maxlen=0)
     client.indices.refresh(index=name)

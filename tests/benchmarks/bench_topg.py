@@ -66,7 +66,7 @@ class Opened(NamedTuple):
         stores = self.graph._opened.stores
         [corpus] = stores.graph.stats(self.graph.corpus, has_counts=False)
         request = SearchRequest(question, self.graph.corpus, POOL)
-        models = self.graph._models
+        models = self.graph._resources.models
         return Session(request, stores, embedder=models.embedder, reranker=models.reranker, corpus=corpus)
 
 

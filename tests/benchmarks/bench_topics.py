@@ -143,7 +143,7 @@ def compare(item: BenchmarkSet, scratch: Path) -> None:
     """Print the table of one set."""
     with hlgraph.connect(f"hlgraph://{scratch}/{item.name}", corpus=item.name) as graph:
         ingest(graph, item)
-        embedder = graph._models.embedder
+        embedder = graph._resources.models.embedder
         topics = Topics(graph._opened.stores, item.name, embedder=embedder)
         shipped = topics.between(NAME_WEIGHT)
         if not np.allclose(shipped, topics.stored(), atol=1e-6):

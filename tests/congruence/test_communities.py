@@ -225,4 +225,4 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     left = own.server.driver().execute_query(
         "MATCH (n) RETURN DISTINCT labels(n) AS labels", database_=own.server.settings.database
     )
-    assert {label for row in left.records for label in row["labels"]} <= {"Corpus", "Migration", "Lease"}
+    assert {label for row in left.records for label in row["labels"]} <= {"Corpus", "ImageChange", "Migration", "Lease"}

@@ -20,7 +20,10 @@ from hlgraph.stores.neo4j.server import Server, Transaction
 from hlgraph.stores.protocols import RankQuery, Scope
 
 CORPUS = "graph"
-_WEIGHTS = {Relationship.CO_OCCURS: 0.5}
+_WEIGHTS = {Relationship.RELATES: 0.5}
+_RELATE = """
+    UNWIND $rows AS row MATCH (a:Entity {id: row.a}) MATCH (b:Entity {id: row.b})
+    CREATE (a)-[:RELATES {predicate: 'knows', facts: row.facts}]->(b)"""
 
 
 @pytest.fixture
@@ -29,17 +32,17 @@ def server(graph_server: Server) -> Server:
 
 
 def write(server: Server, names: list[str], edges: np.ndarray) -> None:
-    """Entities of these ids, and CO_OCCURS between some of them; ``edges``: places of two nodes, number of chunks."""
-    rows = [{"a": names[int(a)], "b": names[int(b)], "chunks": int(w)} for a, b, w in edges]
+    """Entities of these ids, and RELATES between some of them; ``edges``: places of two nodes, number of facts."""
+    rows = [{"a": names[int(a)], "b": names[int(b)], "facts": int(w)} for a, b, w in edges]
 
     def work(transaction: Transaction) -> None:
         transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
         transaction.write("persist/merge_entities", [{"id": name} for name in names], corpus=CORPUS)
 
     server.write(work)
-    for start in range(0, len(rows), 20_000):
-        part = rows[start : start + 20_000]
-        server.write(lambda transaction, part=part: transaction.write("index/count_co_occurrences", part))
+    with server.driver().session(database=server.settings.database) as session:
+        for start in range(0, len(rows), 20_000):
+            session.run(_RELATE, rows=rows[start : start + 20_000]).consume()
 
 
 def adjacency(size: int, edges: np.ndarray) -> sp.csr_array:
@@ -112,7 +115,7 @@ def test_a_projection_is_made_once_a_version_and_dropped_after(server: Server) -
     with GraphDataScience(server) as gds:
         first = gds.project(projection)
         assert gds.project(projection) == first
-        other = gds.project(Projection(CORPUS, {Relationship.CO_OCCURS: 2.0}))
+        other = gds.project(Projection(CORPUS, {Relationship.RELATES: 2.0}))
         assert other != first
         estimate = gds.estimate(projection)
         assert min(estimate) > 0

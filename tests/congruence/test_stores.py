@@ -8,6 +8,7 @@ bytes, but BLAS and the server sum the products of one row in another order.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from live_stores import neo4j_of, opened
 from thoroughness import IS_THOROUGH, cases
 
 from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.errors import UnknownNameError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
@@ -32,7 +34,9 @@ from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.path import PathRetriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.settings import Settings
-from hlgraph.stores.open import open_stores
+from hlgraph.stores.neo4j.doctor import check
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.open import open_materialiser, open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
@@ -363,3 +367,38 @@ def test_the_pulls_of_beams_give_the_same_subgraph(ways: Ways, corpus: str, has_
         seeds = [*rng.sample(everything, rng.randint(1, 6)), "nothing"]
         sizes.add(len(_same_pull(ways, seeds, shape, scope)))
     assert len(sizes) > 8
+
+
+_CO_OCCURS = (
+    "MATCH (a:Entity {corpus: $corpus})-[r:CO_OCCURS]->(b) RETURN a.id AS a, b.id AS b, toFloat(r.chunks) AS chunks"
+)
+
+
+def test_co_occurs_is_stored_on_request_as_it_is_counted(ways: Ways, corpus: str, servers: Any) -> None:
+    settings = Settings(store=servers.neo4j.url, vectors="hlgraph://unused", neo4j=neo4j_of(servers))
+    server = Server(servers.neo4j.url, settings.neo4j)
+
+    def stored() -> set[tuple[str, str, float]]:
+        with server.driver().session(database=settings.neo4j.database) as session:
+            return {(row["a"], row["b"], row["chunks"]) for row in session.run(_CO_OCCURS, corpus=corpus)}
+
+    def state() -> tuple[int | None, list[str]]:
+        (stats,) = ways.server.graph.stats(corpus, has_counts=False)
+        return stats.co_occurs, [seen for name, _, seen in check(server) if name == "stored CO_OCCURS"]
+
+    entities = [record.id for record in ways.embedded.graph.find(Kind.ENTITY, Scope(corpus))]
+    shape = PullShape(frozenset({Relationship.CO_OCCURS}), frozenset({Kind.ENTITY}), hops=0, node_cap=10_000)
+    counted = _edges(ways.embedded.graph.pull(entities, shape, scope=Scope(corpus)))[Relationship.CO_OCCURS]
+    with contextlib.closing(server), open_materialiser(settings) as store:
+        assert store is not None
+        assert state() == (None, [])
+        assert [store.write(corpus) for _ in range(2)] == [len(counted)] * 2  # the second time in place of the first
+        assert stored() == counted
+        version = ways.server.graph.stats(corpus, has_counts=False)[0].version
+        assert state() == (version, ["up to date"])
+        server.write(lambda transaction: transaction.rows("index/mark_co_occurrences", corpus=corpus, version=1))
+        assert state() == (1, [f"outdated for {corpus}; run: hlgraph materialise co_occurs"])
+        assert store.drop(corpus) == len(counted)
+        assert (stored(), state()) == (set(), (None, []))
+        with pytest.raises(UnknownNameError, match="no corpus 'none'"):
+            store.write("none")

@@ -1,10 +1,13 @@
 """The contract suites on the embedded store."""
 
+import multiprocessing
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hlgraph.ingest import pipeline
+from hlgraph.settings import Settings
 from hlgraph.stores.embedded import adjacency, coarse, row_files
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
@@ -12,8 +15,10 @@ from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
+from hlgraph.testing.snapshot import snapshot
 from hlgraph.testing.topic_contract import TopicContract
 from hlgraph.testing.vector_contract import VectorStoreContract
+from hlgraph.testing.writers_contract import WORDS, WritersContract, documents, empty, ingest_into, steps_of
 
 
 @pytest.fixture
@@ -74,3 +79,25 @@ class TestEmbeddedVectorStoreInFiles(VectorStoreContract):
 
 class TestEmbeddedTopics(TopicContract):
     pass
+
+
+class TestEmbeddedWriters(WritersContract):
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Settings:
+        return Settings(store=f"hlgraph://{tmp_path}/store")
+
+    def test_two_processes_at_once(self, place: Settings) -> None:
+        make = multiprocessing.get_context("fork").Process
+        both = [
+            make(target=ingest_into, args=(place, "c"), kwargs={"given": documents(*WORDS[at::2])}) for at in range(2)
+        ]
+        for process in both:
+            process.start()
+        for process in both:
+            process.join(60)
+        assert [process.exitcode for process in both] == [0, 0]
+        with (opened := open_stores(place)).closing:
+            at_once = snapshot(opened.stores, "c")
+            empty(opened.stores, "c")
+            pipeline.ingest(documents(*WORDS), "c", stores=opened.stores, steps=steps_of())
+            assert snapshot(opened.stores, "c") == at_once

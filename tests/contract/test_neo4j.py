@@ -1,11 +1,13 @@
 """The graph contract suite on a live Neo4j server, paired with the embedded vector store."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hlgraph.errors import StoreLockedError
 from hlgraph.settings import Neo4jSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
@@ -14,6 +16,7 @@ from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
 from hlgraph.testing.topic_contract import TopicContract
+from hlgraph.testing.writers_contract import WritersContract
 
 
 @pytest.fixture
@@ -46,3 +49,22 @@ class TestNeo4jMergeStore(MergeStoreContract):
 
 class TestNeo4jTopics(TopicContract):
     pass
+
+
+class TestNeo4jWriters(WritersContract):
+    @pytest.fixture
+    def place(self, tmp_path: Path, servers: Any, neo4j_settings: Neo4jSettings, graph_server: Any) -> Settings:
+        return Settings(store=servers.neo4j.url, vectors=f"hlgraph://{tmp_path}/vectors", neo4j=neo4j_settings)
+
+    def test_two_corpora_are_written_side_by_side_and_one_thread_holds_one(self, place: Settings) -> None:
+        with (first := open_stores(place)).closing, (second := open_stores(replace(place, wait=0))).closing:
+            with first.stores.graph.lock("a"), second.stores.graph.lock("b"):
+                with (
+                    second.stores.graph.lock("b"),
+                    pytest.raises(StoreLockedError, match="another corpus") as error,
+                    second.stores.graph.lock("c"),
+                ):
+                    pass
+                assert not error.value.retryable
+            with first.stores.graph.lock(), first.stores.graph.lock("a"):
+                pass

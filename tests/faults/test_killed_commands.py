@@ -19,6 +19,7 @@ import command_worker
 import pytest
 from command_worker import call
 from kill_moments import Moments
+from older_store import undo_words_fields_and_lists
 from store_dump import dump
 from thoroughness import cases
 
@@ -139,9 +140,11 @@ def _age(base: Base) -> None:
     with opened.closing:
         make_older(opened.stores, "default")
     with closing(sqlite3.connect(base.work / "store" / "hlgraph.db")) as connection, connection:
+        undo_words_fields_and_lists(connection)
         connection.executescript(
             "ALTER TABLE corpus DROP COLUMN renewed_to; ALTER TABLE corpus DROP COLUMN calibration;"
             "ALTER TABLE summary DROP COLUMN level; ALTER TABLE vector DROP COLUMN checksum; DROP TABLE seal;"
+            "CREATE TABLE co_occurs (a INTEGER, b INTEGER, chunks INTEGER);"
             "DELETE FROM migration WHERE version >= 7;"
         )
 

@@ -1,7 +1,8 @@
-"""A change that Neo4j cannot take is given up: nothing of it is left in either store, and writing goes on."""
+"""A change that Neo4j cannot take, or whose vectors were lost with a run, is given up: nothing is left in either store."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,11 +10,13 @@ from killed_rows import rows
 from live_stores import opened
 
 from hlgraph.chunk import ContentDefinedChunker
-from hlgraph.errors import StoreCorruptError
+from hlgraph.errors import StoreCorruptError, StoreUnavailableError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.persist import abandon
 from hlgraph.records import Document, Kind
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Scope, Stores, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -57,3 +60,31 @@ def test_a_change_that_cannot_be_published_is_given_up(servers: Any, graph_serve
         visible = {record.id for record in stores.graph.records(Kind.STATEMENT, names, scope=Scope("c"))}
         assert visible == held(stores)[Kind.STATEMENT]
         assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 5, text="bridge"))
+
+
+def test_the_journal_holds_no_vectors_and_a_run_that_lost_them_is_undone(
+    servers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, beside: Callable[[], object] = tuple) -> None:
+        beside()
+        raise StoreUnavailableError("gone")
+
+    first, second = documents()[:3], documents()[3:]
+    with opened(servers) as found:
+        stores = found.stores
+        pipeline.ingest(first, "c", stores=stores, steps=_STEPS)
+        rows_before = held(stores)
+        for place, name in ((OpenSearchVectorStore, "upsert"), (Neo4jGraphStore, "advance")):
+            with monkeypatch.context() as patch:
+                patch.setattr(place, name, away)
+                with pytest.raises(StoreUnavailableError):
+                    pipeline.ingest(second, "c", stores=stores, steps=_STEPS)
+            with stores.graph.lock() as (pending,):
+                assert all(block.is_hollow and not block.texts for block in pending.change.vectors)
+            if name == "upsert":  # nothing of the rows is there: undone by the next writer, whoever it is
+                assert pipeline.ingest(first, "c", stores=stores, steps=_STEPS).resumed == 0
+                assert held(stores) == rows_before
+        report = pipeline.ingest(second, "c", stores=stores, steps=_STEPS)  # all rows are there: finished
+        assert (report.resumed, report.sources_unchanged) == (1, 3)
+        assert held(stores)[Kind.STATEMENT] > rows_before[Kind.STATEMENT]
+        assert not [item for item in found.check() if not item.is_fine]

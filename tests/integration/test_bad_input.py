@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,8 +160,12 @@ def test_a_second_writer_is_told_who_holds_the_store(graph: HLGraph, tmp_path: P
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(errors.StoreLockedError, match=f"process {holder.pid}") as caught:
-            graph.ingest(_folder_again(tmp_path))
+        settings = replace(graph.settings, wait=0)
+        with (
+            hlgraph.connect(settings, embedder=WordEmbedder()) as hasty,
+            pytest.raises(errors.StoreLockedError, match=f"process {holder.pid}") as caught,
+        ):
+            hasty.ingest(_folder_again(tmp_path))
         assert caught.value.retryable
         assert graph.search("Who designed the bridge?").evidence  # readers go on while a writer writes
     finally:

@@ -23,18 +23,23 @@ from typing import Any
 import pytest
 from chat_server import MODEL, ChatServer
 from pytest_httpserver import HTTPServer
+from question_corpus import DOCUMENTS
 
 from hlgraph.cli import bars, main
 from hlgraph.cli.logs import CHATTY, DRIVERS
+from hlgraph.models import choose
 from hlgraph.persist import removal
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.open import open_stores
+from hlgraph.testing.chat import ScriptedChat
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 FOLDER = Path(__file__).parents[1] / "data" / "cli" / "json"
 DATA = {"metadata", "why", "details", "parameters", "errors", "params", "cut", "pruned", "left_out", "fallbacks"}
+DATA |= {"by_kind", "wanted", "lacking", "not_used", "unreadable_replies", "by_finding"}
+DATA |= {"faults", "by_k", "by_model", "by_negative", "copies", "balance"}
 OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores", "growth"} | {
-    *("by_hops", "by_type", "by_subset"),
+    *("by_hops", "by_type", "by_subset", "length_by_negative"),
 }
 QUESTION = "Who designed the Halfmoon Bridge?"
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
@@ -134,6 +139,12 @@ def silent(*arguments: object, code: int = 0) -> Any:
     done = call(*arguments, "--json")
     assert (done.code, done.err) == (code, ""), done
     return done.tree
+
+
+def test_health(place: Path) -> None:
+    found = silent("health")
+    assert (found["is_live"], found["is_ready"], found["image"]) == (True, True, None)
+    assert_snapshot("health", {**found, "image": {"corpus": "c", "version": 2, "image": 1, "behind": 1}})
 
 
 def test_ingest(place: Path) -> None:
@@ -455,11 +466,66 @@ def test_eval(place: Path) -> None:
     compared = silent("eval", folder, "--preset", "plain", "--baseline", place / "run.json")
     assert compared["changes"][0] == "preset: paper before, plain now"
     assert_snapshot("eval", tree, compared)
-    few = silent("eval", folder, "--strategies", "chunk,statement", "--limit", 1, "--preset", "plain")
+    few = silent("eval", folder, "--strategies", "chunk,statement", "--limit", 1, "--preset", "plain", "--alone")
     assert (few["questions"], set(few["strategies"]), few["preset"]) == (1, {"chunk", "statement"}, "plain")
     other = folder / "other.jsonl"
     other.write_text('{"id": "q9", "question": "Who painted?", "supporting_passage_ids": ["p2"]}\n')
     assert silent("eval", folder, "--questions", other, "--strategies", "chunk")["questions"] == 1
+
+
+def test_questions(place: Path, tmp_path: Path) -> None:
+    rows = [{"id": item.uri, "title": item.title, "text": item.text} for item in DOCUMENTS]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    silent("ingest", tmp_path / "rows.jsonl", "--corpus", "asked")
+    file = tmp_path / "asked.jsonl"
+    made = call(
+        "questions", "make", "--corpus", "asked", "--count", 6, "--kinds", "bridge", "--out", file, "--json"
+    ).tree
+    assert made["questions"] == made["by_kind"]["bridge"] > 0
+    assert_snapshot("questions-make", made)
+    spoilt = file.read_text().replace('"answers": ["', '"answers": ["not ')
+    (tmp_path / "spoilt.jsonl").write_text(spoilt)
+    found = silent("questions", "check", tmp_path / "spoilt.jsonl", code=1)
+    assert found["by_finding"] == {"answer": made["questions"]}
+    assert_snapshot("questions-check", found)
+    assert_snapshot("questions-export", silent("questions", "export", file, "--to", tmp_path / "set"))
+
+
+def test_align(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = _evaluation_set(tmp_path / "aligned")
+    rows = [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
+    answers = (["Mara Quill"], ["Ivo Brandt"])
+    for row, some in zip(rows, answers, strict=True):
+        row["answers"] = some
+    (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def reason(system: str, user: str) -> str:
+        name = "Mara Quill" if user.rstrip().splitlines()[-2] == "Mara Quill" else "Ivo Brandt"
+        said = f"{name} did it, as is well known" if "(none)" in user else f"{name} did it [1]"
+        return f"###Reason: {said}.\n###Answer: {name}"
+
+    asked = ScriptedChat(reason, name="a:b")
+    monkeypatch.setattr(choose, "chosen_chat", lambda name, names: asked)
+    make = ("align", "make", folder, "--out", tmp_path / "pairs", "--held-out", "0.5", "--contexts", "1", "-s", "chunk")
+    planned = silent(*make, "--chat", "a:b", "--plan")
+    assert (planned["tasks"], planned["models"][0]["calls"], len(asked.asked)) == (4, 4, 0)
+    assert_snapshot("align-make-plan", planned)
+    made = silent(*make, "--chat", "a:b")
+    assert len(asked.asked) == 4
+    assert made["questions"] == {"train": 1, "held_out": 1}
+    assert made["pairs"]["train"] == made["pairs"]["by_negative"]["bare"] - made["pairs"]["held_out"] > 0
+    assert_snapshot("align-make", made)
+    audited = silent("align", "audit", tmp_path / "pairs", code=1)
+    assert audited["length"]["auc"] == 1
+    assert audited["findings"][0]["name"] == "length"
+    assert_snapshot("align-audit", audited)
+    assert "AUC 1.000" in call("align", "audit", tmp_path / "pairs", "--max-length-auc", "2").out
+    for command in ("train", "compare"):
+        out = ("--out", tmp_path / "trained")
+        told = call("align", command, tmp_path / "pairs", "--model", "nowhere", *out, "--json")
+        assert (told.code, told.error["type"]) == (4, "MissingExtraError")
+        assert "pip install 'hlgraph[align]'" in told.error["message"]
+    assert not (tmp_path / "trained").exists()
 
 
 @pytest.fixture
@@ -639,6 +705,8 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("cypher", "show", "what_connect"), "UnknownNameError", "did you mean what_connects?"),
         (("cypher", "run", "what_connects"), "InputError", "needs source"),
         (("cypher", "run", "rank_entities"), "InputError", "the embedded store has no Cypher"),
+        (("materialise", "co_occurs"), "InputError", "is an embedded store, which has no Cypher"),
+        (("materialise", "relates"), "UsageError", "is not one of 'co_occurs'"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
         (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: fast, paper, plain, tuned"),
@@ -675,6 +743,8 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
             "InputError",
             "anchors is 0; it must be at least 1",
         ),
+        (("align", "audit", "nowhere"), "ReadError", "nowhere: it cannot be read"),
+        (("align", "make", "nowhere", "--out", "x"), "InputError", "nowhere: no such folder"),
         (("ledger", "--by", "day"), "UsageError", "'day' is not one of"),
         (("failures", "show", "abcd"), "UnknownNameError", "corpus 'default' has no failure 'abcd'"),
         (("failures", "retry"), "InputError", "either the ids of the failures to retry, or --all"),
@@ -719,7 +789,7 @@ def test_a_source_that_fails_is_1(place: Path) -> None:
 def test_a_store_that_is_being_written_is_3(place: Path) -> None:
     opened = open_stores(f"hlgraph://{place}/store")
     with opened.closing, opened.stores.graph.lock():
-        done = call("ingest", place / "docs", "--json")
+        done = call("ingest", place / "docs", "--wait", "0", "--json")
         assert done.code == 3
         assert (done.error["type"], done.error["retryable"]) == ("StoreLockedError", True)
         assert call("stats").code == 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from live_stores import opened, settings_for
 from hlgraph.cli import main
 from hlgraph.errors import ModelError
 from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, measure, questions_for
+from hlgraph.evaluate.metrics.claims import ClaimScores
+from hlgraph.evaluate.metrics.trec import read_run
 from hlgraph.records import Kind
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import Unit
@@ -72,7 +75,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder.mkdir()
     passages = [{"id": key, "title": "", "text": text} for key, text in PASSAGES.items()]
     asked = [
-        {"id": key, "question": text, "supporting_passage_ids": gold, "subset": subset, "hops": hops}
+        {
+            "id": key,
+            "question": text,
+            "supporting_passage_ids": gold,
+            "subset": subset,
+            "hops": hops,
+            "answers": ["Mara Quill"] if key == "q1" else [],
+        }
         for key, text, gold, subset, hops in QUESTIONS
     ]
     for name, rows in (("corpus", passages), ("questions", asked)):
@@ -90,7 +100,7 @@ def test_all_asks_every_strategy_that_needs_no_chat_model(place: Path, monkeypat
     code, out, _ = call("eval", place / "small", "--json")
     tree = json.loads(out)
     assert code == 0
-    assert set(tree["strategies"]) == set(STRATEGIES) - {"talking"}
+    assert set(tree["strategies"]) == (set(STRATEGIES) - {"talking"}) | {"bm25", "rrf"}  # chunk is the dense one
     for figures in tree["strategies"].values():
         assert figures["rows"] > 0
         assert figures["bytes"] > 0
@@ -101,20 +111,96 @@ def test_all_asks_every_strategy_that_needs_no_chat_model(place: Path, monkeypat
 
 def test_a_run_is_kept_compared_and_written(place: Path) -> None:
     run, out_folder = place / "run.json", place / "tables"
-    code, out, _ = call("eval", place / "small", "--strategies", "chunk,statement", "--save", run, "--out", out_folder)
+    base = ("eval", place / "small", "--strategies", "chunk,statement")
+    code, out, _ = call(*base, "--save", run, "--out", out_folder, "--metrics", "nDCG@10, RR,RR")
     assert code == 0
+    assert "further measures, by ir-measures" in out
+    assert out.count("  RR ") == 4  # the plain baselines stand in every table
+    assert "recall@5 against bm25: paired permutation test" in out
     assert "extraction: local; preset: paper; embedder: all-MiniLM-L6-v2" in out
     assert "recall@5 by hops (questions)" in out
     assert "noise" in out
-    assert sorted(path.name for path in out_folder.iterdir()) == ["recall_latency.svg", "results.json", "table.md"]
+    assert sorted(path.name for path in out_folder.iterdir()) == [
+        *("figures.csv", "qrels.trec", "recall_latency.svg", "report.html", "results.json"),
+        *("run.bm25.trec", "run.chunk.trec", "run.rrf.trec", "run.statement.trec", "table.md"),
+    ]
+    assert "p1" in read_run(out_folder / "run.chunk.trec")["q1"]
     ET.parse(out_folder / "recall_latency.svg")  # noqa: S314 - made here
     assert json.loads((out_folder / "results.json").read_text())["questions"] == 3
-    code, out, _ = call("eval", place / "small", "--strategies", "statement,topic", "--baseline", run, "--json")
+    code, out, _ = call(
+        *("eval", place / "small", "--strategies", "statement,topic", "--baseline", run, "--answers", "--alone"),
+        *("--save", place / "answered.json", "--json"),
+    )
     tree = json.loads(out)
+    assert (tree["answers"]["by_chat"], tree["answers"]["questions"]) == (False, 1)
+    assert tree["answers"]["strategies"]["statement"]["EM"] == 100
     assert code == 0
     assert {item["a"] for item in tree["earlier"]} == {"statement"}
     assert all(item["difference"] == 0 and item["is_noise"] for item in tree["earlier"])
-    assert tree["changes"] == []
+    assert tree["changes"] == ["answers (extractive): only one of the two runs has it"]
+    assert [item["measure"] for item in tree["sections"][0]["differences"]][:2] == ["EM", "F1"]
+    again = ("eval", place / "small", "--strategies", "statement", "--answers", "--alone", "--json")
+    tree = json.loads(call(*again, "--baseline", place / "answered.json")[1])
+    assert {"recall@5", "EM", "F1", "answer_recall"} <= {item["measure"] for item in tree["earlier"]}
+    assert all(item["difference"] == 0 for item in tree["earlier"])
+    (place / "small" / "others.jsonl").write_text(
+        (place / "small" / "questions.jsonl").read_text().replace('["Mara Quill"]', '["Ivo Brandt"]')
+    )
+    code, _, err = call(*again, "--baseline", place / "answered.json", "--questions", place / "small" / "others.jsonl")
+    assert code == 2
+    assert "measured 1 answers against other gold answers: q1; compare runs with the same gold answers" in err
+
+
+def test_claims_of_answers_are_checked_by_words_and_wrong_calls_are_refused_first(place: Path) -> None:
+    base = ("eval", place / "small", "--strategies", "chunk", "--alone", "--claims")
+    code, out, _ = call(*base, "words", "--answers")
+    assert code == 0
+    assert "claims, split and checked by words/1: paired" in out
+    measures = re.findall(r"^chunk +(\w+) +1 +\d+\.\d\d ", out.partition("claims, split")[2], flags=re.MULTILINE)
+    assert measures == [item.name for item in fields(ClaimScores)]
+    for way, options, reason in (
+        ("words", (), "--claims checks the claims of answers; give --answers, too"),
+        ("chat", ("--answers",), "--claims chat needs a chat model; name it in HLGRAPH_CHAT"),
+        ("guess", ("--answers",), "choose one of them"),
+    ):
+        code, out, err = call(*base, way, *options)
+        assert (code, out) == (2, "")
+        assert reason in err
+
+
+def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "sets").mkdir()
+    (place / "small").rename(place / "sets" / "musique")
+    try:
+        monkeypatch.setenv("HLGRAPH_DATA", str(place / "sets"))
+        code, out, _ = call("eval", "--recipe", "proprag-table-2", "--out", place / "recipe", "--preset", "tuned")
+        assert code == 0
+        assert "proprag-table-2: PropRAG, Table 2: Answers, F1; MuSiQue (musique, 3 questions)" in out
+        assert re.search(r"PropRAG, L_max = 3 +path +53\.9 +\d+\.\d\d", out)
+        assert "missing: set HotpotQA: not there; looked for the folder hotpotqa" in out
+        assert "missing: reader: no chat model is configured (HLGRAPH_CHAT); EM and F1 are of the best span" in out
+        assert "the models differ, so compare directions and not levels: paper: extraction Llama-3.3-70B" in out
+        assert "/musique --strategies dense,path --set path.max_length=1,2,4 --preset tuned --answers" in out
+        assert sorted(path.name for path in (place / "recipe").iterdir()) == ["musique", "recipe.json", "recipe.md"]
+        assert (place / "recipe" / "musique" / "report.html").is_file()
+        tree = json.loads((place / "recipe" / "recipe.json").read_text())
+        cell = next(row for row in tree["sets"][0]["rows"] if row["strategy"] == "path")["metrics"]["F1"]
+        assert (cell["published"], cell["measured"] is None) == (53.9, False)
+        one = ("eval", place / "sets" / "musique", "--recipe")
+        assert "no set of this recipe; its folders are called: multihop_rag," in call(*one, "hlg-table-2")[2]
+        assert "leave out --set" in call(*one, "proprag-table-1", "--set", "path.max_length=1")[2]
+        assert "no recipe 'proprag'; did you mean" in call(*one, "proprag")[2]
+        monkeypatch.delenv("HLGRAPH_DATA")
+        assert "give the folder that holds them with --data" in call("eval", "--recipe", "proprag-table-1")[2]
+        assert "which set? give the folder DIR" in call("eval")[2]
+        code, out, _ = call("eval", "--recipe", "list")
+        assert (code, out.splitlines()[0]) == (
+            0,
+            "graphmpa-table-1  GraphMPA, Table 1: Answers on six sets: ROUGE for QASPER, accuracy of choices for the others",
+        )
+        assert len(json.loads(call("eval", "--recipe", "list", "--json")[1])["recipes"]) == len(out.splitlines())
+    finally:
+        (place / "sets" / "musique").rename(place / "small")
 
 
 def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> None:
@@ -129,12 +215,20 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
         "--against 'topic' is not among the strategies asked"
         in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
     )
+    assert "no measure 'ndcg@10'" in call("eval", place / "small", "--metrics", "ndcg@10")[2]
     assert "is not a saved run" in call("eval", place / "small", "--baseline", place / "small" / "corpus.jsonl")[2]
 
 
 def test_a_sweep_compares_every_variant_with_the_strategy_itself(place: Path) -> None:
     code, out, _ = call(
-        "eval", place / "small", "--set", "statement.candidates=1,100", "--set", "statement.text_candidates=5", "--json"
+        "eval",
+        place / "small",
+        "--set",
+        "statement.candidates=1,100",
+        "--set",
+        "statement.text_candidates=5",
+        "--alone",
+        "--json",
     )
     tree = json.loads(out)
     assert code == 0

@@ -60,7 +60,19 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 
 GROUPS = [
     (name,)
-    for name in ("models", "cypher", "communities", "extract", "hierarchy", "failures", "quality", "merges", "domain")
+    for name in (
+        "models",
+        "cypher",
+        "communities",
+        "extract",
+        "hierarchy",
+        "failures",
+        "questions",
+        "quality",
+        "merges",
+        "domain",
+        "align",
+    )
 ]
 COMMANDS = commands(typer.main.get_command(app))
 
@@ -105,7 +117,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     first = {path[0] for path in COMMANDS if path}
     promised = (
         "init ingest search answer communities hierarchy delete stats migrate doctor reconcile journal config models eval"
-        " bench cypher extract ledger plan failures quality merges domain"
+        " bench cypher extract ledger plan failures quality merges domain align"
     )
     assert first >= set(promised.split())  # a new file may add a command, and none goes
 

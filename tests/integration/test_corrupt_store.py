@@ -122,10 +122,19 @@ _WAYS: dict[str, tuple[Alter, str, bool]] = {
     ),
     "a matrix of impossible size": (_sql("UPDATE vector_file SET slots = 1 << 60"), "vector files", False),
     "a matrix of another width": (_sql("UPDATE vector_file SET dimensions = 31 WHERE file = {chunk}"), _CHUNKS, False),
-    "full text deleted": (_sql("DELETE FROM text_{statement} WHERE rowid % 2"), _STATEMENTS, False),
-    "full text of another statement": (_sql("UPDATE text_{statement} SET words = 'lies'"), _STATEMENTS, False),
-    "a destroyed full-text index": (_sql("DELETE FROM text_{statement}_data"), _STATEMENTS, False),
-    "a full-text index without a table": (_sql("DROP TABLE text_{chunk}_config", "SELECT 1"), _CHUNKS, False),
+    "full text deleted": (_sql("DELETE FROM text WHERE file = {statement} AND n % 2"), _STATEMENTS, False),
+    "full text of another statement": (
+        _sql("UPDATE text SET words = 'lies' WHERE file = {statement}"),
+        _STATEMENTS,
+        False,
+    ),
+    "a destroyed full-text index": (_sql("DELETE FROM posting WHERE file = {statement}"), _STATEMENTS, False),
+    "a full-text index of garbage": (_sql("UPDATE posting SET entries = x'00' WHERE file = {chunk}"), _CHUNKS, False),
+    "full text that counts too often": (
+        _sql("UPDATE posting SET entries = CAST(entries || entries AS BLOB) WHERE file = {chunk} AND word = 'mara'"),
+        _CHUNKS,
+        False,
+    ),
     "an altered name": (
         _sql("UPDATE entity SET name = 'Mara Quilt' WHERE name = 'Mara Quill'"),
         "names of entities",

@@ -131,6 +131,17 @@ def test_the_most_central_entities(tiny: TinyGraph) -> None:
     assert _rows(tiny, "rank_entities", k=2) == found[:2]
 
 
+def test_the_entities_that_occur_together_most(tiny: TinyGraph) -> None:
+    pairs = [("Aldane Bridge", "Mara Quill"), ("Ivo Brandt", "Orne"), ("Mara Quill", "Tessing"), ("Tessing", "Orne")]
+    found = _rows(tiny, "pair_entities", k=10)
+    assert sorted(map(sorted, _values(found, "first_id", "second_id"))) == sorted(
+        sorted(_entity(tiny, name) for name in pair) for pair in pairs
+    )
+    assert {row["chunks"] for row in found} == {1}
+    assert sorted(_values(found, "first_id", "second_id")) == _values(found, "first_id", "second_id")
+    assert _rows(tiny, "pair_entities", k=1) == found[:1]
+
+
 def test_the_statements_of_a_topic(tiny: TinyGraph) -> None:
     source = source_id(tiny.corpus, "doc:bridge")
     first, second = "The Aldane Bridge was designed by Mara Quill.", "The Aldane Bridge opened in 1931."

@@ -26,8 +26,14 @@ _NEVER = ("AllNodesScan", "AllRelationshipsScan", "CartesianProduct")
 _EAGER = {
     "persist/merge_sources": "replaces all properties, whose names are data: for all that the planner knows, the next MERGE "
     "reads one of them; a batch of sources is small beside its chunks",
-    "admin/take_lease": "one row",
+    "persist/create_sources": "as merge_sources",
+    **dict.fromkeys(
+        ("persist/create_chunks", "persist/create_facts"),
+        "for all that the planner knows, a new node may be one of those that are found next: 5,000 rows at a time",
+    ),
+    **dict.fromkeys(("admin/take_lease", "admin/take_lease_under", "persist/record_change"), "one row"),
     "index/merge_run": "one row",
+    "index/write_co_occurrences": "reads the property of one relationship and writes that of another; 500 entities at a time",
     **dict.fromkeys(
         (
             *("index/hide_communities", "index/show_communities", "persist/count_communities"),
@@ -37,7 +43,7 @@ _EAGER = {
     ),
 }
 # The planner of 5.26 is more careful than that of 2026.x.
-_EAGER_BEFORE = {"admin/drop_lease": "one row", "index/raise_version": "one row", "persist/record_change": "one row"}
+_EAGER_BEFORE = {"admin/drop_lease": "one row", "index/raise_version": "one row"}
 _HANDFUL = "a handful of nodes"
 _DOCTOR = "the doctor reads everything"
 _SCANS = {
@@ -55,6 +61,8 @@ _CALLED_BY = {
     r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
     r"persist/(count_communities|delete_((hidden_)?communities|(hidden_|source_)?summaries|runs))": 'f"persist/{name}"',
     r"index/drop_hidden_(communities|summaries)": "index/drop_hidden_{",
+    r"persist/create_\w+": "persist/create_{",
+    r"persist/find_(entities|facts)": "persist/find_{",
     r"persist/unlink_(mentions|abouts|supports|chunks)": "persist/unlink_{",
 }
 

@@ -29,8 +29,9 @@ from hlgraph.stores.queries import Query
 from hlgraph.testing.embedder import WordEmbedder
 
 _SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
-# What the samples have none of.
-_EMPTY = {"find_copies", "find_duplicates", "find_orphans", "list_communities", "list_merges"}
+
+
+_ODD = 'The "Old" C\\D crossing: +x (y) ~ z*'
 
 
 @dataclass(frozen=True)
@@ -441,7 +442,15 @@ def samples(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         store=servers.neo4j.url, vectors=f"hlgraph://{folder}/v", corpus="samples-of-queries", neo4j=neo4j_of(servers)
     )
     with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
-        graph.ingest(_SAMPLES)
+        copy, draft = folder / "reprint.md", folder / "draft.md"
+        copy.write_bytes((_SAMPLES / "jonas-querl.md").read_bytes())
+        draft.write_text("# Draft\n", encoding="utf-8")
+        (folder / "odd.md").write_text(f"# {_ODD}\n\nTwo ferries crossed the river.\n", encoding="utf-8")
+        graph.ingest(
+            [_SAMPLES, copy, draft, folder / "odd.md"]
+        )  # the samples have no copy, and no source without a statement
+        graph.communities.build()
+        graph.merges.apply([("The Velm", "Velm")])
         yield settings.corpus
         graph.delete(everything=True)
 
@@ -458,7 +467,16 @@ def test_every_example_gives_rows_for_the_samples(samples: str, monkeypatch: pyt
         assert (done.code, done.err) == (0, ""), name
         if not json.loads(done.out)["rows"]:
             empty.add(name)
-    assert empty == _EMPTY
+    assert empty == set()
+
+
+@pytest.mark.parametrize("name", ["list_statements", "trace_topic"])
+def test_a_topic_may_have_any_name(samples: str, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("HLGRAPH_CORPUS", samples)
+    for topic, expected in ((_ODD.upper(), 1), ('"Old"', 0), ("\\", 0), ("!", 0), ("Old AND", 0)):
+        done = call("run", name, "--topic", topic, "--json")
+        assert (done.code, done.err) == (0, ""), topic
+        assert len(json.loads(done.out)["rows"]) == expected, topic
 
 
 def test_settings_of_another_database_are_used(mill: MillGraph) -> None:

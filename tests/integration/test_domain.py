@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, good_reply, usage_tokens
 from ingest_keywords import keywords
+from older_store import undo_words_fields_and_lists
 from pytest_httpserver import HTTPServer
 
 import hlgraph
@@ -167,9 +168,11 @@ def test_a_store_of_before_is_migrated_and_nothing_of_it_is_extracted_again(tmp_
         state, paid = snapshot(graph._opened.stores, "default"), len(server.paid)
     with contextlib.closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
         # What came after the domains is taken back, too: a history has no holes.
+        undo_words_fields_and_lists(connection)
         connection.executescript(
             "DROP TABLE domain; DROP TABLE summary_member_of; ALTER TABLE corpus DROP COLUMN renewed_to;"
             "ALTER TABLE corpus DROP COLUMN calibration; ALTER TABLE vector DROP COLUMN checksum; DROP TABLE seal;"
+            "CREATE TABLE co_occurs (a INTEGER, b INTEGER, chunks INTEGER);"
             "DELETE FROM migration WHERE version >= 5;"
         )
     config = ("--config", write_settings(tmp_path, server))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from live_stores import neo4j_of
+from tcp_proxy import passed_on
 from tiny_graph import TinyGraph, tiny_graph
 
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.errors import InputError, SettingsError, UnknownNameError
+from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.integrations.gds import open_projection
 from hlgraph.records import Kind
 from hlgraph.settings import Settings
@@ -99,10 +102,20 @@ def test_what_cannot_be_projected_is_said(changed: Settings, shape: str, kind: t
         raise AssertionError("it was opened")
 
 
-def test_certificates_and_corpora_that_are_not_known_are_said(settings: Settings) -> None:
-    with_ca = replace(settings, neo4j=replace(settings.neo4j, ca="ca.pem"))
-    with pytest.raises(SettingsError, match=r"neo4j\.ca is ca\.pem"), open_projection(with_ca, "entity_entity"):
-        raise AssertionError("it was opened")
+def test_a_private_authority_is_trusted(settings: Settings, tmp_path: Path) -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    with passed_on(settings.store, tls=context) as proxy:
+        near = replace(settings, store=f"bolt+s://127.0.0.1:{proxy.port}")
+        trusted = replace(near, neo4j=replace(settings.neo4j, ca=str(tmp_path / "ca.pem")))
+        with open_projection(trusted, "entity_entity") as (_, graph):
+            assert graph.node_count() > 0
+        with pytest.raises(StoreError, match=r"not trusted; set neo4j\.ca"), open_projection(near, "entity_entity"):
+            raise AssertionError("it was opened")
+
+
+def test_corpora_that_are_not_known_are_said(settings: Settings) -> None:
     elsewhere = replace(settings, corpus="nowhere")
     with pytest.raises(UnknownNameError, match="nowhere"), open_projection(elsewhere, "entity_entity"):
         raise AssertionError("it was opened")

@@ -13,7 +13,7 @@ from hlgraph.cli import main
 from hlgraph.errors import SettingsError
 from hlgraph.settings import load
 
-_PASSWORDS = {"HLGRAPH_NEO4J_PASSWORD": "first", "HLGRAPH_OPENSEARCH_PASSWORD": "second"}
+_PASSWORDS = {"HLGRAPH_NEO4J_PASSWORD": "first", "HLGRAPH_OPENSEARCH_PASSWORD": "pw-two"}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,24 @@ def test_the_file_names_variables_for_passwords_and_says_what_comes_next(
     made = load(tmp_path / "hlgraph.yaml", environment=_PASSWORDS)
     assert (made.store, made.vectors) == ("neo4j://localhost:7687", "https://localhost:9200")
     assert (made.neo4j.user, made.neo4j.password) == ("neo4j", "first")
-    assert (made.opensearch.user, made.opensearch.password) == ("admin", "second")
+    assert (made.opensearch.user, made.opensearch.password) == ("admin", "pw-two")
+
+
+@pytest.mark.parametrize("auth", ["bearer", "kerberos", "none", "custom"])
+def test_the_file_has_the_credentials_of_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, auth: str) -> None:
+    secrets = {**_PASSWORDS, "HLGRAPH_NEO4J_TOKEN": "third"}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "given.yaml").write_text(
+        f"neo4j: {{auth: {auth}, token: third, scheme: x, realm: r, label_prefix: Acme_}}\n"
+    )
+    assert _call("--config", "given.yaml", "init", "--servers", "made.yaml")[0] == 0
+    text = (tmp_path / "made.yaml").read_text()
+    assert "third" not in text
+    made = load(tmp_path / "made.yaml", environment=secrets).neo4j
+    assert (made.auth, made.label_prefix) == (auth, "Acme_")
+    assert ("HLGRAPH_NEO4J_TOKEN" in text) == (auth in ("bearer", "kerberos"))
+    assert (made.scheme, made.realm) == (("x", "r") if auth == "custom" else ("", ""))
 
 
 def test_the_file_without_its_variables_names_the_one_that_is_missing(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def refused(url: str, settings: Neo4jSettings) -> HLGraphError:
 
 def test_a_wrong_password(servers: Any) -> None:
     error = refused(servers.neo4j.url, dataclasses.replace(neo4j_of(servers), password=_SECRET))
-    assert "refused the user or the password; set neo4j.user and HLGRAPH_NEO4J_PASSWORD" in str(error)
+    assert "refused the user or the password, or the token; set neo4j.user and HLGRAPH_NEO4J_PASSWORD" in str(error)
     assert type(error) is StoreError
     assert not error.retryable
 
@@ -108,6 +108,7 @@ def test_a_database_that_is_not_there(servers: Any) -> None:
     error = refused(servers.neo4j.url, dataclasses.replace(neo4j_of(servers), database="nothing"))
     assert "no such database" in str(error)
     assert "set neo4j.database" in str(error)
+    assert "the Community edition has one database alone" in str(error)
     assert not error.retryable
 
 

@@ -107,12 +107,12 @@ def test_who_does_not_answer_loses_the_right_and_cannot_write_any_more(graph_ser
 def test_who_does_not_answer_in_the_middle_of_a_transaction_is_named(
     graph_server: Server, holder: Holder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hlgraph.stores.neo4j.lease._WAIT", 2.0)
+    monkeypatch.setattr("hlgraph.stores.neo4j.lease.WAIT", 2.0)
     first = holder(seconds=1)
     assert ask(first, "stay") == "inside"
     first.send_signal(signal.SIGSTOP)
     start = time.monotonic()
-    while graph_server.ask("admin/read_lease", id="writer")[0]["is_running"]:
+    while graph_server.ask("admin/read_leases", ids=["writer"])[0]["is_running"]:
         assert time.monotonic() - start < 20
     with pytest.raises(
         StoreLockedError, match=rf"process {first.pid} on \S+ does not answer, in the middle of a trans"
@@ -158,7 +158,7 @@ def test_two_threads_of_a_process(graph_server: Server) -> None:
 def test_a_right_that_could_not_be_given_back_is_still_that_of_the_process(servers: Any, graph_server: Server) -> None:
     with passed_on(graph_server.url) as proxy:
         far = Server(proxy.url, neo4j_of(servers))
-        far = Server(proxy.url, type(far.settings)(password=far.settings.password, timeout=0.5))
+        far = Server(proxy.url, type(far.settings)(password=far.settings.password, timeout=0.5, retry_seconds=1))
         lease = Lease(far, "writer")
         with lease.held():
             proxy.cut()

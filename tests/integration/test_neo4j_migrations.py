@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from live_stores import FORGET_SCHEMA
+from live_stores import EMPTY, FORGET_SCHEMA
 
-from hlgraph.errors import MigrationError, StoreLockedError
+import hlgraph
+from hlgraph.errors import MigrationError, SettingsError, StoreLockedError
+from hlgraph.settings import Settings
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
-from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.seeded import SeededEmbedder
+
+_LABELS = [
+    "V001__create_constraints",
+    "V002__add_communities",
+    "V003__add_summaries",
+    "V004__add_decisions",
+    "V005__add_domains",
+    "V006__mark_old_topics",
+    "V007__index_names_of_topics",
+    "V008__drop_co_occurs",
+]
 
 
 @pytest.fixture
@@ -28,19 +44,12 @@ def target(graph_server: Server) -> Iterator[Neo4jTarget]:
 
 
 def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, target: Neo4jTarget) -> None:
-    assert [item.version for item in migrate.plan(target).pending] == [1, 2, 3, 4, 5, 6]
+    assert [item.version for item in migrate.plan(target).pending] == list(range(1, len(_LABELS) + 1))
     first = migrate.apply(target)
-    assert [item.label for item in first.applied] == [
-        "V001__create_constraints",
-        "V002__add_communities",
-        "V003__add_summaries",
-        "V004__add_decisions",
-        "V005__add_domains",
-        "V006__mark_old_topics",
-    ]
+    assert [item.label for item in first.applied] == _LABELS
     assert migrate.apply(target).applied == ()
     migrate.verify(target)
-    rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes"))
+    rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=["hlgraph_"]))
     assert len(rows) >= 20
     assert {row["state"] for row in rows} == {"ONLINE"}
 
@@ -62,15 +71,26 @@ def test_a_store_of_a_newer_hlgraph_is_refused_by_every_way_in(
         fill(Stores(store, EmbeddedVectorStore(Database(tmp_path / "v"))))
 
 
-def test_corpora_of_an_older_version_are_marked(graph_server: Server, target: Neo4jTarget) -> None:
+def test_corpora_of_an_older_version_are_marked_and_lose_what_is_stored_no_more(
+    graph_server: Server, target: Neo4jTarget
+) -> None:
     migrate.apply(target)
-    graph_server.schema(["CREATE (:Corpus {name: 'c', version: 3, embedding: '', dimensions: 0})"])
+    graph_server.schema(
+        [
+            "CREATE (:Corpus {name: 'c', version: 3, embedding: '', dimensions: 0})",
+            "CREATE (:Entity {id: 'a'})-[:CO_OCCURS {chunks: 1}]->(b:Entity {id: 'b'})-[:RELATES {facts: 1}]->(b)",
+        ]
+    )
     store = Neo4jGraphStore(graph_server)
     assert [item.renewed_to for item in store.stats("c", has_counts=False)] == [None]
-    graph_server.schema(["MATCH (m:Migration {version: 6}) DELETE m"])
-    assert [item.label for item in migrate.apply(target).applied] == ["V006__mark_old_topics"]
+    graph_server.schema(["MATCH (m:Migration) WHERE m.version >= 6 DELETE m"])
+    assert [item.label for item in migrate.apply(target).applied] == _LABELS[5:]
     assert [item.renewed_to for item in store.stats("c", has_counts=False)] == [""]
-    graph_server.schema(["MATCH (c:Corpus {name: 'c'}) DELETE c"])
+    with graph_server.driver().session(database=graph_server.settings.database) as session:
+        assert session.run("MATCH (:Entity)-[r]->() RETURN collect(type(r)) AS left").single(strict=True)["left"] == [
+            "RELATES"
+        ]
+    graph_server.schema(["MATCH (n:Entity) DETACH DELETE n", "MATCH (c:Corpus {name: 'c'}) DELETE c"])
 
 
 def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarget) -> None:
@@ -81,16 +101,18 @@ def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarge
 
 
 def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4jTarget) -> None:
-    with Lease(graph_server, "migration").held(), pytest.raises(StoreLockedError, match="process"):
-        migrate.apply(target)
-    assert migrate.apply(target).version == 6
+    hasty = Neo4jTarget(graph_server, leases=Leases(graph_server, wait=0))
+    for corpus in (None, "c"):  # nor while a corpus is written
+        with Leases(graph_server).held(corpus), pytest.raises(StoreLockedError, match="process"):
+            migrate.apply(hasty)
+    assert migrate.apply(target).version == len(_LABELS)
 
 
 def test_every_constraint_and_index_that_is_dropped_is_named_and_made_again(
     graph_server: Server, target: Neo4jTarget
 ) -> None:
     migrate.apply(target)
-    rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes"))
+    rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=["hlgraph_"]))
     dropped: list[str] = []
     for row in rows:
         name = str(row["name"])
@@ -98,7 +120,7 @@ def test_every_constraint_and_index_that_is_dropped_is_named_and_made_again(
         graph_server.schema([f"DROP {form} {name}"])
         dropped.append(name)
         assert [item.name for item in migrate.differences(target)] == dropped
-    assert len(dropped) == 37
+    assert len(dropped) == 38
     with pytest.raises(
         MigrationError, match=r"hlgraph_chunk_id: missing: constraint on Chunk\(id\).*hlgraph migrate repair"
     ):
@@ -129,7 +151,7 @@ def test_what_another_program_made_of_the_schema_is_named_and_made_again(
     ]
     assert len(migrate.repair(target)) == 3
     migrate.verify(target)
-    assert graph_server.ask("admin/list_indexes") != []
+    assert graph_server.ask("admin/list_indexes", beginnings=["theirs"]) != []
     graph_server.schema(["DROP INDEX theirs"])  # it is still there: nobody else's is touched
 
 
@@ -141,3 +163,81 @@ def test_a_constraint_that_the_data_break_is_said_with_the_mend(graph_server: Se
     graph_server.schema(["MATCH (n:Source {id: 'x'}) DELETE n"])
     assert [item.name for item in migrate.repair(target)] == ["hlgraph_source_id"]
     migrate.verify(target)
+
+
+# Prefixes of labels
+
+_COUNT = (
+    "MATCH (n) WHERE none(label IN labels(n) WHERE label STARTS WITH 'Acme_') AND NOT n:Lease RETURN count(n) AS number"
+)
+
+
+def _settings(server: Server, folder: Path, prefix: str) -> Settings:
+    ours = replace(server.settings, label_prefix=prefix, images=str(folder / "images"))
+    return Settings(store=server.url, vectors=f"hlgraph://{folder}/vectors{prefix}", neo4j=ours)
+
+
+@contextlib.contextmanager
+def _opened(server: Server, folder: Path, prefix: str) -> Iterator[hlgraph.HLGraph]:
+    with hlgraph.HLGraph(_settings(server, folder, prefix), embedder=SeededEmbedder()) as graph:
+        yield graph
+
+
+def _theirs(server: Server) -> int:
+    with server.driver().session(database=server.settings.database) as session:
+        return int(session.run(_COUNT).single(strict=True)["number"])
+
+
+@pytest.fixture
+def acme(graph_server: Server) -> Iterator[Server]:
+    """The database, in which graphs under the prefix Acme_ may be made; their schema is removed."""
+    yield graph_server
+    rows = graph_server.ask("admin/list_indexes", beginnings=["Acme_hlgraph_"])
+    for row in rows:
+        form = "CONSTRAINT" if row["constraint"] else "INDEX"
+        graph_server.schema([f"DROP {form} {row['name']}"])
+    graph_server.schema(["MATCH (n:Acme_Migration) DELETE n", *EMPTY])
+
+
+def test_two_prefixes_live_side_by_side_and_beside_nodes_of_others(acme: Server, tmp_path: Path) -> None:
+    """One corpus, by one name, under two prefixes, among nodes of another program with the same labels and properties."""
+    acme.schema(
+        [
+            "CREATE (:Source {id: 'u1', uri: 'theirs', corpus: 'default'})-[:FROM]->(:Topic {id: 'u2', corpus: 'default'})",
+            "CREATE (:Chunk {id: 'u3'})-[:MENTIONS]->(:Entity {id: 'u4', name: 'Jonas Querl', corpus: 'default'})",
+        ]
+    )
+    theirs, ours = tmp_path / "theirs.md", tmp_path / "ours.md"
+    theirs.write_text("Mara Quill built a mill in Orne.\n", encoding="utf-8")
+    ours.write_text("Jonas Querl was born in Wendlecote. He built a bridge.\n", encoding="utf-8")
+    with _opened(acme, tmp_path, "") as graph:
+        graph.ingest([str(theirs)])
+    before = _theirs(acme)
+    with (
+        _opened(acme, tmp_path, "Acme_") as graph,
+        pytest.raises(SettingsError, match=r"holds corpora under neo4j\.label_prefix '', and the setting is 'Acme_'"),
+    ):
+        graph.ingest([str(ours)])  # the setting may have been changed by mistake
+    assert acme.ask("admin/list_indexes", beginnings=["Acme_hlgraph_"]) == []
+    second = replace(acme.settings, label_prefix="Acme_")
+    with contextlib.closing(Server(acme.url, second)) as server:
+        migrate.apply(Neo4jTarget(server))
+        migrate.verify(Neo4jTarget(server))
+    migrate.verify(Neo4jTarget(acme))
+    with _opened(acme, tmp_path, "Acme_") as graph:
+        graph.ingest([str(ours)])
+        found = graph.search("Where was Jonas Querl born?", strategy="path")
+        assert {item.source.uri for item in found.evidence} == {ours.as_uri()}
+        assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 1
+        assert [item for item in graph.check() if not item.is_fine] == []
+        rows = graph.cypher("find_entities", name="Querl").rows
+        assert [row["name"] for row in rows] == ["Jonas Querl"]
+        health = graph.health()
+        assert health.is_ready
+        assert health.image is not None
+        assert health.image.behind == 0
+        graph.delete(everything=True)
+        assert set(graph.stats()[0].records.values()) == {0}
+    assert _theirs(acme) == before
+    with _opened(acme, tmp_path, "") as graph:
+        assert graph.search("Who built a mill?", strategy="path").evidence

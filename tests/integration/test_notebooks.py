@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbformat import NotebookNode
 from notebook_runs import NOTEBOOKS, run_copy
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 ALL = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb"))
 ON_SERVERS = {"3_cypher_tour.ipynb"}  # run by test_notebooks_servers.py
@@ -20,6 +22,8 @@ _SHOWN = ("image/png", "image/svg+xml", "text/markdown", "text/html", "text/plai
 
 
 def _read(name: str) -> NotebookNode:
+    import nbformat  # takes a second, and each process of a run collects this file
+
     return nbformat.read(NOTEBOOKS / name, as_version=4)
 
 
@@ -49,6 +53,8 @@ def test_there_are_five() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_notebook_is_valid_and_small(name: str) -> None:
+    import nbformat
+
     nbformat.validate(_read(name))
     assert (NOTEBOOKS / name).stat().st_size < MOST_BYTES
 

@@ -80,7 +80,7 @@ def test_an_index_made_anew_under_the_same_name_is_read_anew(
     assert near(store, "a river") == {f"{1:032x}"}
     other.delete("c", {"entity": [f"{at:032x}" for at in range(2)]})
     write(other, rows(["a poet", "a lock", "a river", "a canal"], first=10))
-    monkeypatch.setattr("hlgraph.stores.opensearch.indexes._REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr("hlgraph.stores.opensearch.indexes.REMEMBERED_SECONDS", 0.0)
     assert near(store, "a river") == {f"{12:032x}"}
     assert near(store, "a bridge") == set()
 
@@ -89,6 +89,8 @@ def test_nothing_of_deleted_rows_is_on_the_disk_after_a_purge(store: OpenSearchV
     write(store, rows([f"text {at}" for at in range(300)]), sources=[Source("s", "c", "u", "t", "x")])
     write(store, rows(["another text"]), change="two")
     store.delete("c", {"entity": [f"{at:032x}" for at in range(10, 60)]})
+    store.upsert(VectorBatch("gone", "one", (), (rows(["a row of a corpus that shares the index"]),)))
+    store.delete("gone", {"entity": [f"{0:032x}"]})
     store.purge("c")
     path = f"/{store.indexes.alias('c', Kind.ENTITY)}/_stats/docs,translog"
     primaries = store.connection.ask("GET", path, answer=dict[str, Any])["_all"]["primaries"]
@@ -143,7 +145,7 @@ def test_a_large_index_is_searched_in_one_request_until_it_has_shrunk(
     requests()  # counts the rows first
     assert ["knn_score" in text for text in requests()] == [False]
     other.delete("c", {"entity": [f"{at:032x}" for at in range(240)]})
-    assert ["knn_score" in text for text in requests()] == [False, True]  # it has become small: every row is scored
+    assert ["knn_score" in text for text in requests()][:2] == [False, True]  # it has become small: every row is scored
     assert ["knn_score" in text for text in requests()] == [True]
     assert {int(hit.id, 16) for hit in store.search(asked)} <= set(range(240, 300))
 
@@ -217,14 +219,14 @@ def test_searches_go_on_while_rows_are_written(store: OpenSearchVectorStore, oth
 def test_a_copy_of_a_mapping_that_drifted_is_a_finding(store: OpenSearchVectorStore) -> None:
     write(store, rows(["a"]), sources=[Source("s", "c", "u", "t", "x")])
     assert [row for row in store.check() if not row[1]] == []
-    alias = store.indexes.alias("c", Kind.ENTITY)
-    meta = {"corpus": "c", "kind": "entity", "dimensions": 16, "schema": 1, "language": "english"}
+    home = store.indexes.ensure("c", Kind.ENTITY, dimensions=16)
+    meta = {"corpus": "c", "kind": "entity", "dimensions": 16, "schema": 2, "language": "english"}
     foreign = {"mappings": {"_meta": meta, "properties": {"id": {"type": "text"}}}}
-    store.indexes.drop(alias)
-    store.connection.ask("PUT", f"/{alias}-v001", answer=Anything, body={**foreign, "aliases": {alias: {}}})
+    store.indexes.drop(home)
+    store.connection.ask("PUT", f"/{home.alias}-v002", answer=Anything, body={**foreign, "aliases": {home.alias: {}}})
     found = {name: seen for name, is_fine, seen in store.check() if not is_fine}
-    assert list(found) == ["vector mappings"]
-    assert "field vector" in found["vector mappings"]
+    assert set(found) >= {"vector mappings"}
+    assert "field data: missing; delete the index, then run: hlgraph reconcile --repair" in found["vector mappings"]
 
 
 def test_what_is_read_back_is_what_was_written_bit_for_bit(store: OpenSearchVectorStore) -> None:
@@ -251,7 +253,7 @@ def test_the_trial_of_a_migration_that_was_killed_is_removed_by_the_next(servers
         body = {"mappings": {"_meta": {"corpus": "", "kind": "row", "dimensions": 2, "schema": 1}}}
         store.connection.ask("PUT", f"/{left}", answer=Anything, body=body)
         assert not [item for item in store.check() if not item[1]]  # no index of a corpus: nothing is wrong with it
-        assert migrate.apply(store.target).version == 1
+        assert migrate.apply(store.target).version == 2
         assert store.connection.send("GET", f"/{left}").status == 404
         assert not [item for item in store.check() if not item[1]]
 
@@ -261,20 +263,20 @@ def test_settings_and_aliases_that_were_changed_are_named_and_mended(store: Open
     migrate.apply(target)
     write(store, rows(["a bridge"]), sources=[Source("s", "c", "u", "t", "x")])
     assert migrate.differences(target) == ()
-    alias = store.indexes.alias("c", Kind.ENTITY)
-    name = f"{alias}-v001"
+    home = store.indexes.ensure("c", Kind.ENTITY, dimensions=16)
+    alias, name = home.alias, home.name
     changed = {"index.max_result_window": 50, "index.refresh_interval": "1s"}
     store.connection.ask("PUT", f"/{name}/_settings", answer=Anything, body=changed)
     store.connection.ask("PUT", f"/{name}/_mapping", answer=Anything, body={"properties": {"own": {"type": "keyword"}}})
     store.connection.ask("DELETE", f"/{name}/_alias/{alias}", answer=Anything)
-    mend = "delete the index, then run: hlgraph reconcile --repair"
     assert sorted(map(str, migrate.differences(target))) == [
-        f"{name}, field own: not hlgraph's; {mend}",
+        f"{name}, field own: not hlgraph's",
         f"{name}, setting index.max_result_window: is 50, not 1000000",
         f"{name}, setting index.refresh_interval: is 1s, not 30s",
-        f"{name}: has no alias, so nothing in it is found",
+        f"{name}: has no alias of corpus 'c', so nothing in it is found",
     ]
-    assert {item for item, is_fine, _ in store.check() if not is_fine} == {"vector mappings", "vector index aliases"}
-    assert len(migrate.repair(target)) == 3
-    assert [item.is_mendable for item in migrate.differences(target)] == [False]
+    assert [item for item, is_fine, _ in store.check() if not is_fine] == ["vector mappings"]
+    assert len(migrate.repair(target)) == 4
+    assert migrate.differences(target) == ()
+    assert store.indexes.ensure("c", Kind.ENTITY, dimensions=16).name == f"{name}b"  # the field took a re-index
     assert near(store, "a bridge") == {f"{0:032x}"}

@@ -116,8 +116,14 @@ def _properties(row: list[str]) -> set[str]:
 _LABELS = "| label | key | properties |"
 _NODES = {name: _properties(row) for row in _table(_LABELS) for name in row[0].split(", ")}
 _LINKS = _table("| relationship | from, to | properties |")
-# Decisions of people and models: the pages make none.
-_DECIDED = ("SAME_AS", "JUDGED")
+# Decisions of people and models, of which the pages make none, and what a page stores on request and drops again.
+_WRITTEN = {
+    "SAME_AS": "index/merge_same_as",
+    "JUDGED": "index/merge_judged",
+    "CO_OCCURS": "index/write_co_occurrences",
+}
+_PASSING = {"valid_from", "valid_to", "co_occurs"}
+"""Properties that no node has at the end of the pages."""
 
 
 @pytest.mark.parametrize(
@@ -130,17 +136,17 @@ def test_the_table_of_labels_is_what_is_stored(served: Served, label: str) -> No
         found = {record["key"] for record in session.run(asked, corpus=served.corpus)}  # type: ignore[arg-type]
     shown = {name for name in found if name.startswith("meta_")}
     assert bool(shown) == (label == "Source")
-    assert found - shown == _NODES[label] - {"valid_from", "valid_to"}  # which no sample has
+    assert found - shown == _NODES[label] - _PASSING
 
 
-@pytest.mark.parametrize("name", _DECIDED)
-def test_the_table_has_what_a_decision_writes(name: str) -> None:
+@pytest.mark.parametrize("name", _WRITTEN)
+def test_the_table_has_what_is_written_on_request(name: str) -> None:
     (row,) = [row for row in _LINKS if row[0] == name]
-    text = queries.load(f"index/merge_{name.lower()}").text
+    text = queries.load(_WRITTEN[name]).text
     assert set(re.findall(r"\br\.(\w+) =", text)) == _properties(row[2:])
 
 
-@pytest.mark.parametrize("row", [row for row in _LINKS if row[0] not in _DECIDED], ids=lambda row: " ".join(row[:2]))
+@pytest.mark.parametrize("row", [row for row in _LINKS if row[0] not in _WRITTEN], ids=lambda row: " ".join(row[:2]))
 def test_the_table_of_relationships_is_what_is_stored(served: Served, row: list[str]) -> None:
     start, end = row[1].split(", ")
     documented = _properties(row[2:])

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from reports import hostile_results
 
 import hlgraph
+from hlgraph.evaluate.report_page import report_page
 from hlgraph.records import Document
 from hlgraph.retrieve import SearchResult
 from hlgraph.settings import Settings
@@ -141,3 +143,21 @@ def test_it_is_light_or_dark_as_the_reader_has_it(browser: Browser, file: Path, 
         shot = page.screenshot(path=tmp_path / f"{scheme}.png", full_page=True)
         assert struct.unpack(">II", shot[16:24])[0] == 1400
     assert colors == ["rgb(255, 255, 255)", "rgb(18, 22, 28)"]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_report_of_an_evaluation_fits_its_window_and_asks_for_nothing(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(report_page(hostile_results()), encoding="utf-8")
+    seen = _open(browser, file)
+    seen.page.set_viewport_size({"width": width, "height": 900})
+    assert seen.asked == [file.as_uri()]
+    assert seen.said == []
+    assert seen.page.title().startswith("Evaluation of </title>")
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert seen.page.locator("main svg").count() == seen.page.locator("main svg > title").count() == 11
+    assert seen.page.get_by_role("region").count() == seen.page.locator("main table").count() > 8
+    seen.page.get_by_text("bad: 5 questions").click()
+    assert seen.page.locator("section.loss").first.is_visible()

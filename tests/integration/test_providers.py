@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 
 
 @pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def _keys(monkeypatch: pytest.MonkeyPatch, aws_models: None) -> None:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     for name in ("CO_API_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AWS_PROFILE", "OLLAMA_HOST"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from live_stores import neo4j_of
 from py2neo.errors import ClientError
+from tcp_proxy import passed_on
 from tiny_graph import TinyGraph, tiny_graph
 
 import hlgraph
@@ -76,14 +79,26 @@ def test_a_reading_query_cannot_write(settings: Settings) -> None:
     ("changed", "kind", "says"),
     [
         (Settings(store="hlgraph://./x"), InputError, "embedded store"),
-        (Settings(store="neo4j://h:1", neo4j=Neo4jSettings(ca="ca.pem")), SettingsError, "neo4j.ca is ca.pem"),
+        (Settings(store="neo4j://h:1", neo4j=Neo4jSettings(auth="bearer", token="t")), SettingsError, "auth is bearer"),
         (Settings(store="bolt://127.0.0.1:1"), StoreUnavailableError, "py2neo cannot connect"),
     ],
-    ids=["embedded", "ca", "nobody there"],
+    ids=["embedded", "bearer", "nobody there"],
 )
 def test_what_py2neo_cannot_do_is_said(changed: Settings, kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         to_py2neo(changed)
+
+
+@pytest.mark.filterwarnings("ignore:ssl.PROTOCOL_TLS is deprecated:DeprecationWarning")
+def test_a_private_authority_is_trusted(settings: Settings, tmp_path: Path) -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    with passed_on(settings.store, tls=context) as proxy:
+        near = replace(settings, store=f"neo4j://127.0.0.1:{proxy.port}")
+        graph = to_py2neo(replace(near, neo4j=replace(settings.neo4j, ca=str(tmp_path / "ca.pem"))))
+        assert graph.nodes.match("Entity", corpus=settings.corpus).count() == 5
+        close(graph)
 
 
 def test_a_wrong_password_is_said(settings: Settings) -> None:

@@ -24,7 +24,7 @@ _ROWS = b"".join(b'{"id": "r%d", "text": "Row %d.", "year": %d}\n' % (n, n, 1900
 
 
 @pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aws_models: None) -> None:
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from older_store import undo_words_fields_and_lists
 
 import hlgraph
 from hlgraph.cli import main
@@ -45,9 +46,11 @@ def store(tmp_path: Path) -> tuple[Path, Mapping[str, list[object]]]:
         make_older(opened.stores, "c")
         assert snapshot(opened.stores, "c") != wanted
     with closing(sqlite3.connect(folder / "hlgraph.db")) as connection, connection:
+        undo_words_fields_and_lists(connection)
         connection.executescript(
             "ALTER TABLE corpus DROP COLUMN renewed_to; ALTER TABLE corpus DROP COLUMN calibration;"
             "ALTER TABLE summary DROP COLUMN level; ALTER TABLE vector DROP COLUMN checksum; DROP TABLE seal;"
+            "CREATE TABLE co_occurs (a INTEGER, b INTEGER, chunks INTEGER);"
             "DELETE FROM migration WHERE version >= 7;"
         )
     return folder, wanted

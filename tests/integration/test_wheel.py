@@ -74,6 +74,7 @@ def test_the_wheel_holds_every_file_of_the_package(installed: Installed) -> None
     files = [path for path in (REPOSITORY / "hlgraph").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     names = {path.relative_to(REPOSITORY).as_posix() for path in files}
     names |= {f"hlgraph/_cypher/{path.relative_to(folder('cypher'))}" for path in folder("cypher").rglob("*.cypher")}
+    names |= {f"hlgraph/_recipes/{path.name}" for path in folder("recipes").iterdir()}
     assert names - held == set()
     assert {name.partition("/")[0] for name in held - names if "dist-info" not in name} <= {"hlgraph"}
     assert any(name.endswith("licenses/LICENSE") for name in held)
@@ -110,7 +111,8 @@ from hlgraph.settings import ModelSettings, Settings
 
 def models(**names):
     with hlgraph.connect(Settings(store=f"hlgraph://{sys.argv[1]}/s", models=ModelSettings(**names))) as graph:
-        graph._models.chat if "chat" in names else graph._models.embedder if "embedder" in names else graph._models.reranker
+        made = graph._resources.models
+        made.chat if "chat" in names else made.embedder if "embedder" in names else made.reranker
 
 def said(action, *words):
     try:

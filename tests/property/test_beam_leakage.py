@@ -95,9 +95,12 @@ class _Watched:
         self.seen.update(hit.id for hit in found)
         return found
 
-    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> object:
+    def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
+        return [self.search(query) for query in queries]
+
+    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str], state: str = "") -> object:
         self.seen.update(ids)
-        return self._vectors.vectors(kind, corpus, ids=ids)
+        return self._vectors.vectors(kind, corpus, ids=ids, state=state)
 
 
 _SENTENCES = st.builds(

@@ -208,20 +208,26 @@ class _Watched:
             name == "aliases"
         ):  # of the whole corpus: they only lead to pulls and rankings, where the hidden ones are not found
             return method
+        if name == "search_many":
+            return lambda queries: [
+                self._seen("search", (query,), hits) for query, hits in zip(queries, method(queries), strict=True)
+            ]
         if name not in ("search", "vectors", "records", "pull", "find", "rank", "match"):
             raise AssertionError(f"a strategy called {name}: say here what of its result must be visible")
 
         def watched(*args: Any, **named: Any) -> Any:
             found = method(*args, **named)
-            found = list(found) if name == "find" else found
-            self.calls.add(name)
-            # Entities have no source that a search could look at: those of hidden sources go before anything is done with them.
-            is_of_entities = name == "search" and args[0].kind is Kind.ENTITY
-            hidden = set() if is_of_entities else set(_ids_of(name, found)) - self._visible
-            assert not hidden, f"{name}{args} gave what the filter hides: {hidden}"
-            return found
+            return self._seen(name, args, list(found) if name == "find" else found)
 
         return watched
+
+    def _seen(self, name: str, args: tuple[Any, ...], found: Any) -> Any:
+        self.calls.add(name)
+        # Entities have no source that a search could look at: those of hidden sources go before anything is done with them.
+        is_of_entities = name == "search" and args[0].kind is Kind.ENTITY
+        hidden = set() if is_of_entities else set(_ids_of(name, found)) - self._visible
+        assert not hidden, f"{name}{args} gave what the filter hides: {hidden}"
+        return found
 
 
 def _ids_of(name: str, found: Any) -> list[str]:

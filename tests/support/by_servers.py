@@ -17,13 +17,22 @@ _LONGEST = (
     "tests/integration/test_ray.py",
     "tests/faults/test_killed_servers.py",
     "tests/integration/test_neo4j_faults.py",
+    "tests/integration/test_small_model.py",
     "tests/congruence/test_stores.py",
     "tests/contract/test_opensearch.py",
     "tests/faults/test_killed_budget_ingest.py",
     "tests/faults/test_killed_commands.py",
-    "tests/integration/test_readme.py",
+    "tests/integration/test_pages_servers.py",
     "tests/contract/test_neo4j.py",
     "tests/integration/test_local_servers_live.py",
+    "tests/integration/test_notebooks.py",
+    "tests/integration/test_wheel.py",
+    "tests/congruence/test_rankers.py",
+    "tests/integration/test_notebooks_servers.py",
+    "tests/faults/test_killed_chat_ingest.py",
+    "tests/integration/test_cli_contract.py",
+    "tests/integration/test_pages.py",
+    "tests/unit/test_retrieve.py",
 )
 
 

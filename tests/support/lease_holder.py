@@ -24,7 +24,7 @@ def main() -> None:
     """Hold the right until told to end."""
     url, user, database, seconds = sys.argv[1:5]
     password = sys.stdin.readline().strip()
-    server = Server(url, Neo4jSettings(user=user, password=password, database=database, timeout=20))
+    server = Server(url, Neo4jSettings(user=user, password=password, database=database, timeout=20, retry_seconds=20))
     lease = Lease(server, "writer", seconds=int(seconds))
 
     def stay(transaction: Transaction) -> None:

@@ -26,6 +26,7 @@ def neo4j_of(servers: Any, *, ranking: str = "auto") -> Neo4jSettings:
         password=found.password,
         database=found.database,
         timeout=20,
+        retry_seconds=20,
         ranking=ranking,
         images=str(servers.folder / "images"),
     )

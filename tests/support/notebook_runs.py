@@ -6,10 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
-from nbmake.nb_run import NotebookRun
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 # Where vectors and models lie; the store and the chat model of the environment are not the notebook's.
@@ -24,6 +21,8 @@ def run_copy(name: str, folder: Path, **variables: str) -> str:
     ----------
     variables : of the environment of the notebook
     """
+    from nbmake.nb_run import NotebookRun  # takes a second, and each process of a run imports this file
+
     copy = Path(shutil.copy(NOTEBOOKS / name, folder / name))
     with pytest.MonkeyPatch.context() as environment:
         for variable in [item for item in os.environ if item.startswith("HLGRAPH_") and item not in _KEPT]:
@@ -37,6 +36,9 @@ def run_copy(name: str, folder: Path, **variables: str) -> str:
 
 def refresh() -> None:
     """Run every notebook and keep its new outputs, without the times at which its cells ran."""
+    import nbformat
+    from nbclient import NotebookClient
+
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         NotebookClient(notebook, timeout=_SECONDS, record_timing=False).execute()

@@ -155,7 +155,8 @@ class Reader:
                     os.environ.pop(each, None)
                     self.variables.pop(each, None)
                 return ""
-            if words[0] == "hlgraph":
+            # The SDK of OpenTelemetry is that of its process, and stays shut down there: `--trace` gets a process of its own.
+            if words[0] == "hlgraph" and "--trace" not in words:
                 return self._command(words[1:])
         run = subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, check=False)
         assert run.returncode == 0, f"{line}: {run.stdout[-1000:]}{run.stderr[-3000:]}"

@@ -14,8 +14,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.testing.snapshot import snapshot
 
 _WORDS = """
-    SELECT corpus, kind, vector.id, words FROM text_{} AS t LEFT JOIN vector ON vector.n = t.rowid
-    LEFT JOIN vector_file ON vector_file.file = vector.file"""
+    SELECT corpus, kind, vector.id, words FROM text LEFT JOIN vector USING (n, file) LEFT JOIN vector_file USING (file)"""
 
 
 def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
@@ -68,8 +67,4 @@ def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
 
 def _full_text(database: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(database)) as connection:
-        files = [row[0] for row in connection.execute("SELECT file FROM vector_file")]
-        rows: list[tuple[object, ...]] = []
-        for file in files:
-            rows += connection.execute(_WORDS.format(file))
-        return sorted(rows, key=str)
+        return sorted(connection.execute(_WORDS), key=str)

@@ -59,11 +59,15 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
+    @cached_property
+    def everything(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
     def is_in(self, folder: str) -> bool:
         return self.path.startswith(f"hlgraph/{folder}/") or self.path == f"hlgraph/{folder}.py"
 
     def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+        return (node for node in self.everything if isinstance(node, kinds))
 
     def calls(self) -> Iterator[tuple[int, str, ast.Call]]:
         for node in self.nodes(ast.Call):
@@ -93,6 +97,7 @@ def docstring(node: ast.AST) -> ast.Expr | None:
     return first if is_text else None
 
 
+@cache
 def words_of(tree: ast.AST) -> set[int]:
     """The lines of docstrings, and of overloads, which no limit counts: nobody splits code to please a limit."""
     found: set[int] = set()
@@ -391,9 +396,11 @@ SHARED_NAMES = {
     "domains": "DomainStore and its fillings",
     "embedder": "an embedder behind the seam Embedder",
     "failures": "chunks that a chat model could not extract",
+    "filling": "the arrays of an image, as its store fills them",
     "foreign_errors": "errors of a server and its client, as errors of hlgraph",
     "graph": "GraphStore of its store",
     "hierarchy": "layers of summaries over the chunks (GraphMPA)",
+    "image_changes": "the lists of changes of its store, by which images are patched",
     "journal": "the journal of changes",
     "ledger": "what calls of chat models cost",
     "merges": "decisions that entities are one",

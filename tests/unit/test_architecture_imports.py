@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 # From the ground up. A module imports from its own row and from those above it in this list, never from below.
 LAYERS = (
     ("errors", "records"),
-    ("ids", "text", "where", "change", "subgraph", "progress"),
+    ("ids", "text", "where", "change", "subgraph", "progress", "telemetry"),
     ("settings",),
     ("algorithms",),
     ("models", "stores"),
@@ -37,7 +37,7 @@ LAYERS = (
     ("quality",),
     ("ingest",),
     ("sdk",),
-    ("cli", "integrations", "evaluate", "testing", "__main__"),
+    ("cli", "integrations", "evaluate", "align", "testing", "__main__"),
 )
 STAGES = tuple(
     f"hlgraph.{name}"
@@ -74,6 +74,7 @@ IMPURE = {
 
 # Where a distribution is not imported by its own name.
 IMPORT_NAMES = {
+    "opentelemetry-api": "opentelemetry",
     "pyyaml": "yaml",
     "opensearch-py": "opensearchpy",
     "charset-normalizer": "charset_normalizer",
@@ -88,7 +89,14 @@ HOME_OF_EXTRA = {
     "graphdatascience": ("hlgraph.integrations.gds",),
     "opensearchpy": ("hlgraph.stores.opensearch",),
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
-    "pydantic": ("hlgraph.extract.chat", "hlgraph.resolve.judge", "hlgraph.integrations.langchain"),
+    "pydantic": (
+        "hlgraph.extract.chat",
+        "hlgraph.resolve.judge",
+        "hlgraph.integrations.langchain",
+        "hlgraph.evaluate.claims.chat_claims",
+        "hlgraph.evaluate.judges",
+        "hlgraph.evaluate.questions",
+    ),
     "py2neo": ("hlgraph.integrations.py2neo",),
     "pytest": ("hlgraph.testing",),
 }
@@ -311,7 +319,19 @@ print(json.dumps({
 """
 HEAVY = {
     *("boto3", "cohere", "langchain_core", "lark", "lxml", "neo4j", "numpy", "onnx", "onnxruntime", "opensearchpy"),
-    *("pandas", "pydantic", "pypdf", "rich", "scipy", "spacy", "tokenizers", "torch", "trafilatura", "typer"),
+    *(
+        "opentelemetry",
+        "pandas",
+        "pydantic",
+        "pypdf",
+        "rich",
+        "scipy",
+        "spacy",
+        "tokenizers",
+        "torch",
+        "trafilatura",
+        "typer",
+    ),
 }
 
 

@@ -20,7 +20,7 @@ from hlgraph.testing.embedder import WordEmbedder
 
 _ONLY_ASYNC = {"graph"}
 _ONLY_SYNC = {"ingestion"}  # for those who run its steps; reached by `graph.graph.ingestion`
-_PARTS = ("answers", "batches", "communities", "domain", "failures", "hierarchy", "merges", "quality")
+_PARTS = ("answers", "batches", "communities", "domain", "facts", "failures", "hierarchy", "merges", "quality")
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.refusal import is_missing
 from hlgraph.chunk import WholeChunker
+from hlgraph.errors import StoreError
+from hlgraph.extract.local import LocalExtractor
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.index.hierarchy import HierarchyQuery
 from hlgraph.ingest import pipeline
@@ -38,8 +40,10 @@ from hlgraph.records import (
 from hlgraph.resolve.candidates import CandidateQuery, find_candidates
 from hlgraph.resolve.synonyms import least_synonym
 from hlgraph.retrieve.steps.suggest import least_of
+from hlgraph.sdk.reconcile import mend
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.embedder import WordEmbedder
 
 _CROWDED = Calibration(names=1_000, spread=0.05, entity=0.78, statement=0.72, chunk=0.72)
 
@@ -116,6 +120,23 @@ def _ingested(folder: Path, embedder: Embedder, names: Sequence[str] = _NAMES, *
     steps = pipeline.Steps(WholeChunker(), _Lines(), embedder, batch_sources=2)
     pipeline.ingest(documents, "c", stores=stores, steps=steps)
     return stores
+
+
+def test_an_emptied_graph_beside_filled_vectors_is_refused_until_they_are_repaired(tmp_path: Path) -> None:
+    """Entities whose rows were left counted as known, and got no synonyms."""
+    steps = pipeline.Steps(WholeChunker(), _Lines(), WordEmbedder())
+    documents = [Document("doc:1", "harbour mill of orne\nthe harbour mill of orne\nbridge\n")]
+    vectors = open_stores(f"hlgraph://{tmp_path}/vectors").stores.vectors
+    first, second = (Stores(open_stores(f"hlgraph://{tmp_path}/{name}").stores.graph, vectors) for name in "ab")
+    pipeline.ingest(documents, "c", stores=first, steps=steps)
+    pipeline.ingest(documents, "other", stores=second, steps=steps)
+    with pytest.raises(StoreError, match="hlgraph reconcile --repair --corpus c"):
+        pipeline.ingest(documents, "c", stores=second, steps=steps)
+    mend("c", stores=second, extractor=LocalExtractor(), embedder=WordEmbedder())
+    pipeline.ingest(documents, "c", stores=second, steps=steps)
+    links = [stores.graph.stats("c")[0].relationships for stores in (first, second)]
+    assert links[0] == links[1]
+    assert links[0][Relationship.SYNONYM] > 0
 
 
 def _scale(stores: Stores) -> Calibration:

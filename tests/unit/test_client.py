@@ -167,8 +167,8 @@ def test_documents_given_directly_and_ingested_again(graph: HLGraph) -> None:
     first = graph.ingest(DOCUMENTS, on_progress=seen.append)
     assert (first.sources_added, first.failed, first.problems) == (4, [], [])
     assert list(dict.fromkeys(at.step for at in seen)) == [
-        "migrate",
         "look",
+        "migrate",
         "read",
         "compare",
         "extract",
@@ -272,8 +272,13 @@ def test_another_model_is_refused_and_another_writer_too(graph: HLGraph, tmp_pat
             with pytest.raises(ModelMismatchError, match=r"words/32 .* words/16"):
                 attempt()
     opened = open_stores(url)
-    with opened.closing, opened.stores.graph.lock(), pytest.raises(StoreLockedError, match="is writing to this store"):
-        graph.ingest(DOCUMENTS)
+    with (
+        opened.closing,
+        connect(Settings(store=url, wait=0), embedder=WordEmbedder(32)) as hasty,
+        opened.stores.graph.lock(),
+        pytest.raises(StoreLockedError, match="is writing to this store"),
+    ):
+        hasty.ingest(DOCUMENTS)
     assert graph.ingest(DOCUMENTS).sources_unchanged == 4
 
 

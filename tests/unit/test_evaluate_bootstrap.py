@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.bootstrap import Difference, Interval, Resamples
-from hlgraph.evaluate.metrics import percentile
+from hlgraph.evaluate.metrics.retrieval import percentile
 
 columns = st.lists(
     st.tuples(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]), st.sampled_from([0.0, 1 / 3, 0.5, 1.0])), min_size=1, max_size=12

@@ -12,16 +12,20 @@ import pytest
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.bootstrap import Difference
-from hlgraph.evaluate.comparison import run_differences, uncertainty
+from hlgraph.evaluate.comparison import run_differences, significance, uncertainty, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
-    _difference_cells,
+    MEASURE,
     against_table,
     as_lines,
     as_markdown,
+    difference_cells,
     figures_table,
-    group_tables,
+    further_table,
+    significance_table,
 )
+from hlgraph.evaluate.metrics.trec import read_qrels, read_run
+from hlgraph.evaluate.paired_tables import group_tables
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.results import Results, as_text, as_tree, default_against, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
@@ -93,11 +97,16 @@ def test_a_difference_whose_interval_holds_0_is_marked() -> None:
 
 
 def test_groups_are_shown_where_there_are_several() -> None:
-    tables = group_tables(report(half=4))
-    assert [table.title for table in tables] == ["recall@5 by hops (questions)", "recall@5 by type (questions)"]
+    made = report(half=4, none=0)
+    tables = group_tables(QUESTIONS, values_of(made, MEASURE), measure=MEASURE, against="none")
+    assert [table.title for table in tables] == [
+        "recall@5 by hops (questions); +/-: minus none, in brackets: noise",
+        "recall@5 by type (questions); +/-: minus none, in brackets: noise",
+    ]
     assert tables[0].head == ("strategy", "2 (4)", "3 (4)")
     assert tables[1].head == ("strategy", "none (4)", "bridge (4)")
-    assert tables[1].rows == (("half", "50.00", "50.00"),)
+    # Four questions prove nothing, whatever the interval says.
+    assert tables[1].rows == (("half", "50.00 (+50.00)", "50.00 (+50.00)"), ("none", "0.00", "0.00"))
 
 
 def test_text_says_with_what_and_what_failed() -> None:
@@ -139,22 +148,64 @@ def test_the_strategy_to_compare_with() -> None:
 
 def test_no_difference_has_no_sign_of_its_own() -> None:
     """Rounded from below zero, it read -0.00."""
-    assert _difference_cells(Difference(-1e-18, -1e-18, 0.0, 1.0))[:2] == ("+0.00", "+0.00 to +0.00")
+    assert difference_cells(Difference(-1e-18, -1e-18, 0.0, 1.0))[:2] == ("+0.00", "+0.00 to +0.00")
 
 
 def test_a_folder_holds_table_data_and_plot(tmp_path: Path) -> None:
     made = results(report(half=4, broken=0))
     paths = write_folder(made, tmp_path / "deep" / "out")
-    assert [path.name for path in paths] == ["table.md", "results.json", "recall_latency.svg"]
+    runs = ["run.half.trec", "run.broken.trec"]
+    assert [path.name for path in paths] == [
+        *("table.md", "results.json", "figures.csv", "recall_latency.svg", "qrels.trec"),
+        *runs,
+        "report.html",
+    ]
     assert "| half | 50.00 |" in paths[0].read_text()
     assert json.loads(paths[1].read_text())["dataset"] == "tiny"
-    root = ET.fromstring(paths[2].read_text())  # noqa: S314 - made here
+    assert paths[2].read_text().splitlines()[1].startswith("half,")
+    golds = read_qrels(paths[4])
+    assert golds == {question.id: question.gold for question in made.report.questions}
+    ranked = read_run(paths[5])
+    assert ranked == {item.question_id: item.ids for item in made.report.strategies["half"].outcomes if item.ids}
+    assert read_run(paths[6]) == {}
+    root = ET.fromstring(paths[3].read_text())  # noqa: S314 - made here
     names = [item.text for item in root.iter(f"{SVG}text")]
     assert "half" in names
     assert "broken" not in names  # it has no latency
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         write_folder(made, tmp_path / "file")
+
+
+def test_ids_that_trec_files_cannot_hold_are_said(tmp_path: Path) -> None:
+    made = results(report(half=4))
+    odd = tuple(replace(question, id=f"q {question.id}") for question in made.report.questions)
+    paths = write_folder(replace(made, report=replace(made.report, questions=odd)), tmp_path)
+    assert not [path for path in paths if path.suffix == ".trec"]
+    assert "no TREC files: the question" in paths[0].read_text()
+
+
+def test_further_measures_have_intervals_and_differences() -> None:
+    made = report(half=4, all=8)
+    found = uncertainty(made, further=["RR", "R@5"])
+    assert found.intervals["half"]["R@5"] == found.intervals["half"]["recall@5"]
+    assert found.between("R@5", "all", b="half") == found.between("recall@5", "all", b="half")
+    rows = further_table(made, found, against="all").rows
+    assert [row[:2] for row in rows] == [("half", "RR"), ("half", "R@5"), ("all", "RR"), ("all", "R@5")]
+    assert rows[1][4].startswith("-")
+    tree = as_tree(replace(results(made), uncertainty=found))
+    assert tree["strategies"]["half"]["R@5"] == tree["strategies"]["half"]["recall@5"]  # type: ignore[index]
+
+
+def test_strategies_are_tested_against_one_and_corrected() -> None:
+    found = significance(report(a=8, b=4, c=0), MEASURE, against="a")
+    assert list(found) == ["b", "c"]
+    assert found["c"].p == pytest.approx(2 / 2**8)
+    assert found["b"].p == pytest.approx(2 / 2**4)
+    assert (found["b"].corrected, found["c"].corrected) == (found["b"].p, 2 * found["c"].p)
+    table = significance_table(report(a=8, b=4), against="a", measure=MEASURE)
+    assert table.rows[0][0] == "b"
+    assert int(table.rows[0][3]) > int(table.rows[0][4]) > int(table.rows[0][5])
 
 
 def test_lines_and_markdown_hold_the_same_cells() -> None:

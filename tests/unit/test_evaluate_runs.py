@@ -13,7 +13,7 @@ from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.bootstrap import Resamples
 from hlgraph.evaluate.comparison import best, run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question, questions_fingerprint
-from hlgraph.evaluate.metrics import MEASURES, measured
+from hlgraph.evaluate.metrics.retrieval import MEASURES, measured
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Run, Setting, changed, check_comparable, load_run, run_of, save
 

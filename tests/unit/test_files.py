@@ -21,8 +21,12 @@ PACKAGE = Path(hlgraph.__file__).parent
 # A file is made by hlgraph.stores.files, but for these: what a user asks for by name (a picture, settings, measured results),
 # and public weights of models.
 ELSEWHERE = {
+    "align/train.py",
+    "cli/aligning.py",
     "cli/commands/manage.py",
     "cli/commands/search.py",
+    "evaluate/questions/exporting.py",
+    "evaluate/questions/record.py",
     "evaluate/results.py",
     "evaluate/runs.py",
     "models/install.py",

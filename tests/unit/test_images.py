@@ -82,6 +82,8 @@ class ToldServer:
             return [{"version": self.version, "stamp": self.stamp}] if params["corpus"] == "c" else []
         if name == "admin/count_relationships":
             return [{"relationship": "mentions", "number": self.links}]
+        if name == "retrieve/read_image_changes":
+            return []
         self.on_scan()
         page = _PAGES[name.removeprefix("retrieve/scan_")]
         named: dict[str, list[Any]] = {"ids": [_id(item) for item in page["ids"]]}

@@ -21,7 +21,7 @@ from hlgraph.persist import abandon, finish, persist, removal
 from hlgraph.records import Document, Kind, Metadata, Record, Source
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.stores.open import Opened, open_stores
-from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorBatch, VectorStore
+from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorBatch, VectorStore, unfinished
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -58,7 +58,8 @@ class _Watched:
         return self._noting(name, method) if name in _WRITES else method
 
     def _noting(self, name: str, method: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object) -> object:
+        def call(*args: object, beside: Callable[[], object] = tuple) -> object:
+            beside()  # one after the other, as in the embedded store
             self._log.append(f"advance {args[1]}" if name == "advance" else name)
             self.calls.append((name, args))
             is_failing = len(self._log) == self._fails_at
@@ -292,14 +293,18 @@ def test_deleting_finishes_what_was_left_too(opened: Opened) -> None:
         _check_clean(opened)
 
 
-def test_changes_of_other_corpora_are_finished_too_oldest_first(opened: Opened) -> None:
+def test_changes_of_other_corpora_are_left_to_their_writers(opened: Opened) -> None:
     with opened.closing:
         stores, _, _ = _watched(opened.stores, fails_at=2)
         with pytest.raises(StoreUnavailableError):
             pipeline.ingest(DOCUMENTS[:1], "other", stores=stores, steps=_STEPS)
         assert opened.stores.graph.stats("other") == ()
         report = pipeline.ingest(DOCUMENTS[1:2], "third", stores=opened.stores, steps=_STEPS)
-        assert (report.resumed, report.sources_added) == (1, 1)
+        assert (report.resumed, report.sources_added) == (0, 1)
+        assert [item.change.corpus for item in unfinished(opened.stores.graph)] == ["other"]
+        assert unfinished(opened.stores.graph, "third") == opened.stores.graph.stats("other") == ()
+        report = pipeline.ingest(DOCUMENTS[:1], "other", stores=opened.stores, steps=_STEPS)
+        assert (report.resumed, report.sources_unchanged) == (1, 1)
         assert opened.stores.graph.stats("other")[0].records[Kind.STATEMENT] == 2
         _check_clean(opened)
 

@@ -391,6 +391,17 @@ def test_the_configuration_of_neo4j_listens_on_loopback_with_authentication() ->
     assert "secret" not in neo4j_server.configuration(GRAPH)
 
 
+def test_neo4j_takes_settings_from_the_environment_and_no_room_before_it_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(neo4j_server.MORE, "one.setting=1h other.setting=INTERPRETED")
+    lines = neo4j_server.configuration(GRAPH).splitlines()
+    assert lines[-2:] == ["one.setting=1h", "other.setting=INTERPRETED"]
+    assert "db.tx_log.preallocate=false" in lines
+    monkeypatch.delenv(neo4j_server.MORE)
+    assert neo4j_server.configuration(GRAPH).splitlines() == lines[:-2]
+
+
 # The command line
 
 

@@ -7,17 +7,17 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from neo4j.exceptions import ServiceUnavailable
 
 from hlgraph.change import Change, MentionLink
-from hlgraph.errors import MigrationError, SettingsError
+from hlgraph.errors import MigrationError, SettingsError, StoreUnavailableError
 from hlgraph.records import Source
 from hlgraph.settings import Neo4jSettings
-from hlgraph.stores.image.counted import PAIRED
 from hlgraph.stores.migrate import Migration, discover
-from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, pair_changes
+from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows
 from hlgraph.stores.neo4j.migrations import statements
 from hlgraph.stores.neo4j.rows import mention_rows, metadata, source_rows
-from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.neo4j.server import Server, auth_of
 
 _SAID = st.lists(
     st.builds(
@@ -59,30 +59,6 @@ def test_mentions_of_one_statement_and_entity_are_one_row() -> None:
             "kinds": ["person", ""],
         }
     ]
-
-
-def _pairs(said: list[Said]) -> Counter[tuple[str, str]]:
-    """The plain reference: chunk by chunk, every two entities."""
-    found: Counter[tuple[str, str]] = Counter()
-    for chunk in {item.chunk_id for item in said}:
-        names = sorted({item.entity_id for item in said if item.chunk_id == chunk})
-        found.update((a, b) for at, a in enumerate(names) for b in names[at + 1 :])
-    return found
-
-
-@given(_SAID, _SAID)
-def test_pair_changes_turn_the_old_counts_into_the_new(old: list[Said], new: list[Said]) -> None:
-    counts = _pairs(old)
-    for row in pair_changes(old, new):
-        counts[str(row["a"]), str(row["b"])] += int(str(row["chunks"]))
-    assert +counts == _pairs(new)
-    assert min(counts.values(), default=0) >= 0
-
-
-def test_of_a_crowded_chunk_the_most_mentioned_entities_count() -> None:
-    said = [Said("c", f"e{at:03}", "x", "", 2 if at == 150 else 1) for at in range(PAIRED + 60)]
-    paired = {str(row[end]) for row in pair_changes((), said) for end in ("a", "b")}
-    assert paired == {*(f"e{at:03}" for at in range(PAIRED - 1)), "e150"}
 
 
 @given(_SAID, _SAID)
@@ -135,3 +111,38 @@ def test_a_url_that_is_none_of_a_server_is_refused_without_showing_a_password(ur
     with pytest.raises(SettingsError, match="not the URL of a Neo4j server") as caught:
         Server(url, Neo4jSettings())
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        (Neo4jSettings(password="p"), {"scheme": "basic", "principal": "neo4j", "credentials": "p"}),
+        (Neo4jSettings(), None),
+        (Neo4jSettings(auth="none", password="p"), None),
+        (Neo4jSettings(auth="bearer", token="t"), {"scheme": "bearer", "credentials": "t"}),
+        (Neo4jSettings(auth="kerberos", token="t"), {"scheme": "kerberos", "principal": "", "credentials": "t"}),
+        (
+            Neo4jSettings(auth="custom", user="u", password="p", realm="r", scheme="x"),
+            {"scheme": "x", "principal": "u", "credentials": "p", "realm": "r"},
+        ),
+    ],
+)
+def test_who_hlgraph_says_it_is(settings: Neo4jSettings, sent: dict[str, str] | None) -> None:
+    found = auth_of(settings)
+    assert (None if found is None else vars(found)) == sent
+
+
+def test_the_driver_gets_the_settings_of_its_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def driver(_url: str, **options: object) -> object:
+        given.update(options)
+        raise ServiceUnavailable("not now")
+
+    monkeypatch.setattr("neo4j.GraphDatabase.driver", driver)
+    settings = Neo4jSettings(timeout=3, retry_seconds=200, pool_size=7, max_connection_lifetime=60)
+    with pytest.raises(StoreUnavailableError):
+        Server("bolt://h:1", settings).driver()
+    wanted = {"connection_timeout": 3, "connection_acquisition_timeout": 3, "max_connection_pool_size": 7}
+    wanted |= {"max_connection_lifetime": 60, "max_transaction_retry_time": 200}
+    assert {name: given[name] for name in wanted} == wanted

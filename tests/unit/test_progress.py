@@ -152,7 +152,7 @@ def test_every_long_call_tells_its_steps(graph: HLGraph, heard: list[Progress]) 
     assert _done(heard, "remove") == [(0, 2), (2, 2)]
     assert {name for name in steps.pop("doctor") if not name.startswith("check")} == set()
     assert steps == {
-        "ingest": ["migrate", "look", "read", "compare", "extract", "embed", "persist"],
+        "ingest": ["look", "migrate", "read", "compare", "extract", "embed", "persist"],
         "communities": ["cluster", "persist"],
         "hierarchy": ["read", "cluster", "summarise", "embed", "persist"],
         "candidates": ["read", "pair", "compare"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,23 @@ def test_the_library_of_hlgraph_loads() -> None:
     library = queries.load_all()
     assert tuple(library) == queries.names()
     assert all(queries.load(name) is query for name, query in library.items())
+
+
+def test_every_label_of_the_library_and_of_the_migrations_gets_a_prefix() -> None:
+    texts = {name: query.text for name, query in queries.load_all().items()}
+    texts |= {item.label: item.text for item in resources.discover("neo4j")}
+    labels = {
+        found for text in texts.values() for found in re.findall(r"Zz_([A-Z][a-zA-Z]+)", queries.prefixed(text, "Zz_"))
+    }
+    assert labels >= {"Source", "ChangePart", "HiddenSummary", "Lease", "Migration"}
+    bare = re.compile(rf"[:|&!(\[ ]({'|'.join(sorted(labels))})\b")
+    for name, text in texts.items():
+        made = queries.prefixed(text, "Zz_")
+        assert made.replace("Zz_", "") == text, name
+        code = re.sub(r"//[^\n]*|'[^'\n]*'", "", made)
+        assert not bare.search(code), f"{name}: {bare.search(code)}"
+        indexes = re.findall(r"(?:INDEX|CONSTRAINT) (hlgraph_\w+)|'(hlgraph_\w+)", re.sub(r"//[^\n]*", "", made))
+        assert {one or other for one, other in indexes} <= {"hlgraph_same_as_corpus", "hlgraph_judged_corpus"}, name
 
 
 def test_the_example_of_the_readme_is_a_query() -> None:

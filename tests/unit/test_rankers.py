@@ -20,10 +20,11 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.session import Session
+from hlgraph.stores.image import walked
 from hlgraph.stores.image.ranker import StoreRanker
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker, ranked_by
+from hlgraph.stores.ranking import PulledRanker, WalkedGraph, ranked_by
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
@@ -169,21 +170,37 @@ def test_bad_queries(stores: Stores, options: dict[str, object], message: str) -
             ranker.rank(query, scope=Scope(CORPUS))
 
 
-def test_a_graph_is_made_once_a_version(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_is_prepared_once_and_then_patched(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
-    made: list[PullShape] = []
-    whole = stores.graph.whole  # type: ignore[attr-defined]
-    monkeypatch.setattr(stores.graph, "whole", lambda shape, *, scope: made.append(shape) or whole(shape, scope=scope))
+    made: list[object] = []
+    of = WalkedGraph.of
+    monkeypatch.setattr(WalkedGraph, "of", lambda *args, **options: made.append(args) or of(*args, **options))
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, {_MARA: 1.0})
     before = ranker.rank(query, scope=Scope(CORPUS))
     with ThreadPoolExecutor(8) as pool:
-        again = list(pool.map(lambda _: ranker.rank(query, scope=Scope(CORPUS)), range(40)))
+        again = list(pool.map(lambda _: ranker.rank(query, scope=Scope(CORPUS, state="of another read")), range(40)))
     assert all(hits == before for hits in again)
     assert len(made) == 1
     new = Document("doc:new", "Mara Quill was born in Tessing. Ivo Brandt wrote about the Orne.", "Mara Quill")
     pipeline.ingest([*DOCUMENTS, new], CORPUS, stores=stores, steps=_STEPS)
-    assert ranker.rank(query, scope=Scope(CORPUS)) != before
-    assert len(made) == 2
+    after = ranker.rank(query, scope=Scope(CORPUS))
+    assert after != before
+    assert len(made) == 1
+    fresh = StoreRanker(stores.graph).rank(query, scope=Scope(CORPUS))  # type: ignore[arg-type]
+    assert {hit.id: hit.score for hit in after} == pytest.approx({hit.id: hit.score for hit in fresh}, abs=1e-6)
+
+
+def test_a_walk_of_many_replaced_rows_is_prepared_anew(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walked, "LEAST", 0)
+    monkeypatch.setattr(walked, "SHARE", 0.0)
+    ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
+    query = RankQuery(ProjectionShape.ENTITY_PASSAGE, {_MARA: 1.0})
+    ranker.rank(query, scope=Scope(CORPUS))
+    new = Document("doc:new", "Mara Quill was born in Tessing. Ivo Brandt wrote about the Orne.", "Mara Quill")
+    pipeline.ingest([*DOCUMENTS, new], CORPUS, stores=stores, steps=_STEPS)
+    after = ranker.rank(query, scope=Scope(CORPUS))
+    assert after == StoreRanker(stores.graph).rank(query, scope=Scope(CORPUS))  # type: ignore[arg-type]
+    assert all(held.walk.over is None for held in ranker._held.values())
 
 
 def test_local_rankings_of_many_threads_do_not_mix(stores: Stores) -> None:

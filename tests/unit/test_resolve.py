@@ -364,7 +364,7 @@ def test_a_change_is_the_same_whatever_the_order_of_its_documents() -> None:
 
 def test_the_id_of_a_change_tells_corpus_sources_versions_and_texts_apart() -> None:
     item = _extracted(_proposition())
-    later = replace(item, comparison=replace(item.comparison, base_version=1))
+    later = replace(item, comparison=replace(item.comparison, stored=replace(_source(), version=1)))
     edited = _extracted(_proposition(), text="Another text.")
     two = [item, _extracted(_proposition(), uri="doc:2")]
     made = [assemble("c", batch).id for batch in ([item], [later], [edited], two)]

@@ -14,9 +14,10 @@ from hlgraph.change import VectorBlock
 from hlgraph.ids import source_id
 from hlgraph.records import Kind, Source
 from hlgraph.stores.embedded import coarse, row_files
+from hlgraph.stores.embedded import vectors as vectors_module
 from hlgraph.stores.embedded import view as view_module
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Row, Stores, VectorBatch, VectorQuery
 from hlgraph.where import parse
 
 _WIDTH = 16
@@ -121,7 +122,7 @@ def test_what_is_in_files_is_not_read_from_the_database_again(
     expected = _found(stores)
     _write(stores, range(40, 44), change="two")
     read: list[int] = []
-    original = view_module.read_columns
+    original = row_files.read_columns
 
     def counted(*args: object, **options: object) -> row_files.Columns:
         found = original(*args, **options)  # type: ignore[arg-type]
@@ -135,28 +136,56 @@ def test_what_is_in_files_is_not_read_from_the_database_again(
     assert read == [4]
 
 
+def _files(tmp_path: Path) -> dict[str, bytes]:
+    """The cached files, by what they hold."""
+    found = (path for path in (tmp_path / "store" / "vectors").glob("*/*") if path.suffix != ".lock")
+    return {path.suffix: path.read_bytes() for path in found}
+
+
 @pytest.mark.usefixtures("in_files")
 def test_nothing_of_a_deleted_row_stays(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files stay, but for the places of the row, and for the source that no other row has."""
     monkeypatch.setattr(coarse, "LEAST_ROWS", 10)
-    _write(stores, range(40), change="one")
-    _found(stores)
-    before = _folders(tmp_path)
-    assert len(before) == 1
-    stores.vectors.delete("c", {"statement": [_name(7)]})
-    assert _folders(tmp_path) == []
-    assert all(_name(7) not in dict(hits) for hits in _found(stores))
-    (folder,) = (path for path in (tmp_path / "store" / "vectors").iterdir() if path.is_dir())
-    assert folder.name not in before
-    assert not [path for path in folder.iterdir() if _name(7).encode() in path.read_bytes()]
+    _write(stores, range(11), change="one")
+    _write(stores, range(12, 40), change="two")  # the last source is that of rows 23 and 35 alone
+    for _ in range(2):
+        _found(stores)
+    before = _files(tmp_path)
+    gone = [11, 22, 34]
+    stores.vectors.delete("c", {"statement": [_name(at) for at in (12, 23, 35)]})
+    after = _files(tmp_path)
+    assert [len(data) for data in before.values()] == [len(data) for data in after.values()]
+    held = (before, after)
+    for name, width in (
+        (".ids", 32),
+        (".checksums", 4),
+        (".codes", _WIDTH),
+        (".scales", 4),
+        (".lengths", 4),
+        (".rests", 4),
+    ):
+        one, two = (np.frombuffer(files[name], dtype=f"V{width}") for files in held)
+        assert all(any(item) for item in one[gone].tolist())
+        assert not any(any(item) for item in two[gone].tolist())
+        assert np.flatnonzero(one != two).tolist() == gone
+    assert _SOURCES[11].id.encode() in before[".names"]
+    assert _SOURCES[11].id.encode() not in after[".names"]
+    assert all(_SOURCES[at].id.encode() in after[".names"] for at in range(11))
+    expected = _found(stores)
+    other = open_stores(f"hlgraph://{tmp_path}/store")
+    with other.closing:
+        for _ in range(2):
+            assert _found(other.stores) == expected
+    assert _files(tmp_path) == after
     stores.vectors.delete("c", {"statement": [_name(at) for at in range(40)]})
     assert list((tmp_path / "store" / "vectors").iterdir()) == []
 
 
 @pytest.mark.usefixtures("in_files")
-def test_a_reader_that_comes_late_fills_no_folder_of_an_old_state(
+def test_a_reader_that_comes_late_writes_nothing_of_a_deleted_row(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are deleted between the look at the state and the making of the files."""
+    """Rows are deleted between the look at the state and the making of the files, or when they are half made."""
     _write(stores, range(40), change="one")
     make = view_module.Views._make
 
@@ -174,7 +203,7 @@ def test_a_reader_that_comes_late_fills_no_folder_of_an_old_state(
 @pytest.mark.usefixtures("in_files")
 def test_where_nothing_can_be_written_rows_are_in_memory(stores: Stores, tmp_path: Path) -> None:
     _write(stores, range(40), change="one")
-    (tmp_path / "store" / "vectors" / "1-1-0").write_text("a file where the folder should be")
+    (tmp_path / "store" / "vectors" / "1-1").write_text("a file where the folder should be")
     assert sum(len(hits) for hits in _found(stores)) > 100
 
 
@@ -190,3 +219,47 @@ def test_files_of_fewer_rows_go(stores: Stores, tmp_path: Path) -> None:
         (folder,) = (path for path in (tmp_path / "store" / "vectors").iterdir() if path.is_dir())
         assert len(list(folder.glob("*.ids"))) == 1
         assert sum(path.stat().st_size for path in folder.glob("*.ids")) == 32 * first
+
+
+@pytest.mark.usefixtures("in_files")
+def test_a_search_that_meets_a_wiped_row_begins_again(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It raised StoreCorruptError, as if the row had been altered."""
+    _write(stores, range(40), change="one")
+    query = VectorQuery(Kind.STATEMENT, "c", 3, _vectors(range(7, 8))[0])
+    expected = [hit.id for hit in stores.vectors.search(query)]
+    assert expected[0] == _name(7)
+    score = vectors_module._scores
+    left = [_name(7)]
+
+    def late(*args: object) -> NDArray[np.float32]:
+        found = score(*args)  # type: ignore[arg-type]
+        if left:
+            stores.vectors.delete("c", {"statement": [left.pop()]})
+        return found
+
+    monkeypatch.setattr(vectors_module, "_scores", late)
+    assert [hit.id for hit in stores.vectors.search(query)][:2] == expected[1:]
+
+
+@pytest.mark.usefixtures("in_files")
+def test_a_source_that_was_mended_is_that_of_all_searches(stores: Stores, tmp_path: Path) -> None:
+    """The files held the old one."""
+    _write(stores, range(40), change="one")
+    _found(stores)
+    row = Row(_name(7), "", _SOURCES[0].id)
+    assert stores.vectors.examine(Kind.STATEMENT, "c", rows=[row], repair=True).texts == {_name(7)}
+    for where, is_there in (("year = 0", True), ("year = 1", False)):
+        query = VectorQuery(Kind.STATEMENT, "c", 40, _vectors(range(7, 8))[0], where=parse(where))
+        other = open_stores(f"hlgraph://{tmp_path}/store")
+        with other.closing:
+            for held in (stores, other.stores):
+                assert (_name(7) in {hit.id for hit in held.vectors.search(query)}) is is_there
+
+
+def test_the_approximate_index_of_an_older_version_goes(stores: Stores, tmp_path: Path) -> None:
+    """It holds the vectors that are deleted."""
+    _write(stores, range(4), change="one")
+    old = tmp_path / "store" / "vectors" / "1-1.usearch"
+    old.write_bytes(b"vectors")
+    stores.vectors.delete("c", {"statement": [_name(1)]})
+    assert not old.exists()

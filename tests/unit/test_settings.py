@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,17 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from hlgraph.errors import SettingsError
-from hlgraph.settings import DEFAULT_STORE, ChunkSettings, ModelSettings, Settings, as_text, load
+from hlgraph.errors import InputError, SettingsError
+from hlgraph.sdk.given import check_database
+from hlgraph.settings import (
+    DEFAULT_STORE,
+    ChunkSettings,
+    ModelSettings,
+    OpenSearchSettings,
+    Settings,
+    as_text,
+    load,
+)
 
 _FULL = """
 store: hlgraph://./graph
@@ -136,7 +146,7 @@ def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("stroe: x", "unknown key stroe; the known keys are: store, vectors, corpus, chunk, models"),
+        ("stroe: x", "unknown key stroe; the known keys are: store, vectors, corpus, wait, chunk, models"),
         ("chunk: {max_token: 100}", "unknown key chunk.max_token; the known keys are: max_tokens, overlap"),
         ("models: {rot: x}", "unknown key models.rot; the known keys are: root, cache, embedder"),
         ("1: x", "unknown key 1"),
@@ -226,3 +236,67 @@ def test_an_unknown_runtime_of_the_local_model_is_refused() -> None:
 def test_a_name_of_a_corpus_that_no_store_can_hold_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match="the name of the corpus is"):
         Settings(corpus=name)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"layout": "one"}, "opensearch.layout is 'one'; choose shared or dedicated"),
+        ({"engine": "nmslib"}, "opensearch.engine is 'nmslib'; choose lucene or faiss"),
+        (
+            {"quantisation": "fp16"},
+            "opensearch.quantisation is 'fp16', which the engine lucene does not have; choose none or byte",
+        ),
+        (
+            {"engine": "faiss", "quantisation": "byte"},
+            "opensearch.quantisation is 'byte', which the engine faiss does not have; choose none or fp16",
+        ),
+        (
+            {"service": "aoss", "region": "r", "quantisation": "fp16"},
+            "opensearch.quantisation is 'fp16', which a serverless service does not have; choose none",
+        ),
+        ({"shards": 0}, "opensearch.shards is 0; choose a number from 1 to 1024"),
+        ({"hnsw_m": 1}, "opensearch.hnsw_m is 1; choose a number from 2 to 100"),
+    ],
+)
+def test_a_form_of_indexes_that_the_server_does_not_have_is_refused(given: dict[str, object], reason: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{re.escape(reason)}$"):
+        OpenSearchSettings(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{auth: magic}", "neo4j.auth is 'magic'"),
+        ("{auth: bearer}", "neo4j.token is empty"),
+        ("{auth: custom, user: a}", "neo4j.scheme is empty"),
+        ("{pool_size: 0}", "neo4j.pool_size is 0"),
+        ("{retry_seconds: -1}", "neo4j.retry_seconds is -1"),
+        ("{max_connection_lifetime: 0}", "neo4j.max_connection_lifetime is 0"),
+        ("{label_prefix: 'a b'}", "neo4j.label_prefix is 'a b'"),
+        ("{label_prefix: _a}", "neo4j.label_prefix"),
+    ],
+)
+def test_settings_of_neo4j_that_cannot_be_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(says)):
+        load(_file(tmp_path, f"neo4j: {text}\n"), environment={})
+
+
+def test_secrets_of_neo4j_are_never_shown(tmp_path: Path) -> None:
+    file = _file(tmp_path, "neo4j: {auth: bearer}\n")
+    with pytest.raises(SettingsError, match="HLGRAPH_NEO4J_TOKEN"):
+        load(file, environment={})
+    given = load(environment={"HLGRAPH_NEO4J_TOKEN": "s3cret", "HLGRAPH_NEO4J_AUTH": "bearer"})
+    assert (given.neo4j.auth, given.neo4j.token) == ("bearer", "s3cret")
+    assert "s3cret" not in as_text(given) + repr(given)
+    assert "token: ${HLGRAPH_NEO4J_TOKEN}" in as_text(given)
+
+
+def test_a_corpus_can_have_a_database_of_its_own(tmp_path: Path) -> None:
+    found = load(
+        _file(tmp_path, "store: bolt://h:1\nneo4j: {database: main, databases: {news: press}}\n"), environment={}
+    )
+    assert [found.neo4j.database_of(name) for name in ("news", "other")] == ["press", "main"]
+    check_database(found, "other")
+    with pytest.raises(InputError, match="corpus 'news' is in the database press, and this graph is open on main"):
+        check_database(found, "news")

@@ -58,6 +58,7 @@ def test_the_inner_step_names_the_call_and_the_outer_one_comes_back() -> None:
 
 def test_time_of_an_inner_call_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 1.0, 3.0, 10.0])
+    monkeypatch.setattr(trace.telemetry, "is_on", lambda: False)  # another test may have loaded OpenTelemetry
     monkeypatch.setattr(trace.time, "perf_counter", lambda: next(clock))
     with (
         trace.listening() as heard,

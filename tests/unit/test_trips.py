@@ -13,7 +13,8 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 SCRIPT = REPOSITORY / "tests" / "support" / "trips.py"
 PAGE = REPOSITORY / "docs" / "explanation" / "architecture.md"
-MOST = {"ingest": 50, "delete": 33, "search": 38}
+# One file of each is hlgraph/telemetry, which every call passes through.
+MOST = {"ingest": 54, "delete": 39, "search": 43}
 
 
 @pytest.fixture(scope="module")

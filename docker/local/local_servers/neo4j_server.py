@@ -19,6 +19,7 @@ DATABASE = "neo4j"
 # Heap and page cache. With 512 MB of heap, a projection of about 10^5 relationships beside other tests ran out of memory.
 MEMORY = ("1g", "256m")
 PATIENCE = 180.0
+MORE = "HLGRAPH_NEO4J_SETTINGS"
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang", "java.util.concurrent")
 
 
@@ -160,7 +161,10 @@ def _check_plugins(pin: Pin, endpoint: Neo4jEndpoint) -> None:
 
 
 def configuration(endpoint: Neo4jEndpoint) -> str:
-    """The text of neo4j.conf: this machine only, authentication on, procedures of Graph Data Science allowed."""
+    """The text of neo4j.conf: this machine only, authentication on, procedures of Graph Data Science allowed.
+
+    The variable ``HLGRAPH_NEO4J_SETTINGS`` adds settings: NAME=VALUE, separated by spaces.
+    """
     settings = {
         "server.default_listen_address": "127.0.0.1",
         "server.bolt.listen_address": f"127.0.0.1:{process.port_of(endpoint.url)}",
@@ -178,8 +182,10 @@ def configuration(endpoint: Neo4jEndpoint) -> str:
         "dbms.security.procedures.unrestricted": "gds.*",
         "dbms.usage_report.enabled": "false",
         "db.tx_log.rotation.retention_policy": "2 files",
+        "db.tx_log.preallocate": "false",  # else each of the two databases takes 256 MB before anything is written
     }
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
+    lines = [f"{name}={value}" for name, value in settings.items()]
+    return "".join(f"{line}\n" for line in (*lines, *os.environ.get(MORE, "").split()))
 
 
 def _link(source: Path, target: Path) -> None:

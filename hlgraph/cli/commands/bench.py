@@ -162,8 +162,7 @@ def bench(
     bench-N into the servers of the settings, from which they are removed afterwards. Each strategy runs in its own
     process. first_ms is the first question in it, which loads what later questions share; cpu_ms is the CPU time of the
     process per question; own_MB is its memory without mapped files. Growth exponents are over the number of statements:
-    below 1 is less than linear. The evidence found is meaningless. A strategy that fails makes the exit code 1. With the
-    extra ann, more than 200,000 vectors are searched approximately, and ingesting them is slower.
+    below 1 is less than linear. The evidence found is meaningless. A strategy that fails makes the exit code 1.
 
     \b
     Examples:

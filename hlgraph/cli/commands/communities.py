@@ -8,7 +8,7 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State, show_help
+from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait, show_help
 
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Run
@@ -43,6 +43,7 @@ def build(
     max_size: Annotated[int, typer.Option(metavar="N", help="Most members of a community on the finest level.")] = 100,
     max_levels: Annotated[int, typer.Option(metavar="N", help="Maximum number of levels.")] = 4,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same communities.")] = 0,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -57,7 +58,7 @@ def build(
       hlgraph communities build --shape entity_passage --max-size 50 --json
     """
     state: State = context.obj
-    with state.open(corpus) as graph, progress("finding communities", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("finding communities", quiet=quiet, is_json=json):
         built = graph.communities.build(
             shape, resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed
         )

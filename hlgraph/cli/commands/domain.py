@@ -10,7 +10,7 @@ import typer
 
 from hlgraph.cli.commands.ingest import Chunked, Encoding, FollowLinks, Format, Map, existing, pairs
 from hlgraph.cli.output import domain_tree, print_json, say, usage_tree
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Wait, budget_of, show_help
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def infer(
     chunked: Chunked = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    wait: Wait = None,
     json: Json = False,
 ) -> None:
     """Infer the domain of the corpus with one chat call on five chunks, and replace the stored domain.
@@ -94,7 +95,7 @@ def infer(
         is_chunked=chunked,
     )
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus, wait=wait) as graph:
         found = graph.domain.infer(paths or (), options=options, budget=budget_of(max_tokens, max_usd))
     if json:
         samples = [{"uri": uri, "position": position} for uri, position in found.samples]
@@ -113,6 +114,7 @@ def set_domain(
         str, typer.Argument(metavar="FILE", help="A YAML or JSON file, or - for standard input.", show_default=False)
     ],
     corpus: Corpus = None,
+    wait: Wait = None,
     json: Json = False,
 ) -> None:
     """Replace the stored domain with one that you wrote; no model is called.
@@ -129,7 +131,7 @@ def set_domain(
 
     given = parsed(_read(file), file)
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus, wait=wait) as graph:
         found = graph.domain.set(given)
     if json:
         print_json({"domain": domain_tree(found)})
@@ -138,7 +140,7 @@ def set_domain(
 
 
 @app.command("clear")
-def clear(context: typer.Context, corpus: Corpus = None, json: Json = False) -> None:
+def clear(context: typer.Context, corpus: Corpus = None, wait: Wait = None, json: Json = False) -> None:
     """Remove the stored domain; prompts then name no kinds and topics.
 
     \b
@@ -146,7 +148,7 @@ def clear(context: typer.Context, corpus: Corpus = None, json: Json = False) -> 
       hlgraph domain clear
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus, wait=wait) as graph:
         gone = graph.domain.clear()
     if json:
         print_json({"removed": None if gone is None else domain_tree(gone)})

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import note, print_json, say
-from hlgraph.cli.state import Json, Quiet, State
-from hlgraph.errors import InputError
-from hlgraph.progress import advance, step
-
-if TYPE_CHECKING:
-    from hlgraph.evaluate.datasets import Dataset
-    from hlgraph.evaluate.results import Results
-    from hlgraph.evaluate.runner import EvalReport
-    from hlgraph.evaluate.runs import Run, Setting
-    from hlgraph.ingest.pipeline import Report
-    from hlgraph.records import Document
-    from hlgraph.retrieve.retriever import Retriever
-    from hlgraph.sdk.client import HLGraph
-    from hlgraph.settings import Settings
+from hlgraph.cli.evaluating import Evaluation, run_evaluation
+from hlgraph.cli.judging import Criteria, JudgeModel, Judging, Trials
+from hlgraph.cli.recipe_runs import LIST, list_recipes, run_recipe
+from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, budget_of
 
 PLACE = 170  # position in the list of commands
 
-_K = 20
-Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
+Folder = Annotated[str | None, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
+RecipeName = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        metavar="NAME",
+        help="Run a table of a paper, such as proprag-table-2: what can be run with the sets and models that are there, "
+        "beside the published figures. list: print the names.",
+        show_default=False,
+    ),
+]
+Data = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder that holds the folders of the sets, for --recipe (also HLGRAPH_DATA).",
+        envvar="HLGRAPH_DATA",
+        show_envvar=False,
+        show_default=False,
+    ),
+]
 Questions = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Questions to use instead of those in the folder.", show_default=False),
@@ -71,6 +75,44 @@ Against = Annotated[
         metavar="NAME", help="Compare the others with this strategy (default: the best one).", show_default=False
     ),
 ]
+Alone = Annotated[
+    bool,
+    typer.Option("--alone", help="Leave out the plain baselines bm25, dense and rrf (searches over chunks)."),
+]
+Metrics = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES",
+        help="Further measures, separated by commas: nDCG, AP, RR, P, R, Success, Rprec, with @k or without, such as "
+        "nDCG@10,RR.",
+        show_default=False,
+    ),
+]
+Answers = Annotated[
+    bool,
+    typer.Option(
+        "--answers",
+        help="Answer the questions that have gold answers, too: exact match and F1, by the chat model if there is one, "
+        "else of the best span.",
+    ),
+]
+Claims = Annotated[
+    str,
+    typer.Option(
+        metavar="WAY",
+        help="With --answers, RAGChecker's measures of their claims, split and checked by words or by chat, the chat model.",
+        show_default=False,
+    ),
+]
+Judges = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="NAMES",
+        help="With --answers: judges, separated by commas, of correctness, pairwise and assertions, as of the command judge.",
+        show_default=False,
+    ),
+]
 Save = Annotated[
     str | None, typer.Option(metavar="RUN.json", help="Save every outcome to this file.", show_default=False)
 ]
@@ -79,172 +121,17 @@ Baseline = Annotated[
 ]
 Out = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Write table.md, results.json and a plot to this folder.", show_default=False),
+    typer.Option(
+        metavar="DIR",
+        help="Write report.html, tables, results.json, a plot and TREC files to this folder.",
+        show_default=False,
+    ),
 ]
-
-
-def _documents(dataset: Dataset) -> Iterator[Document]:
-    from hlgraph.evaluate.asking import PREFIX
-    from hlgraph.evaluate.datasets import read_passages
-    from hlgraph.records import Document
-
-    for passage in read_passages(dataset.passages_path):
-        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
-
-
-def _ingest(graph: HLGraph, dataset: Dataset) -> Report:
-    files = tuple(str(path) for path in dataset.extractions)
-    return graph.ingest(
-        _documents(dataset),
-        extract="precomputed" if files else "local",
-        extractions=files,
-        missing="local",
-        is_chunked=True,
-    )
-
-
-def _ingest_line(dataset: Dataset, report: Report) -> str:
-    seconds = ", ".join(f"{step} {value:.1f} s" for step, value in report.seconds.items())
-    return (
-        f"{dataset.name}: {report.sources_added} passages added, {report.sources_changed} changed, "
-        f"{report.sources_unchanged} unchanged ({seconds})"
-    )
-
-
-def _extraction(dataset: Dataset) -> str:
-    files = ", ".join(path.name for path in dataset.extractions)
-    return f"precomputed: {files}; local for passages without a record" if files else "local"
-
-
-def _setting(settings: Settings, dataset: Dataset, *, preset: str, retrievers: dict[str, Retriever]) -> Setting:
-    from hlgraph import __version__
-    from hlgraph.evaluate.asking import parameters
-    from hlgraph.evaluate.runs import Setting
-    from hlgraph.models.choose import chosen_reranker
-
-    kinds = [url.partition("://")[0] for url in (settings.store, settings.vectors) if url]
-    return Setting(
-        version=__version__,
-        preset=preset,
-        extraction=_extraction(dataset),
-        store=" and ".join(kinds),
-        embedder=settings.models.embedder,
-        reranker=chosen_reranker(settings.models.reranker, settings.models).fingerprint,
-        k=_K,
-        parameters=parameters(retrievers),
-    )
-
-
-def _with_embedder(planned: Run, graph: HLGraph) -> Run:
-    """The run with the exact embedding model of the corpus, known once it is ingested."""
-    held = next((item.embedding for item in graph.stats() if item.corpus == graph.corpus), "")
-    return replace(planned, setting=replace(planned.setting, embedder=held)) if held else planned
-
-
-def _warm(graph: HLGraph, dataset: Dataset) -> None:
-    """Load the model and embed every question before timing starts, so that the first strategy does not pay for it."""
-    from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-
-    with step("warm", len(dataset.questions), unit="questions"):
-        for question in dataset.questions:
-            graph.search(question.text, strategy=ChunkRetriever(), k=1)
-            advance("warm")
-
-
-def _retrievers(strategies: str | None, sets: Sequence[str], *, preset: str) -> dict[str, Retriever]:
-    """The retrievers to ask, and their variants; without ``--strategies`` those that ``--set`` names, else all."""
-    from hlgraph.evaluate.asking import ALL, chosen
-    from hlgraph.evaluate.sweep import knob, with_variants
-
-    knobs = [knob(text) for text in sets]
-    named = strategies or ",".join(dict.fromkeys(item.strategy for item in knobs)) or ALL
-    return with_variants(chosen(named, preset), knobs)
-
-
-def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) -> None:
-    """Build what the retrievers need; with ``is_all``, skip the hierarchy if its extra is not installed."""
-    from hlgraph.errors import MissingExtraError
-    from hlgraph.evaluate.asking import prepare
-    from hlgraph.evaluate.sweep import base_of
-
-    try:
-        prepare(graph, retrievers.values())
-    except MissingExtraError as error:
-        if not is_all:
-            raise
-        note(f"hlgraph: warning: the strategy hierarchy is skipped: {error}")
-        for name in [name for name in retrievers if base_of(name) == "hierarchy"]:
-            del retrievers[name]
-
-
-def _ask(graph: HLGraph, dataset: Dataset, *, retrievers: dict[str, Retriever]) -> EvalReport:
-    from hlgraph.evaluate.asking import searches
-    from hlgraph.evaluate.counting import Tally, counted
-    from hlgraph.evaluate.runner import evaluate as run
-
-    tally = Tally()
-    watched = graph.watched(lambda stores: counted(stores, tally))
-    _warm(watched, dataset)
-    return run(dataset, searches(watched, retrievers, k=_K), cost=tally.take)
-
-
-def _plan(dataset: Dataset, setting: Setting, baseline: str | None) -> tuple[Run, Run | None]:
-    """The new run without outcomes, and the earlier run; an incomparable one is refused before any question is asked."""
-    from hlgraph.evaluate.datasets import corpus_fingerprint, questions_fingerprint
-    from hlgraph.evaluate.runner import EvalReport
-    from hlgraph.evaluate.runs import check_comparable, load_run, run_of
-
-    planned = run_of(
-        EvalReport(dataset.name, dataset.questions, {}),
-        setting,
-        corpus=corpus_fingerprint(dataset.passages_path),
-        asked=questions_fingerprint(dataset.questions),
-    )
-    if baseline is None:
-        return planned, None
-    earlier = load_run(baseline)
-    check_comparable(planned, earlier)
-    return planned, earlier
-
-
-def _results(report: EvalReport, planned: Run, *, earlier: Run | None, against: str | None) -> Results:
-    from hlgraph.evaluate.comparison import run_differences, uncertainty
-    from hlgraph.evaluate.results import Results, default_against
-    from hlgraph.evaluate.runs import changed
-
-    return Results(
-        report=report,
-        uncertainty=uncertainty(report),
-        setting=planned.setting,
-        corpus=planned.corpus,
-        asked=planned.asked,
-        against=default_against(report, against),
-        earlier=tuple(run_differences(report, earlier.report())) if earlier else (),
-        changes=tuple(changed(planned.setting, earlier.setting)) if earlier else (),
-    )
-
-
-def _check_place(save: str | None) -> None:
-    """Check that the folder of ``save`` exists, since asking can take an hour."""
-    if save is not None and not Path(save).absolute().parent.is_dir():
-        raise InputError(f"{save}: the folder {Path(save).parent} does not exist; create it, or give another path")
-
-
-def _check_names(retrievers: dict[str, Retriever], *, against: str | None, earlier: Run | None) -> None:
-    if against is not None and against not in retrievers:
-        raise InputError(
-            f"--against {against!r} is not among the strategies asked; give one of {', '.join(retrievers)}"
-        )
-    if earlier is not None and not set(retrievers) & set(earlier.outcomes):
-        raise InputError(
-            f"the earlier run asked {', '.join(earlier.outcomes)}, this one asks {', '.join(retrievers)}; ask at least "
-            "one strategy of the earlier run"
-        )
 
 
 def evaluate(
     context: typer.Context,
-    folder: Folder,
+    folder: Folder = None,
     questions: Questions = None,
     strategies: Strategies = None,
     sets: Set = None,
@@ -252,9 +139,21 @@ def evaluate(
     limit: Limit = None,
     preset: Preset = "paper",
     against: Against = None,
+    alone: Alone = False,
+    metrics: Metrics = "",
+    answers: Answers = False,
+    claims: Claims = "",
+    judges: Judges = None,
+    judge_model: JudgeModel = None,
+    trials: Trials = 2,
+    criteria: Criteria = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     save: Save = None,
     baseline: Baseline = None,
     out: Out = None,
+    recipe: RecipeName = None,
+    data: Data = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -271,50 +170,53 @@ def evaluate(
     exclude each other are refused.
 
     Intervals are 95 % confidence intervals from a paired bootstrap over questions (10,000 resamples, seeded). A
-    difference whose interval contains 0 is marked as noise. Two runs are compared only if corpus and questions are the
-    same. A question on which a strategy fails counts as nothing found, and the exit code is 1.
+    difference whose interval contains 0 is marked as noise. A permutation test with Holm's correction stands beside it.
+    With --answers, the measures of answers are compared in the same way. Every table has the plain baselines bm25, dense
+    (also called chunk) and rrf. Two runs are compared only if corpus, questions and gold answers are the same. A question on
+    which a strategy fails counts as nothing found, and the exit code is 1.
 
     \b
     Examples:
       hlgraph eval data/musique --strategies chunk,statement --limit 100 --json
       hlgraph eval data/musique --save before.json --out tables/
+      hlgraph eval data/musique --metrics nDCG@10,AP,RR
+      hlgraph eval data/musique --strategies auto --answers --max-usd 2
+      hlgraph eval data/musique --strategies auto --answers --claims words
+      hlgraph eval data/musique --strategies auto,chunk --answers --judge pairwise --judge-model openai:gpt-4o
       hlgraph eval data/musique --preset tuned --baseline before.json
       hlgraph eval data/musique --set local.cycles=1,2,3
+      hlgraph eval --recipe list
+      hlgraph eval data/musique --recipe proprag-table-2 --limit 100
     """
-    from hlgraph.evaluate.asking import ALL
-    from hlgraph.evaluate.datasets import load
-    from hlgraph.evaluate.results import as_text, as_tree, write_folder
-    from hlgraph.evaluate.runs import run_of
-    from hlgraph.evaluate.runs import save as save_run
-
+    asked = Evaluation(
+        folder=folder,
+        questions=questions,
+        strategies=strategies,
+        sets=tuple(sets or ()),
+        subsets=tuple(subset or ()),
+        limit=limit,
+        preset=preset,
+        against=against,
+        is_alone=alone,
+        metrics=metrics,
+        is_answered=answers,
+        claims=claims,
+        judging=Judging(judges=judges or "", model=judge_model, trials=trials, criteria=criteria, against=against),
+        budget=budget_of(max_tokens, max_usd),
+        save=save,
+        baseline=baseline,
+        out=out,
+    )
     state: State = context.obj
-    retrievers = _retrievers(strategies, sets or (), preset=preset)
-    _check_place(save)
-    dataset = load(folder, questions=questions, limit=limit, subsets=subset or ())
-    setting = _setting(state.settings(), dataset, preset=preset, retrievers=retrievers)
-    planned, earlier = _plan(dataset, setting, baseline)
-    _check_names(retrievers, against=against, earlier=earlier)
-    with state.open(f"eval-{dataset.name}") as graph, progress("evaluating", quiet=quiet, is_json=json):
-        ingested = _ingest(graph, dataset)
-        if not json:
-            note(_ingest_line(dataset, ingested))
-        for failure in ingested.failed:
-            note(f"hlgraph: warning: not ingested: {failure.error}")
-        planned = _with_embedder(planned, graph)
-        _prepare(graph, retrievers, is_all=strategies in (None, ALL))
-        report = _ask(graph, dataset, retrievers=retrievers)
-    compared = against or next((text.partition(".")[0].strip() for text in sets or ()), None)
-    results = _results(report, planned, earlier=earlier, against=compared)
-    if save is not None:
-        save_run(run_of(report, planned.setting, corpus=planned.corpus, asked=planned.asked), save)
-    if out is not None:
-        write_folder(results, out)
-    if json:
-        print_json(as_tree(results))
+    if recipe == LIST:
+        list_recipes(is_json=json)
+        return
+    if recipe is not None:
+        code = run_recipe(state, recipe, asked=asked, data=data, quiet=quiet, is_json=json)
     else:
-        say(*as_text(results))
-    if ingested.failed or report.failed:
-        raise typer.Exit(1)
+        code = run_evaluation(state, asked, quiet=quiet, is_json=json)
+    if code:
+        raise typer.Exit(code)
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say, usage_tree
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def retry(
     all_: Annotated[bool, typer.Option("--all", help="Retry all failures of the corpus.")] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -113,7 +114,7 @@ def retry(
     if all_ == bool(names):
         raise InputError("give either the ids of the failures to retry, or --all")
     state: State = context.obj
-    with state.open(corpus) as graph, progress("extracting again", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("extracting again", quiet=quiet, is_json=json):
         done = graph.failures.retry(names or None, budget=budget_of(max_tokens, max_usd))
     _finish(done, is_json=json)
 
@@ -128,6 +129,7 @@ def accept(
         typer.Option(metavar="FILE", help="The corrected reply, or - for standard input.", show_default=False),
     ] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Accept that the chunk has no statements.")] = False,
+    wait: Wait = None,
     json: Json = False,
 ) -> None:
     """Add a reply that you corrected by hand to the graph, or accept that a chunk has no statements.
@@ -144,7 +146,7 @@ def accept(
         raise InputError("give either --file with the corrected reply, or --drop")
     reply = "" if file is None else _read(file)
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus, wait=wait) as graph:
         done = graph.failures.drop(name) if drop else graph.failures.accept(name, reply)
     _finish(done, is_json=json)
 

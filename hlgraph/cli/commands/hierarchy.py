@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
 
 if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy
@@ -64,6 +64,7 @@ def build(
     whole: Annotated[bool, typer.Option("--whole", help="Cluster everything again.")] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -87,7 +88,7 @@ def build(
         long_source=long_source,
         large_chunk=large_chunk,
     )
-    with state.open(corpus) as graph, progress("building summaries", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("building summaries", quiet=quiet, is_json=json):
         built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=budget_of(max_tokens, max_usd))
     if json:
         print_json(_built_tree(built))

@@ -13,7 +13,7 @@ import typer
 from hlgraph.cli.bars import progress
 from hlgraph.cli.choices import FORMATS, listed
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Where, budget_of
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, Where, budget_of
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def ingest(
     ray: OnRay = False,
     workers: Workers = 2,
     ray_address: RayAddress = None,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -221,7 +222,7 @@ def ingest(
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
-    with state.open(corpus) as graph, progress("ingesting", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("ingesting", quiet=quiet, is_json=json):
         bring = _on_ray(graph, workers, ray_address) if ray else graph.ingestion.bring
         report = bring(list(paths), options)
     _finish(report, is_json=json)
@@ -236,6 +237,7 @@ def delete(
     corpus: Corpus = None,
     where: Where = None,
     all_: Annotated[bool, typer.Option("--all", help="Delete everything in the corpus.")] = False,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -251,7 +253,7 @@ def delete(
       hlgraph delete --all --corpus news
     """
     state: State = context.obj
-    with state.open(corpus) as graph, progress("deleting", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("deleting", quiet=quiet, is_json=json):
         report = graph.delete(uris or [], where=where, everything=all_)
     _finish(report, is_json=json)
 

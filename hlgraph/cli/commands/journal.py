@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, State
+from hlgraph.cli.state import Json, State, Wait
 from hlgraph.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -23,11 +22,12 @@ def journal(
     change: Annotated[
         str | None, typer.Option("--change", metavar="ID", help="Only this change.", show_default=False)
     ] = None,
+    wait: Wait = None,
     json: Json = False,
 ) -> None:
-    """List the changes that interrupted runs left unfinished, or drop them.
+    """List the changes that are not finished, of interrupted runs and of writers at work, or drop those of interrupted runs.
 
-    Every ingest and delete finishes such changes first. Drop a change that the store cannot apply, for example one too
+    Every ingest and delete finishes the changes of its corpus first. Drop a change that the store cannot apply, for example one too
     large for the memory of a server: the records that it wrote, which were never visible, are removed. A change that is
     already visible is kept, to be finished.
 
@@ -38,24 +38,24 @@ def journal(
     """
     from hlgraph.change import ChangeState
     from hlgraph.persist import abandon
-    from hlgraph.stores.migrate import plan
     from hlgraph.stores.open import open_stores
+    from hlgraph.stores.protocols import unfinished
 
     state: State = context.obj
-    opened = open_stores(state.settings())
+    opened = open_stores(state.settings(wait=wait))
     dropped: list[str] = []
-    with opened.closing, contextlib.ExitStack() as held:
-        # Taking the lock would create a store that does not exist yet.
-        is_made = bool(plan(opened.targets[0]).applied)
-        pending = held.enter_context(opened.stores.graph.lock()) if is_made else ()
-        found = [item for item in pending if change in {None, item.change.id}]
+    with opened.closing:
+        graph = opened.stores.graph
+        found = [item for item in unfinished(graph) if change in {None, item.change.id}]
         if change is not None and not found:
             raise UnknownNameError(f"there is no unfinished change {change}; to list them: hlgraph journal")
-        if action == "drop":
-            for item in found:
-                if change is not None or item.state is ChangeState.STAGED:
-                    abandon(item, opened.stores)
-                    dropped.append(item.change.id)
+        corpora = sorted({item.change.corpus for item in found}) if action == "drop" else []
+        for corpus in corpora:
+            with graph.lock(corpus) as pending:  # what a writer at work had begun is finished by now
+                for item in pending:
+                    if item.change.id == change or (change is None and item.state is ChangeState.STAGED):
+                        abandon(item, opened.stores)
+                        dropped.append(item.change.id)
     if json:
         print_json({"changes": [_tree(item) for item in found], "dropped": dropped})
         return

@@ -1,8 +1,9 @@
-"""The commands ``hlgraph`` init, stats, doctor, migrate and config."""
+"""The commands ``hlgraph`` init, stats, health, doctor, migrate and config."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,15 +12,15 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import piece, print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State
-from hlgraph.errors import InputError, StoreLockedError
+from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait
+from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
     from hlgraph.settings import Settings
     from hlgraph.stores.migrate import Difference, MigrationTarget
     from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.stores.protocols import CorpusStats
 
 PLACE = 70  # position in the list of commands
 
@@ -103,6 +104,7 @@ def _stats_tree(item: CorpusStats) -> dict[str, object]:
         "pending": list(item.pending),
         "calibration": None if item.calibration is None else asdict(item.calibration),
         "thresholds": _thresholds(item.calibration),
+        "co_occurs": item.co_occurs,
     }
 
 
@@ -163,6 +165,10 @@ def stats(
             f"  fields: {', '.join(item.fields)}",
             f"  thresholds: {_fitted(item.calibration)}",
         )
+        if item.co_occurs is not None:
+            is_present = item.co_occurs == item.version
+            made = f"stored for version {item.co_occurs}" if item.co_occurs else "stored in part"
+            say(f"  CO_OCCURS: {made}{'' if is_present else '; outdated, next: hlgraph materialise co_occurs'}")
         if item.pending:
             say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete to finish them")
 
@@ -197,12 +203,44 @@ def doctor(context: typer.Context, quiet: Quiet = False, json: Json = False) -> 
         raise typer.Exit(1)
 
 
+def health(
+    context: typer.Context,
+    corpus: Corpus = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="Seconds after which a store counts as down.")
+    ] = 5.0,
+    json: Json = False,
+) -> None:
+    """Tell whether the stores answer and can be used, for the probes of a service.
+
+    A few small requests to each store, side by side: its version, its state, pending migrations, and how far the graph image of
+    the corpus on this machine is behind. Changes nothing; the exit code is 1 if the stores are not ready.
+
+    \b
+    Examples:
+      hlgraph health
+      hlgraph health --timeout 2 --json
+    """
+    from hlgraph.sdk import health as probing
+
+    state: State = context.obj
+    found = probing.health(state.settings(corpus), timeout=timeout)
+    if json:
+        image = None if found.image is None else {**found.image._asdict(), "behind": found.image.behind}
+        print_json({**asdict(found), "checks": [item._asdict() for item in found.checks], "image": image})
+    else:
+        say(*probing.lines(found))
+    if not found.is_ready:
+        raise typer.Exit(1)
+
+
 def migrate(
     context: typer.Context,
     action: Annotated[
         Literal["plan", "apply", "verify", "repair"],
         typer.Argument(metavar="ACTION", help="plan, apply, verify or repair."),
     ] = "plan",
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -218,24 +256,28 @@ def migrate(
       hlgraph migrate apply
       hlgraph migrate verify || hlgraph migrate repair
     """
+    from hlgraph.persist import resume
     from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
 
     state: State = context.obj
-    opened = open_stores(state.settings())
+    settings = state.settings(wait=wait)
+    opened = open_stores(settings)
     stores: dict[str, dict[str, list[str]]] = {}
     with opened.closing, progress("migrating", quiet=quiet, is_json=json):
         before = {target.kind: len(migration.plan(target).applied) for target in opened.targets}
-        if action == "apply" and not any(before.values()):
+        if action == "apply" and not any(before.values()) and settings.store.startswith("hlgraph://"):
             with opened.stores.graph.lock():  # creates the store
                 pass
-        for target in opened.targets:
-            if action == "apply":
-                migration.apply(target)
-            mended = migration.repair(target) if action == "repair" else ()
-            stores[target.kind] = _schema_of(target, before=before[target.kind], mended=mended)
+        with opened.exclusive() if action in ("apply", "repair") and any(before.values()) else nullcontext():
+            for target in opened.targets:
+                if action == "apply":
+                    migration.apply(target)
+                mended = migration.repair(target) if action == "repair" else ()
+                stores[target.kind] = _schema_of(target, before=before[target.kind], mended=mended)
         if action == "apply":
-            _finish_changes(opened.stores)
+            with opened.stores.graph.lock() as pending:  # renews the topics of corpora of an older version
+                resume(pending, opened.stores)
     _say_schemas(stores, is_json=json)
     wrong = {"verify": ("pending", "differences"), "repair": ("differences",)}.get(action, ())
     if any(item[name] for item in stores.values() for name in wrong):
@@ -272,20 +314,6 @@ def _say_schemas(stores: dict[str, dict[str, list[str]]], *, is_json: bool) -> N
         say("next: hlgraph migrate repair, where nothing else is said")
 
 
-def _finish_changes(stores: Stores) -> None:
-    """Do what a migration left to the next writer: renew the topics of corpora of an older version, or finish doing so."""
-    from hlgraph.persist import resume
-
-    is_due = any(item.renewed_to is not None for item in stores.graph.stats(has_counts=False))
-    try:
-        with stores.graph.lock() as pending:
-            resume(pending, stores)
-    except StoreLockedError:
-        if is_due:
-            raise
-        # Who is writing has finished the changes of interrupted runs first.
-
-
 def config(context: typer.Context, json: Json = False) -> None:
     """Print the settings in effect, combined from file, environment and options.
 
@@ -308,6 +336,7 @@ def register(app: typer.Typer) -> None:
     for name, command in (
         ("init", init),
         ("stats", stats),
+        ("health", health),
         ("doctor", doctor),
         ("migrate", migrate),
         ("config", config),

@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
+from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
 
 if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery
@@ -94,6 +94,7 @@ def judge(
     most: Most = 1_000,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -109,7 +110,7 @@ def judge(
       hlgraph merges judge --write --max-usd 1
     """
     state: State = context.obj
-    with state.open(corpus) as graph, progress("judging candidates", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("judging candidates", quiet=quiet, is_json=json):
         found = graph.merges.judge(
             _query(lower, upper, most), by=by, budget=budget_of(max_tokens, max_usd), dry_run=not write
         )
@@ -192,6 +193,7 @@ def apply(
     why: Annotated[
         str, typer.Option(metavar="TEXT", help="The reason, stored with the decision.", show_default=False)
     ] = "",
+    wait: Wait = None,
     json: Json = False,
 ) -> None:
     """Merge an entity into another one. The extracted data stays as it is, and undo reverts the merge.
@@ -202,7 +204,7 @@ def apply(
       hlgraph merges apply "Orne" "Ivo Brandt" --different
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus, wait=wait) as graph:
         made = graph.merges.apply([(alias, canonical)], keep_apart=different, made_by=made_by, why=why)
         names = graph.merges.list().names
     if json:
@@ -218,6 +220,7 @@ def undo(
     context: typer.Context,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of decisions, as merges list shows them.")],
     corpus: Corpus = None,
+    wait: Wait = None,
     json: Json = False,
 ) -> None:
     """Remove decisions; the graph is then as if they had never been made.
@@ -227,7 +230,7 @@ def undo(
       hlgraph merges undo 5d0c0f2f1f1b4a53a1a5ad2a6ac7c7b0
     """
     state: State = context.obj
-    with state.open(corpus) as graph:
+    with state.open(corpus, wait=wait) as graph:
         names = graph.merges.list().names
         gone = graph.merges.undo(ids)
     before = [name for name in dict.fromkeys(ids) if name not in {item.id for item in gone}]

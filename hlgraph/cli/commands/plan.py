@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hlgraph.answer.request import AnswerRequest
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.ingest.plan import Plan
+    from hlgraph.models.accounts.expected import ExpectedCost
     from hlgraph.retrieve import Retriever
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
@@ -121,6 +122,16 @@ def duration(seconds: float) -> str:
     return f"{hours} h {rest // 60} min {rest % 60} s"
 
 
+def cost_lines(cost: ExpectedCost) -> list[str]:
+    """Calls, tokens, money and time as lines for people."""
+    return [
+        f"calls: {cost.calls:,} of {cost.model}, {cost.kept_calls:,} more answered from stored replies",
+        f"tokens: {cost.input_tokens:,} in, {cost.output_tokens:,} out",
+        f"money: {money(cost.usd)}",
+        f"time: {duration(cost.seconds)}",
+    ]
+
+
 def plan_lines(plan: Plan) -> list[str]:
     """A plan as lines for people."""
     basis = (
@@ -131,10 +142,7 @@ def plan_lines(plan: Plan) -> list[str]:
     lines = [
         f"sources: {plan.sources:,} to extract, {plan.unchanged:,} unchanged, {len(plan.failed):,} failed",
         f"chunks: {plan.chunks:,}",
-        f"calls: {plan.calls:,} of {plan.model}, {plan.kept_calls:,} more answered from stored replies",
-        f"tokens: {plan.input_tokens:,} in, {plan.output_tokens:,} out",
-        f"money: {money(plan.usd)}",
-        f"time: {duration(plan.seconds)}",
+        *cost_lines(plan),
         basis,
     ]
     if plan.given_up:

@@ -8,8 +8,8 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State
-from hlgraph.errors import ModelMismatchError
+from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait
+from hlgraph.errors import ModelMismatchError, StoreConflictError
 
 if TYPE_CHECKING:
     from hlgraph.sdk.reconcile import Drift
@@ -21,6 +21,7 @@ def reconcile(
     context: typer.Context,
     corpus: Corpus = None,
     repair: Annotated[bool, typer.Option("--repair", help="Repair the differences.")] = False,
+    wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -39,12 +40,12 @@ def reconcile(
     state: State = context.obj
     found: list[tuple[Drift, Drift]] = []
     wrong: dict[str, str] = {}
-    with state.open(corpus) as graph, progress("reconciling", quiet=quiet, is_json=json):
+    with state.open(corpus, wait=wait) as graph, progress("reconciling", quiet=quiet, is_json=json):
         names = [graph.corpus] if corpus else [item.corpus for item in graph.stats(everything=True)]
         for name in names:
             try:
                 found.append(graph.in_corpus(name).reconcile(repair=repair))
-            except ModelMismatchError as error:
+            except (ModelMismatchError, StoreConflictError) as error:
                 if corpus:
                     raise
                 wrong[name] = str(error)
@@ -63,7 +64,7 @@ def reconcile(
                     "  repaired" if after.is_none else "  remaining:", *(_lines(after)[1:] if not after.is_none else ())
                 )
         for name, message in wrong.items():
-            say(f"corpus {name}: not repaired: {message}")
+            say(f"corpus {name}: not {'repaired' if repair else 'compared'}: {message}")
         if is_left and not repair:
             say("next: hlgraph reconcile --repair")
     if is_left:

@@ -10,10 +10,10 @@ import graphdatascience as foreign
 from graphdatascience.graph.graph_api import Graph
 
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.errors import SettingsError, UnknownNameError
+from hlgraph.errors import UnknownNameError
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import Settings
-from hlgraph.stores.open import open_projected
+from hlgraph.stores.open import open_driver, open_projected
 
 
 class Projected(NamedTuple):
@@ -38,7 +38,7 @@ def open_projection(source: HLGraph | Settings, shape: ProjectionShape | str) ->
 
     Parameters
     ----------
-    source : gives the url, user, password, database and corpus
+    source : gives the url, the corpus, and all settings of the connection: credentials, certificates, database
     shape : ``entity_passage``, ``statement_entity_chunk`` or ``entity_entity``; see :class:`ProjectionShape`
 
     Raises
@@ -47,8 +47,6 @@ def open_projection(source: HLGraph | Settings, shape: ProjectionShape | str) ->
         The shape or the corpus does not exist.
     InputError
         The store is the embedded one, which has no GDS.
-    SettingsError
-        ``neo4j.ca`` is set. The client trusts only the certificates of the system or, with ``+ssc``, every certificate.
     StoreError
         The server cannot be reached, has no GDS, or lacks the memory for the projection.
     """
@@ -56,16 +54,8 @@ def open_projection(source: HLGraph | Settings, shape: ProjectionShape | str) ->
     known = [item.value for item in ProjectionShape]
     if shape not in known:
         raise UnknownNameError(f"there is no shape {str(shape)!r}; choose {', '.join(known)}")
-    server = settings.neo4j
-    if server.ca:
-        raise SettingsError(
-            f"neo4j.ca is {server.ca}, but the GDS client takes no certificates; add it to the certificates of the system, "
-            "and leave out neo4j.ca"
-        )
-    auth = (server.user, server.password) if server.password else None
-    with open_projected(settings, ProjectionShape(shape)) as name:
-        client = foreign.GraphDataScience(
-            settings.store, auth=auth, database=server.database, arrow=False, show_progress=False
-        )
+    database = settings.neo4j.database_of(settings.corpus)
+    with open_projected(settings, ProjectionShape(shape)) as name, open_driver(settings) as driver:
+        client = foreign.GraphDataScience(driver, database=database, arrow=False, show_progress=False)
         with contextlib.closing(client):
             yield Projected(client, client.graph.get(name))

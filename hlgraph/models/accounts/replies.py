@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,8 @@ class Replies:
         self.path = path
         self._max_bytes = max_bytes
         self._file = DiskFile(path, _SCHEMA, name="file of stored replies", loss=_LOSS)
+        self._run = uuid.uuid4().hex
+        self._others: set[str] = set()
 
     def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
         """The stored reply to a request; None if there is none.
@@ -117,7 +120,10 @@ class Replies:
         self._file.attempt(insert)
 
     def begin_sweep(self, corpus: str, *, create: bool = True) -> bool:
-        """Record that texts of a corpus may be deleted from now on.
+        """Record that texts of a corpus may be deleted from now on; again: that they still may.
+
+        Each object has its own record, which another one ends only by sweeping itself, so that several writers sweep side by
+        side.
 
         Parameters
         ----------
@@ -127,14 +133,25 @@ class Replies:
         Returns
         -------
         bool
-            Whether an earlier sweep of the corpus was never finished.
+            Whether there are other sweeps of the corpus, of a run that never finished it or is at work. :meth:`retain` does
+            what they have to do so far, and ends them.
         """
+        first, last = f"{corpus}\0", f"{corpus}\1"
 
         def insert(connection: sqlite3.Connection) -> bool:
             with writing(connection):
-                return not connection.execute("INSERT OR IGNORE INTO unswept VALUES (?)", (corpus,)).rowcount
+                connection.execute("INSERT OR IGNORE INTO unswept VALUES (?)", (self._sweep(corpus),))
+                rows = connection.execute(
+                    "SELECT corpus FROM unswept WHERE corpus = ? OR corpus >= ? AND corpus < ?", (corpus, first, last)
+                )
+                self._others = {row[0] for row in rows} - {self._sweep(corpus)}
+            return bool(self._others)
 
         return (create or self.path.exists()) and bool(self._file.attempt(insert))
+
+    def _sweep(self, corpus: str) -> str:
+        """The record of this object's own sweep; no name of a corpus has a NUL in it."""
+        return f"{corpus}\0{self._run}"
 
     def sources(self, corpus: str, *, is_unmarked: bool = False) -> list[str]:
         """Ids of the sources that have stored replies, in order.
@@ -206,7 +223,8 @@ class Replies:
                     {"corpus": corpus, "all": everything},
                 )
                 connection.execute("DELETE FROM replies WHERE request NOT IN (SELECT request FROM origins)")
-                connection.execute("DELETE FROM unswept WHERE corpus = ?", (corpus,))
+                ended = ((name,) for name in sorted({*self._others, self._sweep(corpus)}))
+                connection.executemany("DELETE FROM unswept WHERE corpus = ?", ended)
             return erase_traces(connection)
 
         if self.path.exists() and not self._file.attempt(delete):
@@ -217,7 +235,7 @@ class Replies:
 
         def delete(connection: sqlite3.Connection) -> None:
             with writing(connection):
-                connection.execute("DELETE FROM unswept WHERE corpus = ?", (corpus,))
+                connection.execute("DELETE FROM unswept WHERE corpus = ?", (self._sweep(corpus),))
 
         if self.path.exists():
             self._file.attempt(delete)

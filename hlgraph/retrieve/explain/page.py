@@ -1,19 +1,16 @@
 """Renders an explanation as one HTML page with a drawing of the evidence subgraph.
 
-The page needs no network. Its few lines of JavaScript only highlight the neighbours of a node. Its content security policy
-admits this script, by its hash, and nothing else, whatever the texts of the corpus contain.
+The page needs no network. Its few lines of JavaScript only highlight the neighbours of a node.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
 from hlgraph.records import ChatUse
+from hlgraph.retrieve.explain.frame import framed, resource
 from hlgraph.retrieve.explain.parts import BasisTrace, EvidenceGraph, NodeTrace, PathTrace
 from hlgraph.retrieve.explain.svg import document, drawing, escaped
 from hlgraph.stores.trace import Call, pretty
@@ -43,26 +40,7 @@ def page(explanation: Explanation) -> str:
     Raises InputError when the search ran without ``explain=True``.
     """
     check_is_explained(explanation)
-    script, style = _resource("page.js"), _resource("picture.css") + _resource("page.css")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    body = "\n".join(_body(explanation))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{escaped(explanation.question)}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-{body}
-<script>{script}</script>
-</body>
-</html>
-"""
+    return framed(explanation.question, _body(explanation), script=resource("page.js"))
 
 
 def picture(explanation: Explanation) -> str:
@@ -72,7 +50,7 @@ def picture(explanation: Explanation) -> str:
     """
     check_is_explained(explanation)
     graph = explanation.graph
-    return document(graph, explanation.question, seeds=_seed_ids(graph), style=_resource("picture.css"))
+    return document(graph, explanation.question, seeds=_seed_ids(graph), style=resource("picture.css"))
 
 
 def check_is_explained(explanation: Explanation) -> None:
@@ -85,10 +63,6 @@ def check_is_explained(explanation: Explanation) -> None:
 
 def _seed_ids(graph: EvidenceGraph) -> set[str]:
     return {item.node.id for item in graph.nodes if item.node.seed_rank is not None}
-
-
-def _resource(name: str) -> str:
-    return files("hlgraph.retrieve.explain").joinpath(name).read_text("utf-8")
 
 
 def _body(explanation: Explanation) -> Iterator[str]:

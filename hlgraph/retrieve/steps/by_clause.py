@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hlgraph.algorithms import check
@@ -10,9 +10,9 @@ from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.records import Hit
 from hlgraph.retrieve.question.clauses import clauses
 from hlgraph.retrieve.question.subqueries import ChatSplitter
-from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, chat_of, check_by
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.request import SearchRequest, Unit
+from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, chat_of, check_by, search_ahead, searches_of
+from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.sub_questions import sub_questions
 
 
@@ -42,6 +42,11 @@ class ByClause:
         check.positive("rank_constant", self.rank_constant)
         check_by(self.by)
 
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """See :class:`Foretold`; none where the chat model is to take the question apart."""
+        asked = clauses(request.question) if self.by == "rules" else ()
+        return [item for one in asked for item in searches_of(self.part, replace(request, question=one), k=k)]
+
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         if self.by == "chat":
@@ -50,6 +55,10 @@ class ByClause:
             asked = clauses(session.request.question)
         if len(asked) == 1:
             return self.part.rank(session, k)
+        search_ahead(
+            session,
+            [item for one in asked for item in searches_of(self.part, replace(session.request, question=one), k=k)],
+        )
         found: list[Ranked] = []
         for number, clause in enumerate(asked, 1):
             with session.asking(clause) as other, session.part(f"clause {number}"):

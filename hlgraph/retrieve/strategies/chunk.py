@@ -7,9 +7,9 @@ from typing import ClassVar, get_args
 
 from hlgraph.errors import InputError
 from hlgraph.records import Kind
-from hlgraph.retrieve.request import Mode, Unit
+from hlgraph.retrieve.request import Mode, SearchRequest, Unit
 from hlgraph.retrieve.retriever import Ranked
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.session import Search, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ class ChunkRetriever:
         """Refuse parameters that cannot be used."""
         if self.mode not in (None, *get_args(Mode)):
             raise InputError(f"mode is {self.mode!r}; choose one of: {', '.join(get_args(Mode))}")
+
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """See :class:`Foretold`."""
+        return [Search(request.question, Kind.CHUNK, k, self.mode or request.mode)]
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""

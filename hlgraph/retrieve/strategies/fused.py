@@ -14,7 +14,19 @@ from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
 from hlgraph.retrieve.question import named_fields
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, by_of, check_by, rerank, reranked_hits, with_by
+from hlgraph.retrieve.retriever import (
+    By,
+    Ranked,
+    Retriever,
+    Why,
+    by_of,
+    check_by,
+    rerank,
+    reranked_hits,
+    search_ahead,
+    searches_of,
+    with_by,
+)
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.steps.passage_links import linked_passages
@@ -157,8 +169,12 @@ class FusedRetriever:
         depth = max(self.depth, k)
         weights = self._counting(session.request.question)
         found: list[Ranked] = []
-        for name, (part, _) in weights.items():
-            chosen = with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part
+        parts = {
+            name: with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part
+            for name, (part, _) in weights.items()
+        }
+        search_ahead(session, [item for part in parts.values() for item in searches_of(part, session.request, k=depth)])
+        for name, chosen in parts.items():
             with session.part(name):
                 found.append(chosen.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK

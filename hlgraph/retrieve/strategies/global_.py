@@ -20,8 +20,19 @@ from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
 from hlgraph.retrieve.question.subqueries import Splitter
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Group, Needs, Ranked, Why, chat_of, check_by, check_deciders, rerank
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.retriever import (
+    By,
+    Group,
+    Needs,
+    Ranked,
+    Why,
+    chat_of,
+    check_by,
+    check_deciders,
+    rerank,
+    search_ahead,
+)
+from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers, rank_passages
 from hlgraph.retrieve.steps.feedback import ChatSelector, ScoreSelector, Selector
 from hlgraph.retrieve.steps.suggest import (
@@ -165,8 +176,19 @@ class GlobalRetriever:
     ) -> dict[str, _Sighting]:
         """Lines 5 to 9: the first anchors. The query of an anchor is the vector of its sub-query."""
         seen: list[tuple[Vector, list[Suggestion], dict[str, None]]] = []
+        depth = max(self.candidates, k)  # of the search for each sub-query; the first is the question itself
+        asked_for = [
+            Search(
+                one,
+                Kind.STATEMENT,
+                depth if not number else max(self.candidates, self.suggestions),
+                session.request.mode,
+            )
+            for number, one in enumerate(questions)
+        ]
+        search_ahead(session, asked_for)
         for number, question in enumerate(questions):
-            wanted = max(self.candidates, k) if not number else self.suggestions
+            wanted = depth if not number else self.suggestions
             suggested = suggest_naive(session, question, k=wanted, candidates=self.candidates)
             if not number:
                 found.naive = [item.id for item in suggested]

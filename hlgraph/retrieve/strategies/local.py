@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -123,8 +123,9 @@ class LocalRetriever:
         for cycle in range(1, self.cycles + 1):
             kept = dict.fromkeys(pool if cycle == 1 else ())
             around = self._around(session, pool) if pool else None
+            walks = self._walks(session, questions, pool, around=around, found=found, k=k)
             for asked in questions:
-                suggested = self._suggest(session, asked, pool, around=around, found=found, k=k)
+                suggested = self._suggest(session, asked, walks, found=found)
                 kept |= dict.fromkeys(self._select(session, steps, asked, suggested, found=found, cycle=cycle))
             if around is not None and session.is_explained:
                 _note_paths(
@@ -153,22 +154,45 @@ class LocalRetriever:
         [around] = horizons(session, [pool], extraction=self.extraction, synonyms=self.synonyms)
         return around
 
-    def _suggest(
-        self, session: Session, question: str, pool: Sequence[str], *, around: Horizon | None, found: _Found, k: int
-    ) -> list[Suggestion]:
-        """SuggestLocal, Eq. 8; SuggestNaive without a pool."""
+    def _walks(
+        self,
+        session: Session,
+        questions: Sequence[str],
+        pool: Sequence[str],
+        *,
+        around: Horizon | None,
+        found: _Found,
+        k: int,
+    ) -> dict[str, list[tuple[str, float]]]:
+        """What the walk of each question reaches, best first; their texts are read in one round trip. Nothing without a pool."""
         if around is None or not len(around.ids):
+            return {}
+        walks: dict[str, list[tuple[str, float]]] = {}
+        for question in questions:
+            with session.asking(question) as asked:
+                vector = asked.vector()
+            with session.step("walk") as step:
+                [shares] = around.shares([pool], vector[np.newaxis], walk=self.walk)
+                step.count = len(around.ids)
+                step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
+                step.details |= around.drawn_by(self.walk)
+            walks[question] = best_of(around.ids, shares, k=max(self.ranked, k))
+            found.reach(walks[question], pool)
+        texts_of(session, list(dict.fromkeys(item for best in walks.values() for item, _ in best)))
+        return walks
+
+    def _suggest(
+        self,
+        session: Session,
+        question: str,
+        walks: Mapping[str, Sequence[tuple[str, float]]],
+        *,
+        found: _Found,
+    ) -> list[Suggestion]:
+        """SuggestLocal, Eq. 8; SuggestNaive without a walk."""
+        if question not in walks:
             return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
-        with session.asking(question) as asked:
-            vector = asked.vector()
-        with session.step("walk") as step:
-            [shares] = around.shares([pool], vector[np.newaxis], walk=self.walk)
-            step.count = len(around.ids)
-            step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
-            step.details |= around.drawn_by(self.walk)
-        best = best_of(around.ids, shares, k=max(self.ranked, k))
-        found.reach(best, pool)
-        new = [item for item in best if item[0] not in found.collected][: self.suggestions]
+        new = [item for item in walks[question] if item[0] not in found.collected][: self.suggestions]
         texts = texts_of(session, [item for item, _ in new])
         return [Suggestion(item, texts[item], share) for item, share in new if item in texts]
 

@@ -15,7 +15,7 @@ from hlgraph.algorithms.projection import INGREDIENTS, Incidence, ProjectionShap
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
 from hlgraph.retrieve.explain.notes import Hop
-from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.request import Mode, SearchRequest, Unit
 from hlgraph.retrieve.retriever import (
     Presets,
     Ranked,
@@ -24,9 +24,10 @@ from hlgraph.retrieve.retriever import (
     check_counts,
     check_unused,
     reranked_hits,
+    search_ahead,
     with_preset,
 )
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.lexical import Coverage
 from hlgraph.retrieve.steps.statement_paths import PathFrontier, StatementGraph, entity_weights, statement_graph
 from hlgraph.stores.protocols import PullShape, RankQuery
@@ -166,8 +167,26 @@ class PathRetriever:
                 "stage 2 has nothing to start from; set one of them above 0, or stages to 'first'"
             )
 
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """See :class:`Foretold`."""
+        wanted = max(k, self.passages)
+        if self.stages == "second":
+            return self._asked(request, Kind.CHUNK, wanted, candidates=max(wanted, _CANDIDATES))
+        found = self._asked(request, Kind.STATEMENT, self.statements)
+        if self.passage_weight_first:
+            found += self._asked(request, Kind.CHUNK, max(wanted, _SEED_PASSAGES * self.passages))
+        return found
+
+    def _asked(self, request: SearchRequest, kind: Kind, k: int, *, candidates: int = _CANDIDATES) -> list[Search]:
+        """What :meth:`_seeds` searches for."""
+        if not self._has_words(kind):
+            return [Search(request.question, kind, k, request.mode)]
+        modes: tuple[Mode, ...] = ("vector", "text") if kind is Kind.STATEMENT and self.words == "all" else ("vector",)
+        return [Search(request.question, kind, candidates, mode) for mode in modes]
+
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
+        search_ahead(session, self.searches(session.request, k))
         if self.stages == "second":
             wanted = max(k, self.passages)
             first = self._seeds(session, Kind.CHUNK, wanted, candidates=max(wanted, _CANDIDATES))

@@ -8,9 +8,18 @@ from typing import ClassVar
 from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.errors import InputError
 from hlgraph.records import Kind
-from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, check_unused, rerank, with_preset
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.request import SearchRequest, Unit
+from hlgraph.retrieve.retriever import (
+    Presets,
+    Ranked,
+    as_searched,
+    check_counts,
+    check_unused,
+    rerank,
+    search_ahead,
+    with_preset,
+)
+from hlgraph.retrieve.session import Search, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +53,16 @@ class StatementRetriever:
                 f"text_candidates is {self.text_candidates} without a reranker; set has_rerank, or use the mode 'hybrid'"
             )
 
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """See :class:`Foretold`."""
+        found = [Search(request.question, Kind.STATEMENT, max(self.candidates, k), request.mode)]
+        if self.text_candidates and request.mode == "vector":
+            found.append(Search(request.question, Kind.STATEMENT, max(self.text_candidates, k), "text"))
+        return found
+
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
+        search_ahead(session, self.searches(session.request, k))
         hits = session.seeds(Kind.STATEMENT, max(self.candidates, k))
         if not self.has_rerank:
             return as_searched(Kind.STATEMENT, hits, session=session)

@@ -11,9 +11,9 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.beam import BeamOptions
 from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.records import Kind, Statement
-from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.retriever import By, Presets, Ranked, check_by, check_counts, with_preset
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
     GuidedWalk,
@@ -74,6 +74,10 @@ class TopicGraphRetriever:
         check.probability("path_weight", self.path_weight)
         check_by(self.by)
 
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:  # noqa: ARG002
+        """See :class:`Foretold`."""
+        return [Search(request.question, Kind.TOPIC, self.topics, request.mode)]
+
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         keywords = question_keywords(session, self.by)
@@ -91,8 +95,9 @@ class TopicGraphRetriever:
         allowed = np.zeros(len(region.ids), dtype=np.bool_)
         allowed[region.closest(np.setdiff1d(near, seeds), self.candidates)] = True
         allowed[seeds] = True
-        # All texts at once; the reranker finds them in the session.
+        # All texts and vectors at once; the reranker finds them in the session.
         session.records(Kind.STATEMENT, [region.ids[node] for node in np.flatnonzero(allowed)], made=Statement)
+        region.vectors(np.flatnonzero(allowed))
         options = BeamOptions(self.beam_width, self.max_depth, rescored=self.rescored)
         result = walk(GuidedWalk(session, region, allowed=allowed), seeds, options=options)
         return rank_pool(session, region, seeds=seeds, result=result, path_weight=self.path_weight)

@@ -1,6 +1,7 @@
-"""Fills the image of one version of one corpus from SQL: in memory, or in mapped files if it is large.
+"""The image of one version of one corpus: filled from SQL, in memory or in mapped files if it is large, or patched.
 
-A relationship is loaded when it is first needed.
+A relationship is loaded when it is first needed. The next version is patched by the lists of the changes since
+(:mod:`hlgraph.stores.embedded.image_changes`), also on files that another process made for an older version.
 """
 
 from __future__ import annotations
@@ -9,21 +10,29 @@ import contextlib
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Relationship
-from hlgraph.stores.embedded.array_files import folder_of
+from hlgraph.stores.embedded import image_changes
+from hlgraph.stores.embedded.array_files import drop_older_graphs, folder_of
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.filling import EDGES, ORDER, Placed, map_nodes, read_nodes, read_pairs, write_nodes
+from hlgraph.stores.embedded.image_changes import State, Step
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.image.counted import SAID
-from hlgraph.stores.image.graph_files import GraphFiles
-from hlgraph.stores.image.image import EVEN, Image, Nodes
+from hlgraph.stores.image.changes import FAR
+from hlgraph.stores.image.counted import co_occurs, relates
+from hlgraph.stores.image.graph_files import GraphFiles, pairs_of
+from hlgraph.stores.image.image import EVEN, Image, Touched
 from hlgraph.stores.image.links import Links, Pairs, in_memory
+from hlgraph.stores.image.mapped import log_level
+from hlgraph.stores.image.nodes import NodeTable, places
+from hlgraph.stores.image.overlay import NodesOver
+from hlgraph.stores.image.patching import folded, is_heavy, patched
 from hlgraph.stores.protocols import Scope
 from hlgraph.subgraph import Csr
 
@@ -31,100 +40,6 @@ LEAST_NODES = 50_000
 """Minimum number of nodes before a graph is kept in files; a smaller one takes a few megabytes of memory."""
 
 _log = logging.getLogger(__name__)
-_ROW = np.dtype([("n", "<i8"), ("kind", "u1"), ("source", "<i8"), ("id", "S32")])
-_BATCH = 20_000
-
-
-class Placed(NamedTuple):
-    """The nodes of a corpus, and the node with each database number; -1 for a number outside this corpus."""
-
-    nodes: Nodes
-    places: NDArray[np.int32]
-
-
-def read_nodes(connection: sqlite3.Connection, c: int) -> Placed:
-    """All nodes of a corpus, in memory.
-
-    Parameters
-    ----------
-    connection : connection to read with
-    c : number of the corpus
-    """
-    parts = list(_rows(connection, c))
-    table = np.concatenate(parts) if parts else np.empty(0, dtype=_ROW)
-    places = np.full(int(table["n"].max()) + 1 if len(table) else 1, -1, dtype=np.int32)
-    places[table["n"]] = np.arange(len(table))
-    return Placed(Nodes(table["id"].copy(), table["kind"].copy(), _sources(table, places)), places)
-
-
-def write_nodes(files: GraphFiles, connection: sqlite3.Connection, *, c: int) -> None:
-    """Writes all nodes of a corpus to files, a block at a time.
-
-    ``places`` appears last: once it exists, the nodes are complete.
-
-    Parameters
-    ----------
-    files : files to write
-    connection : connection to read with
-    c : number of the corpus
-    """
-    files.write("nodes", _rows(connection, c))
-    table = files.mapped("nodes", _ROW)
-    most = connection.execute("SELECT coalesce(max(n), 0) FROM node WHERE c = ?", (c,)).fetchone()[0]
-    with files.filling("places", "<i4", size=most + 1) as places:
-        places[:] = -1
-        for first, block in _cut(table):
-            places[block["n"]] = np.arange(first, first + len(block))
-        files.write("ids", (block["id"] for _, block in _cut(table)))
-        files.write("kinds", (block["kind"] for _, block in _cut(table)))
-        files.write("sources", (_sources(block, places) for _, block in _cut(table)))
-    files.remove("nodes")
-
-
-def map_nodes(files: GraphFiles) -> Placed | None:
-    """The nodes that :func:`write_nodes` wrote, mapped; None where they are not there."""
-    nodes, places = files.nodes(), files.array("places", "<i4")
-    return None if nodes is None or places is None else Placed(nodes, places)
-
-
-def _rows(connection: sqlite3.Connection, c: int) -> Iterator[NDArray[np.void]]:
-    rows = connection.execute("SELECT n, kind, coalesce(source, 0), id FROM node WHERE c = ? ORDER BY id", (c,))
-    while batch := rows.fetchmany(_BATCH):
-        yield np.array(batch, dtype=_ROW)
-
-
-def _cut(table: NDArray[np.void]) -> Iterator[tuple[int, NDArray[np.void]]]:
-    for first in range(0, len(table), _BATCH):
-        yield first, table[first : first + _BATCH]
-
-
-def _sources(table: NDArray[np.void], places: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The node of each row's source. No node has the database number 0."""
-    found: NDArray[np.int32] = places[table["source"]]
-    return found
-
-
-# Start, end, weight; each pair once. One end of each link is checked against the corpus; the other end shares its corpus.
-_EDGES: Mapping[str, str] = {
-    Relationship.FROM_SOURCE: "SELECT n, source, 1 FROM node WHERE c = :c AND kind = 1",
-    Relationship.NEXT: """
-        SELECT a.n, b.n, 1 FROM node AS x JOIN chunk AS a ON a.n = x.n JOIN node AS y ON y.source = x.source AND y.kind = 1
-        JOIN chunk AS b ON b.n = y.n AND b.position = a.position + 1 WHERE x.c = :c AND x.kind = 1""",
-    Relationship.IN_CHUNK: """
-        SELECT statement, chunk, 1 FROM in_chunk JOIN node ON n = chunk WHERE c = :c
-        UNION ALL SELECT topic, chunk, 1 FROM chunk_topic JOIN node ON n = chunk WHERE c = :c""",
-    Relationship.ABOUT: "SELECT DISTINCT statement, topic, 1 FROM about JOIN node ON n = chunk WHERE c = :c",
-    Relationship.MENTIONS: "SELECT DISTINCT statement, entity, 1 FROM mentions JOIN node ON n = chunk WHERE c = :c",
-    Relationship.SUPPORTS: "SELECT DISTINCT fact, statement, 1 FROM supports JOIN node ON n = chunk WHERE c = :c",
-    Relationship.SUBJECT: "SELECT subject, n, 1 FROM fact JOIN node USING (n) WHERE c = :c",
-    Relationship.OBJECT: "SELECT object, n, 1 FROM fact JOIN node USING (n) WHERE c = :c AND object IS NOT NULL",
-    Relationship.RELATES: """
-        SELECT subject, object, sum(facts) FROM relates JOIN node ON n = subject WHERE c = :c GROUP BY subject, object""",
-    Relationship.CO_OCCURS: "SELECT a, b, chunks FROM co_occurs JOIN node ON n = a WHERE c = :c",
-    Relationship.SYNONYM: "SELECT a, b, similarity FROM synonym JOIN node ON n = a WHERE c = :c",
-    Relationship.SAME_AS: "SELECT alias, canonical, 1 FROM decision JOIN node ON n = alias WHERE c = :c AND verdict = 'same'",
-    SAID: "SELECT chunk, entity, count(*) FROM mentions JOIN node ON n = chunk WHERE c = :c GROUP BY chunk, entity",
-}
 
 
 class OutdatedError(Exception):
@@ -139,22 +54,41 @@ class Adjacency:
     database : database of the store
     corpus : name of the corpus
     version : version of the corpus
+
+    Attributes
+    ----------
+    is_in_files : whether the arrays are mapped
     """
 
     def __init__(self, database: Database, corpus: str, *, version: int) -> None:
         self.version = version
+        self.is_in_files = False
         self._database = database
         self._corpus = corpus
         self._c = 0
+        self._has_deleted = False
+        self._is_far = False
+        self._state: State | None = None
         self._placed: Placed | None = None
         self._links: dict[str, Links] = {}
+        self._trail: tuple[Touched, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The relationships that are loaded."""
+        return frozenset(self._links)
+
+    @property
+    def is_patched(self) -> bool:
+        """Whether the version was patched on the arrays of an older one, so that no relationship can be loaded any more."""
+        return self._placed is not None and isinstance(self._placed.nodes, NodesOver)
 
     def load(self, names: Iterable[str], *, is_in_files: bool = True) -> None:
         """Loads the nodes and these links from one state of the database, unless they are loaded already.
 
         Parameters
         ----------
-        names : relationships to load, and :data:`~hlgraph.stores.image.counted.SAID`
+        names : relationships to load, those that they are counted from, and :data:`~hlgraph.stores.image.counted.SAID`
         is_in_files : whether a large graph may be kept in files
 
         Raises
@@ -162,52 +96,147 @@ class Adjacency:
         OutdatedError
             The corpus has changed since this version.
         """
-        missing = [item for item in sorted(names) if item in _EDGES and item not in self._links]
+        missing = [item for item in ORDER if item in set(names).difference(self._links)]
         if self._placed is not None and not missing:
             return
         connection = self._database.reader()
-        self._c = self._present(connection)
+        self._present(connection)
         if is_in_files and self._is_large(connection):
-            files = GraphFiles(folder_of(self._database, self._c, version=self.version))
-            if self._has_mapped(files, missing):
+            files = GraphFiles(self.folder())
+            if self._has_mapped(files, missing) or (self._placed is None and self._map_older(connection, missing)):
                 return
             try:
-                with files.making(), self._state(connection):
+                with files.making(), self._at_version(connection):
                     self._write(files, missing, connection)
             except OSError as error:
-                _log.info("the graph of corpus %s is kept in memory: %s", self._corpus, error)
+                _log.log(log_level(error), "the graph of corpus %s is kept in memory: %s", self._corpus, error)
             if self._has_mapped(files, missing):
                 return
-        with self._state(connection):
+        with self._at_version(connection):
             if self._placed is None:
                 self._placed = read_nodes(connection, self._c)
             for item in missing:
-                links = in_memory(self._matrix(connection.execute(_EDGES[item], {"c": self._c})))
+                links = in_memory(self._matrix(self._found(item, connection)))
                 self._links[item] = links._replace(is_even=item in EVEN)
 
-    def _present(self, connection: sqlite3.Connection) -> int:
-        row = connection.execute("SELECT c, version FROM corpus WHERE name = ?", (self._corpus,)).fetchone()
-        if row is None or row[1] != self.version:
+    def _present(self, connection: sqlite3.Connection) -> State:
+        found = image_changes.state_of(connection, self._corpus)
+        if found is None or found[1].version != self.version or self._state not in (None, found[1]):
             raise OutdatedError
-        return int(row[0])
+        self._c, self._state = found
+        return found[1]
+
+    def folder(self) -> Path:
+        """The folder of the files of this version."""
+        if self._state is None:
+            raise OutdatedError
+        return folder_of(self._database, self._c, state=self._state)
 
     @contextlib.contextmanager
-    def _state(self, connection: sqlite3.Connection) -> Iterator[None]:
+    def _at_version(self, connection: sqlite3.Connection) -> Iterator[None]:
         """Runs a block on one state of the database, that of this version."""
-        connection.execute("BEGIN")
-        try:
+        with _one_state(connection):
             self._present(connection)
             yield
-        finally:
-            connection.execute("COMMIT")
 
     def _is_large(self, connection: sqlite3.Connection) -> bool:
         if self._placed is not None:
-            return len(self._placed.nodes.ids) >= LEAST_NODES
+            return self._placed.nodes.size >= LEAST_NODES
         rows = connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM node WHERE c = ? LIMIT ?)", (self._c, LEAST_NODES)
         )
         return bool(rows.fetchone()[0] >= LEAST_NODES)
+
+    def _map_older(self, connection: sqlite3.Connection, missing: Sequence[str]) -> bool:
+        """Maps the files of the newest version that has them all, and patches them; returns whether there are any."""
+        with self._at_version(connection):
+            present = self._present(connection)
+            steps = image_changes.steps(connection, self._c, to=present)
+        for first in range(len(steps) - 1, -1, -1):
+            files = GraphFiles(folder_of(self._database, self._c, state=steps[first].before))
+            older = Adjacency(self._database, self._corpus, version=steps[first].before.version)
+            older._state = steps[first].before
+            if older._has_mapped(files, missing):
+                self._take(older, steps[first:])
+                self._is_far = len(steps) - first > FAR
+                return True
+        return False
+
+    def patched(self) -> Adjacency | None:
+        """The graph of the present version; None where no lists lead to it from this one."""
+        connection = self._database.reader()
+        with _one_state(connection):
+            found = image_changes.state_of(connection, self._corpus)
+            if found is None or self._state is None or found[0] != self._c:
+                return None
+            steps = image_changes.steps(connection, self._c, to=found[1], after=self.version)
+        if not steps or steps[0].before != self._state:
+            return None
+        made = Adjacency(self._database, self._corpus, version=found[1].version)
+        made._c, made._state = found
+        made._take(self, steps)
+        return made
+
+    def _take(self, older: Adjacency, steps: Sequence[Step]) -> None:
+        self.is_in_files = older.is_in_files
+        image = older.image()
+        self._has_deleted = older._has_deleted
+        for step in steps:
+            change = step.change()
+            image = patched(image, change, version=step.after.version, mark=step.after)
+            self._has_deleted = self._has_deleted or change.has_deleted
+        self._placed = Placed(image.nodes, older._held().places)
+        self._links, self._trail = dict(image.links), image.trail
+
+    def is_to_be_folded(self) -> bool:
+        """Whether new arrays should be made: much was patched, or files hold a source that was deleted, or are old."""
+        is_old = self.is_in_files and (self._has_deleted or self._is_far)
+        return self.is_patched and (is_old or is_heavy(self.image()))
+
+    def folded(self) -> Adjacency:
+        """The same graph in new arrays, in memory."""
+        made = Adjacency(self._database, self._corpus, version=self.version)
+        made._c, made._state, made._trail = self._c, self._state, self._trail
+        image = folded(self.image())
+        made._placed, made._links = Placed(image.nodes, self._places(image.nodes)), dict(image.links)
+        return made
+
+    def written(self) -> Adjacency:
+        """The same graph in new files, in place of those of older versions.
+
+        Raises
+        ------
+        OSError
+            The files cannot be written, or a writer has removed them.
+        """
+        files = GraphFiles(self.folder())
+        with files.making():
+            image = self.image()
+            files.write_image(image)
+            files.write("places", [self._places(image.nodes)])
+            made = Adjacency(self._database, self._corpus, version=self.version)
+            made._c, made._state, made._trail = self._c, self._state, self._trail
+            if self._state is None or not made._has_mapped(files, sorted(self._links)):
+                raise FileNotFoundError(files.folder)
+            drop_older_graphs(self._database, self._c, state=self._state)
+            return made
+
+    def _places(self, nodes: NodeTable) -> NDArray[np.int32]:
+        """The node with each database number, of patched nodes; ``nodes`` has them all."""
+        held = self._held()
+        rows = self._database.reader().execute(
+            "SELECT n, id FROM node WHERE n >= ? AND +c = ?", (len(held.places), self._c)
+        )
+        new = np.array([(n, name.encode()) for n, name in rows], dtype=[("n", "<i8"), ("id", "S32")])
+        at = nodes.find(new["id"])
+        found = np.full(max([len(held.places), *(new["n"][at >= 0] + 1)]), -1, dtype=np.int32)
+        old = np.flatnonzero(held.places >= 0)
+        if isinstance(held.nodes, NodesOver):
+            numbers = held.places[old].astype(np.int64)
+            stays = held.nodes.numbering.has(numbers)
+            found[old[stays]] = held.nodes.numbering.places(numbers[stays])
+        found[new["n"][at >= 0]] = at[at >= 0]
+        return found
 
     def _has_mapped(self, files: GraphFiles, missing: Sequence[str]) -> bool:
         """Maps the files that exist; returns whether nothing is missing."""
@@ -215,8 +244,9 @@ class Adjacency:
             self._placed = map_nodes(files)
         if self._placed is None:
             return False
+        self.is_in_files = True
         for item in missing:
-            links = files.links(item, len(self._placed.nodes.ids))
+            links = files.links(item, self._placed.nodes.size)
             if links is not None:
                 self._links[item] = links._replace(is_even=item in EVEN)
         return all(item in self._links for item in missing)
@@ -228,13 +258,22 @@ class Adjacency:
         if self._placed is None:
             raise FileNotFoundError(files.folder)
         for item in missing:
-            if files.links(item, len(self._placed.nodes.ids)) is None:
-                rows = self._pairs(connection.execute(_EDGES[item], {"c": self._c}))
-                files.write_links(item, rows, size=len(self._placed.nodes.ids))
+            if files.links(item, self._placed.nodes.size) is None:
+                files.write_links(item, self._found(item, connection), size=self._placed.nodes.size)
+            self._has_mapped(files, [item])
+
+    def _found(self, name: str, connection: sqlite3.Connection) -> Iterator[Pairs]:
+        """The links of a relationship: from SQL, or counted from those that are loaded."""
+        if name == Relationship.CO_OCCURS:
+            return co_occurs(self._links, None)
+        if name == Relationship.RELATES:
+            return pairs_of(in_memory(relates(self._links, None)).there)
+        rows = connection.execute(EDGES[name], {"c": self._c})
+        return read_pairs(rows, self._held().places, is_sorted=name == Relationship.SYNONYM)
 
     def image(self) -> Image:
         """What is loaded, for reads; call :meth:`load` with the links of :func:`~hlgraph.stores.image.image.needed` first."""
-        return Image(self._held().nodes, self._links, version=self.version)
+        return Image(self._held().nodes, self._links, version=self.version, mark=self._state, trail=self._trail)
 
     def sources(self, scope: Scope) -> NDArray[np.int64] | None:
         """The nodes of the sources in a scope, ascending; None: all are visible.
@@ -246,9 +285,10 @@ class Adjacency:
         query, values = self._source_query(scope)
         if not query:
             return None
-        places = self._held().places
-        rows = np.array([n for (n,) in self._database.reader().execute(query, values)], dtype=np.int64)
-        return np.sort(places[rows[rows < len(places)]]).astype(np.int64)
+        held = self._held()
+        rows = self._database.reader().execute(query, {**values, "known": len(held.places)}).fetchall()
+        numbers = np.array([n for n, name in rows if name is None], dtype=np.int64)
+        return np.union1d(held.of(numbers), places(held.nodes, (name for _, name in rows if name is not None)))
 
     def _held(self) -> Placed:
         if self._placed is None:
@@ -256,7 +296,7 @@ class Adjacency:
         return self._placed
 
     def _source_query(self, scope: Scope) -> tuple[str, dict[str, str | int | float]]:
-        """An SQL query for the numbers of the sources in the scope; empty if all sources are visible."""
+        """An SQL query for the numbers of the sources in the scope, and the ids of new ones; empty if all are visible."""
         conditions: list[str] = []
         values: dict[str, str | int | float] = {}
         if scope.where is not None:
@@ -269,25 +309,25 @@ class Adjacency:
             return "", {}
         rows = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"
         return (
-            f"SELECT source.n FROM ({rows}) AS source WHERE {' AND '.join(conditions)}",
+            "SELECT source.n, CASE WHEN source.n >= :known THEN source.id END "
+            f"FROM ({rows}) AS source WHERE {' AND '.join(conditions)}",
             {**values, "scope_c": self._c},
         )
 
-    def _matrix(self, rows: sqlite3.Cursor) -> Csr:
-        size = len(self._held().nodes.ids)
-        parts = list(self._pairs(rows))
-        if not parts:
+    def _matrix(self, parts: Iterable[Pairs]) -> Csr:
+        size = self._held().nodes.size
+        held = list(parts)
+        if not held:
             return sp.csr_array((size, size), dtype=np.float32)
-        a, b, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        a, b, weights = (np.concatenate(part) for part in zip(*held, strict=True))
         return sp.csr_array((weights, (a, b)), shape=(size, size))
 
-    def _pairs(self, rows: sqlite3.Cursor) -> Iterator[Pairs]:
-        """Links from rows of the database, with node positions instead of database numbers."""
-        places = self._held().places
-        while batch := rows.fetchmany(_BATCH):
-            table = np.array(batch, dtype=np.float64)
-            ends = table[:, :2].astype(np.int64)
-            is_known = (ends < len(places)).all(axis=1)  # other nodes are newer than this version
-            a, b = places[ends[is_known, 0]], places[ends[is_known, 1]]
-            both = (a >= 0) & (b >= 0)
-            yield a[both], b[both], table[is_known, 2][both].astype(np.float32)
+
+@contextlib.contextmanager
+def _one_state(connection: sqlite3.Connection) -> Iterator[None]:
+    """Runs a block on one state of the database."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")

@@ -1,8 +1,8 @@
 """Where the embedded store keeps arrays: the matrices of vectors, and the folders of cached graphs and rows.
 
 A matrix is part of the store, and only the writer changes it. The other files are a cache that readers make: one folder per
-version of a graph and one per state of a matrix (:mod:`hlgraph.stores.image.mapped`). The writer removes the folders of old
-versions and states.
+state of a graph and one per generation of a matrix (:mod:`hlgraph.stores.image.mapped`). The writer removes the folders of
+old states and generations that are of no use any more.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.stores import files
+from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import corrupt
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file layout; folders of another format are removed like those of an old version."""
 
 _GRAPH = "graph"
+_OLD_INDEX = ".usearch"  # approximate indices, which hlgraph 0.1 made; they hold vectors
 
 
 class State(NamedTuple):
-    """The state of a matrix: a deletion changes one of the first three fields, a write the others."""
+    """The state of a matrix: a deletion changes ``deletes``, a write ``writes`` and ``slots``.
+
+    Within a generation a slot is used once, and keeps its vector until its row is deleted.
+    """
 
     file: int
     generation: int
@@ -36,47 +41,63 @@ class State(NamedTuple):
     slots: int
 
 
-def folder_of(database: Database, c: int, *, version: int) -> Path:
-    """The folder of the graph of one version of a corpus.
+def folder_of(database: Database, c: int, *, state: image_changes.State) -> Path:
+    """The folder of the graph of one state of a corpus.
 
     Parameters
     ----------
     database : database of the store
     c : number of the corpus
-    version : version of the corpus
+    state : state of the corpus
     """
-    return database.path / _GRAPH / _name(c, version)
+    return database.path / _GRAPH / _name(c, state)
 
 
 def drop_old_graphs(database: Database) -> None:
-    """Removes the files of all graphs except those of the present versions; the caller has the lock of the writer."""
+    """Removes the files of all graphs that are of no use: neither of a present version nor to be patched to one.
+
+    The caller has the lock of the writer.
+    """
     folder = database.path / _GRAPH
     if not folder.is_dir():
         return
-    rows = database.writer().execute("SELECT c, version FROM corpus")
-    present = {_name(c, version) for c, version in rows}
+    used = {_name(c, state) for c, state in image_changes.bases(database.writer())}
     for path in folder.iterdir():
-        if path.name not in present:
+        if path.name not in used:
             shutil.rmtree(path, ignore_errors=True)  # on Windows a reader may have it open: the next change removes it
 
 
-def _name(c: int, version: int) -> str:
-    return f"{FORMAT}-{c}-{version}"
+def drop_older_graphs(database: Database, c: int, *, state: image_changes.State) -> None:
+    """Removes the files of the graphs of a corpus before a state, whose files are complete.
+
+    Parameters
+    ----------
+    database : database of the store
+    c : number of the corpus
+    state : state of the corpus
+    """
+    for path in (database.path / _GRAPH).glob(f"{FORMAT}-{c}-*-*"):
+        if int(path.name.split("-")[2]) < state.version:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _name(c: int, state: image_changes.State) -> str:
+    return f"{FORMAT}-{c}-{state.version}-{state.stamp}"
 
 
 def rows_folder(path: Path, state: State) -> Path:
-    """The folder of the rows of one state of a matrix.
+    """The folder of the rows of one generation of a matrix.
 
     Parameters
     ----------
     path : folder of the store
     state : state of the matrix
     """
-    return path / "vectors" / f"{state.file}-{state.generation}-{state.deletes}"
+    return path / "vectors" / f"{state.file}-{state.generation}"
 
 
 def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
-    """Removes the folders of all states of a matrix but one.
+    """Removes the folders of all generations of a matrix but one, and what an older hlgraph kept beside it.
 
     Parameters
     ----------
@@ -84,9 +105,12 @@ def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
     file : number of the matrix
     kept : state whose folder stays; None: remove all
     """
-    for folder in (path / "vectors").glob(f"{file}-*-*"):
-        if folder.is_dir() and (kept is None or folder != rows_folder(path, kept)):
-            shutil.rmtree(folder, ignore_errors=True)
+    for found in (path / "vectors").glob(f"{file}-*"):
+        if found.is_dir():
+            if kept is None or found != rows_folder(path, kept):
+                shutil.rmtree(found, ignore_errors=True)
+        elif found.suffix == _OLD_INDEX:
+            found.unlink(missing_ok=True)
 
 
 def matrix_path(folder: Path, file: int, *, generation: int) -> Path:

@@ -1,9 +1,9 @@
 """A first pass over many vectors with 8-bit codes: a superset of the k best rows, guaranteed to be complete.
 
-A search over about 10^5 rows is bound by memory bandwidth, and 8-bit codes are a quarter of the data. The rounding error
+A search over 10^5 rows and more is bound by memory bandwidth, and 8-bit codes are a quarter of the data. The rounding error
 is bounded row by row, so the remaining rows include all that a float32 product ranks among the k best. Only these are then
-multiplied in float32, and the result is identical to the last bit. Needs ``simsimd`` (extras ``ann`` and ``local``);
-without it, every row is multiplied in float32.
+multiplied in float32, and the result is identical to the last bit. Needs ``simsimd`` (extra ``local``); without it,
+every row is multiplied in float32.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ import functools
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 LEAST_ROWS = 20_000
 """Minimum number of rows before the first pass saves more time than it costs."""
-
-MOST_ROWS = 1_000_000
-"""Maximum number of rows; beyond it the codes take too much memory (384 MB at 384 dimensions), see :mod:`ann`."""
 
 BLOCK = 8_192
 """Number of rows encoded at once."""
@@ -32,7 +29,7 @@ _ROUNDING: Final = float(np.finfo(np.float32).eps)
 
 def is_wanted(rows: int) -> bool:
     """Whether this number of rows is worth a first pass, and simsimd is available."""
-    return LEAST_ROWS <= rows <= MOST_ROWS and _has_exact_products()
+    return rows >= LEAST_ROWS and _has_exact_products()
 
 
 @functools.cache
@@ -81,6 +78,15 @@ class CoarseRows:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def part(self, start: int, end: int) -> tuple[NDArray[Any], ...]:
+        """The fields of some of these rows.
+
+        Parameters
+        ----------
+        start, end : first row, and the row after the last one
+        """
+        return self.codes[start:end], self.scales[start:end], self.lengths[start:end], self.rests[start:end]
+
     def grown(self, rows: NDArray[np.float32]) -> CoarseRows:
         """The codes of all rows of a matrix, whose first ``len(self)`` rows have codes already (or were zeroed since).
 
@@ -119,7 +125,12 @@ class CoarseRows:
 
 
 def candidates(
-    parts: Sequence[CoarseRows], vector: NDArray[np.float32], *, k: int, slots: NDArray[np.int64] | None = None
+    parts: Sequence[CoarseRows],
+    vector: NDArray[np.float32],
+    *,
+    k: int,
+    slots: NDArray[np.int64] | None = None,
+    without: NDArray[np.int64] | None = None,
 ) -> NDArray[np.intp]:
     """The positions of the rows that can be among the k highest products with a vector, ascending.
 
@@ -133,6 +144,7 @@ def candidates(
     vector : shape (d,)
     k : number of rows wanted
     slots : rows to look at, and the result counts positions in ``slots``; None: all rows
+    without : rows that are left out; without effect if ``slots`` are given
     """
     found = [part.bounds(vector) for part in parts if len(part)]
     if not found:
@@ -141,11 +153,18 @@ def candidates(
     with np.errstate(invalid="ignore", over="ignore"):
         if slots is not None:
             estimates, errors = estimates[slots], errors[slots]
+        elif without is not None and len(without):
+            estimates[without], errors[without] = -np.inf, 0.0
+            if k >= len(estimates) - len(without):
+                return np.setdiff1d(np.arange(len(estimates)), without, assume_unique=True)
         if k >= len(estimates):
             return np.arange(len(estimates))
         lowest = np.fmax(estimates - errors, -np.inf)  # NaN: not known to be above any row
         least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
-        return np.flatnonzero(~(estimates + errors < least))
+        is_left = ~(estimates + errors < least)
+        if slots is None and without is not None:
+            is_left[without] = False
+        return np.flatnonzero(is_left)
 
 
 def encoded(

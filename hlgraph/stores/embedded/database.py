@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import socket
@@ -17,6 +18,7 @@ from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLo
 from hlgraph.stores import files, migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import Sealing, mapped
+from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience, take_in_turn
 
 DATABASE = "hlgraph.db"
 
@@ -27,10 +29,12 @@ class Database:
     Parameters
     ----------
     path : the directory
+    wait : seconds to wait for the right to write while another writer has it; default: without limit
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: float = WITHOUT_LIMIT) -> None:
         self.path = path
+        self._wait = wait
         self.file = path / DATABASE
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
@@ -125,14 +129,32 @@ class Database:
             self._check_schema()
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Holds the exclusive right to write, across processes and threads. Raises StoreLockedError without waiting."""
+    def lock(self, *, wait: float | None = None, create: bool = True) -> Iterator[None]:
+        """Holds the exclusive right to write, across processes and threads; the thread that has it may enter again.
+
+        Parameters
+        ----------
+        wait : seconds to wait while another writer has it; None: those of this object
+        create : make the store, or check its schema; False: for those who change the schema
+
+        Raises
+        ------
+        StoreLockedError
+            Another writer had it for all of that time.
+        """
         me = threading.get_ident()
         with self._guard:
-            if self._owner == me:
-                self._depth += 1
-            else:
-                self._take(me)
+            is_mine = self._owner == me
+            self._depth += is_mine
+        if not is_mine:
+            seconds = self._wait if wait is None else wait
+            try:
+                with self._next() if seconds else contextlib.nullcontext():
+                    self._take(me, create)
+            except StoreLockedError:
+                if not seconds:
+                    raise
+                take_in_turn(functools.partial(self._take, me, create), turn=self._turn, seconds=seconds)
         try:
             yield
         finally:
@@ -141,29 +163,57 @@ class Database:
                 if self._depth == 0:
                     self._let_go()
 
-    def _take(self, me: int) -> None:
+    @contextlib.contextmanager
+    def _turn(self, patience: Patience) -> Iterator[None]:
+        """Holds the right to be the next writer, once it is free."""
+        with contextlib.ExitStack() as held:
+            patience.repeat(lambda: held.enter_context(self._next()))
+            yield
+
+    @contextlib.contextmanager
+    def _next(self) -> Iterator[None]:
+        """Holds the right to be the next writer. Raises StoreLockedError while another one waits."""
+        self._check_open()
+        lock = FileLock(str(self.path / "turn.lock"), mode=files.FILE, timeout=0, thread_local=False)
+        with mapped(self.path):
+            files.make_folder(self.path)
+            try:
+                lock.acquire()
+            except Timeout:
+                raise self._locked() from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _locked(self) -> StoreLockedError:
+        holder = _holder(self.path / "writer.json")
+        return StoreLockedError(
+            f"{self.path}: {holder} is writing to this store; wait until it has finished, or stop it"
+        )
+
+    def _take(self, me: int, create: bool) -> None:
         self._check_open()
         note = self.path / "writer.json"
-        if self._owner is not None:
-            raise StoreLockedError(
-                f"{self.path}: another thread of this process is writing to this store; wait until it has finished"
-            )
-        with mapped(self.path):
+        with self._guard, mapped(self.path):
+            if self._owner is not None:
+                raise StoreLockedError(
+                    f"{self.path}: another thread of this process is writing to this store; wait until it has finished"
+                )
             files.make_folder(self.path)
             try:
                 self._file_lock.acquire()
             except Timeout:
-                raise StoreLockedError(
-                    f"{self.path}: {_holder(note)} is writing to this store; wait until it has finished, or stop it"
-                ) from None
+                raise self._locked() from None
             try:
                 files.reserve(note)
                 note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
-                self.create()
+                if create:
+                    self.create()
             except BaseException:
                 self._file_lock.release()
                 raise
-        self._owner, self._depth = me, 1
+            self._owner, self._depth = me, 1
 
     def _let_go(self) -> None:
         if self._writer is not None:

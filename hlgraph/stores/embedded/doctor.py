@@ -22,33 +22,18 @@ _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("supports", {"chunk": "chunk", "statement": "statement", "fact": "fact"}),
     ("alias", {"entity": "entity"}),
     ("relates", {"subject": "entity", "object": "entity"}),
-    ("co_occurs", {"a": "entity", "b": "entity"}),
     ("synonym", {"a": "entity", "b": "entity"}),
     ("decision", {"alias": "entity", "canonical": "entity"}),
     ("fact", {"subject": "entity"}),
     ("member_of", {"node": "node"}),
     ("rests_on", {"node": "node"}),
 )
-# The pairs are joined through the primary key of mentions: SQLite builds no index for a subquery that ranks.
-_COUNTED_PAIRS = """
-  WITH beyond AS (
-    SELECT chunk, entity FROM (
-      SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-      FROM mentions AS m JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity) WHERE place > 100),
-  counted AS (
-    SELECT x.entity AS a, y.entity AS b, count(DISTINCT x.chunk) AS chunks FROM mentions AS x JOIN mentions AS y
-    ON y.chunk = x.chunk AND y.entity > x.entity
-    WHERE (x.chunk, x.entity) NOT IN (SELECT * FROM beyond) AND (y.chunk, y.entity) NOT IN (SELECT * FROM beyond) GROUP BY 1, 2)
-"""
 _WRONG = {
     "statements without a chunk": "SELECT count(*) FROM statement WHERE n NOT IN (SELECT statement FROM in_chunk)",
     "topics without a chunk": "SELECT count(*) FROM topic WHERE n NOT IN (SELECT topic FROM chunk_topic)",
     "facts without a statement": "SELECT count(*) FROM fact WHERE n NOT IN (SELECT fact FROM supports)",
     "entities without a mention": "SELECT count(*) FROM entity WHERE n NOT IN (SELECT entity FROM mentions)",
     "chunks without a source": "SELECT count(*) FROM node WHERE kind = 1 AND source NOT IN (SELECT n FROM source)",
-    "counts of CO_OCCURS": f"""{_COUNTED_PAIRS}
-      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM co_occurs))
-           + (SELECT count(*) FROM (SELECT * FROM co_occurs EXCEPT SELECT * FROM counted))""",
     "counts of RELATES": """
       WITH counted AS (
         SELECT f.subject, f.object, f.predicate, count(DISTINCT s.statement) FROM fact AS f JOIN supports AS s ON s.fact = f.n
@@ -63,6 +48,10 @@ _WRONG = {
     "names of topics": f"SELECT count(*) {NAMES_OF_TOPICS}",
     "merges of two corpora": """
       SELECT count(*) FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical WHERE a.c <> b.c""",
+    "counts of fields": """
+      WITH counted AS (SELECT c, key, type, count(*) FROM field_of GROUP BY 1, 2, 3)
+      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM field))
+           + (SELECT count(*) FROM (SELECT * FROM field EXCEPT SELECT * FROM counted))""",
     "communities without a member": """
       SELECT count(*) FROM community
       WHERE m NOT IN (SELECT community FROM member_of) AND m NOT IN (SELECT community FROM summary_member_of)""",
@@ -95,6 +84,16 @@ _WRONG = {
     "two vectors in one slot": "SELECT count(*) FROM (SELECT 1 FROM vector GROUP BY file, slot HAVING count(*) > 1)",
 }
 _VECTORS_ONLY = ("two vectors in one slot",)
+
+
+def probed(database: Database) -> tuple[bool, str]:
+    """Whether the database can be read, and what it is; raises an error of hlgraph if it cannot."""
+    said = f"SQLite {sqlite3.sqlite_version}"
+    if not database.exists():
+        return True, f"{said}; {database.path} is empty"
+    with reading(database.path):
+        SqliteTarget(database.file).history()
+    return True, f"{said}, {database.path}"
 
 
 def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, bool, str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
-import threading
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -19,6 +18,7 @@ from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.graphs import Graphs
 from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
 from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.where_sql import to_sql
@@ -29,11 +29,11 @@ from hlgraph.subgraph import KINDS
 
 if TYPE_CHECKING:
     from hlgraph.stores.embedded.adjacency import Adjacency
+    from hlgraph.stores.image.image import Image
     from hlgraph.subgraph import Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 """Fields of every source that a filter can name, besides its metadata."""
-_ATTEMPTS = 2  # attempts to keep a large graph in files, before it is kept in memory
 _ROOM = 1 << 22  # characters of recently read records that are cached, for each kind
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
@@ -47,11 +47,13 @@ _COUNTS = {
     Relationship.SUBJECT: "SELECT count(*) FROM fact JOIN node USING (n) WHERE c = :c",
     Relationship.OBJECT: "SELECT count(*) FROM fact JOIN node USING (n) WHERE c = :c AND object IS NOT NULL",
     Relationship.RELATES: "SELECT count(*) FROM relates AS l JOIN node ON node.n = l.subject AND c = :c",
-    Relationship.CO_OCCURS: "SELECT count(*) FROM co_occurs AS l JOIN node ON node.n = l.a AND c = :c",
     Relationship.SYNONYM: "SELECT count(*) FROM synonym AS l JOIN node ON node.n = l.a AND c = :c",
     Relationship.SAME_AS: """
         SELECT count(*) FROM decision AS l JOIN node ON node.n = l.alias AND c = :c WHERE verdict = 'same'""",
 }
+_PENDING = """
+    SELECT payload, state, outcome FROM journal JOIN journal_change USING (id)
+    WHERE :corpus IS NULL OR corpus = :corpus ORDER BY seq"""
 
 # The + keeps SQLite from looking every source up by itself.
 
@@ -66,9 +68,8 @@ class EmbeddedGraphStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
-        self._adjacency: dict[str, Adjacency] = {}
+        self._graphs = Graphs(database)
         self._recent = {kind: Recent[tuple[str, str], Record](database, most=_ROOM, size=size_of) for kind in STORED}
-        self._guard = threading.Lock()
         self._staged: Change | None = None  # the last staged change, so that it need not be read from the journal
 
     def __enter__(self) -> Self:
@@ -77,21 +78,22 @@ class EmbeddedGraphStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._graphs.close()
         self._database.close()
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[tuple[Pending, ...]]:
-        """See :meth:`GraphStore.lock`."""
-        with self._database.lock():
-            yield self._pending()
+    def lock(self, corpus: str | None = None, *, wait: float | None = None) -> Iterator[tuple[Pending, ...]]:
+        """See :meth:`GraphStore.lock`. SQLite has one writer, so the right to one corpus is that to all of the store."""
+        with self._database.lock(wait=wait):
+            yield self._pending(self._database.writer(), corpus)
 
-    def _pending(self) -> tuple[Pending, ...]:
+    def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
+        """See :meth:`hlgraph.stores.protocols.Journal.unfinished`."""
+        return self._pending(self._database.reader(), corpus) if self._database.exists() else ()
+
+    def _pending(self, connection: sqlite3.Connection, corpus: str | None) -> tuple[Pending, ...]:
         with reading(self._database.path):
-            rows = (
-                self._database.writer()
-                .execute("SELECT payload, state, outcome FROM journal JOIN journal_change USING (id) ORDER BY seq")
-                .fetchall()
-            )
+            rows = connection.execute(_PENDING, {"corpus": corpus}).fetchall()
         return tuple(
             Pending(
                 msgspec.msgpack.decode(payload, type=Change),
@@ -137,8 +139,10 @@ class EmbeddedGraphStore:
                     f"(version {found[source.id]}, expected {wanted[source.id]}); run the same command again"
                 )
 
-    def advance(self, change_id: str, to: ChangeState) -> Outcome:
+    def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
         """See :meth:`GraphStore.advance`."""
+        if to is ChangeState.PUBLISHED:
+            beside()
         if to is ChangeState.DONE:  # before the change is forgotten: after a kill in between, it is done again
             drop_old_graphs(self._database)
         with self._database.transaction() as connection:
@@ -267,28 +271,20 @@ class EmbeddedGraphStore:
             found = self._current(shape, Scope(scope.corpus))
         return 0 if found is None else found.image().count(shape.relationships)
 
+    def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:
+        """See :meth:`hlgraph.stores.image.ranker.WholeGraph.unfiltered`."""
+        if scope.where is not None or scope.sources is not None:
+            return None
+        with reading(self._database.path):
+            found = self._current(shape, scope)
+        return None if found is None else found.image()
+
     def _current(self, shape: PullShape, scope: Scope) -> Adjacency | None:
         """The graph of the present version of a corpus, with the relationships of a pull; None if there is no such corpus."""
-        from hlgraph.stores.embedded.adjacency import Adjacency, OutdatedError
         from hlgraph.stores.image.image import needed
 
         has_filter = scope.where is not None or scope.sources is not None
-        for attempt in itertools.count():
-            stats = self.stats(scope.corpus, has_counts=False)
-            if not stats:
-                return None
-            with self._guard:
-                found = self._adjacency.get(scope.corpus)
-                if found is None or found.version != stats[0].version:
-                    found = Adjacency(self._database, scope.corpus, version=stats[0].version)
-                try:
-                    # If changes arrive faster than files are written, keep the graph in memory.
-                    found.load(needed(shape, has_filter=has_filter), is_in_files=attempt < _ATTEMPTS)
-                except OutdatedError:
-                    continue
-                self._adjacency[scope.corpus] = found
-                return found
-        return None
+        return self._graphs.current(scope.corpus, needed(shape, has_filter=has_filter))
 
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
@@ -346,14 +342,7 @@ class EmbeddedGraphStore:
 
 
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
-_FIELDS = """
-    SELECT key, json_group_array(DISTINCT type) FROM (
-      SELECT e.key, CASE e.type
-        WHEN 'array' THEN (SELECT group_concat(DISTINCT replace(i.type, 'true', 'false')) FROM json_each(e.value) AS i)
-        ELSE e.type END AS type
-      FROM source JOIN node USING (n), json_each(source.metadata) AS e
-      WHERE node.c = :c AND source.metadata <> '{}' AND json_valid(source.metadata))
-    GROUP BY key ORDER BY key"""
+_FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY key ORDER BY key"
 # Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
 _TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}
 _OF_CORPUS = "node.c = (SELECT c FROM corpus WHERE name = :corpus)"

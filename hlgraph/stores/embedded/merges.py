@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from hlgraph.errors import StoreConflictError
-from hlgraph.stores.embedded import sqlite
+from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
 
 _DECISIONS = """
     SELECT a.id, b.id, d.verdict, d.decider, d.made_by, d.why, d.score, d.at
-    FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical
-    WHERE a.c = (SELECT c FROM corpus WHERE name = :corpus) ORDER BY d.id"""
+    FROM decision AS d CROSS JOIN node AS a ON a.n = d.alias CROSS JOIN node AS b ON b.n = d.canonical
+    WHERE +a.c = (SELECT c FROM corpus WHERE name = :corpus) ORDER BY d.id"""
+"""CROSS JOIN makes SQLite begin with the decisions, which are few, and not with all nodes of the corpus."""
 _SAVE = """
     INSERT OR REPLACE INTO decision
     SELECT :id, a.n, b.n, :verdict, :decider, :made_by, :why, :score, :at
@@ -64,16 +64,13 @@ class EmbeddedMergeStore:
                         f"corpus {corpus!r} no longer has both of the entities {item.alias} and {item.canonical}; "
                         "run the same command again"
                     )
-            _raise_version(connection, corpus, bool(decisions))
+            merged = [(item.alias, item.canonical) for item in decisions if item.verdict is Verdict.SAME]
+            if decisions:
+                image_changes.record_merges(connection, corpus, cut=[item.pair for item in decisions], added=merged)
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.drop`."""
         with self._database.transaction() as connection:
             gone = [connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions]
-            _raise_version(connection, corpus, any(gone))
-
-
-def _raise_version(connection: sqlite3.Connection, corpus: str, is_changed: bool) -> None:
-    """Outdates what readers have cached of the corpus."""
-    if is_changed:
-        connection.execute("UPDATE corpus SET version = version + 1 WHERE name = ?", (corpus,))
+            if any(gone):
+                image_changes.record_merges(connection, corpus, cut=[item.pair for item in decisions], added=[])

@@ -13,8 +13,11 @@ from pathlib import Path
 from hlgraph.errors import MigrationError
 from hlgraph.stores import files
 from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
+from hlgraph.stores.embedded.text_rows import entries, index_rows
 from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
 
+_SHADOWS = ("data", "idx", "content", "docsize", "config")  # what FTS5 keeps a table in
+_INDEXED = 20_000  # rows that are indexed together
 _HISTORY = """\
 CREATE TABLE IF NOT EXISTS migration (
   version INTEGER PRIMARY KEY,
@@ -72,6 +75,7 @@ class SqliteTarget:
                 connection.total_changes
             ):  # a migration may have written rows, and what is there may be older than checksums
                 _seal(connection, self.path.parent)
+                _index_words(connection)
             connection.execute("COMMIT")
 
     def history(self) -> list[Applied]:
@@ -146,7 +150,9 @@ class SqliteTarget:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        return sqlite3.connect(uri, uri=True, timeout=self._lock_seconds, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=self._lock_seconds, isolation_level=None)
+        connection.execute("PRAGMA secure_delete = ON")  # a table that is dropped leaves nothing in free pages
+        return connection
 
 
 def _seal(connection: sqlite3.Connection, folder: Path) -> None:
@@ -167,6 +173,26 @@ def _seal(connection: sqlite3.Connection, folder: Path) -> None:
             for n, slot in rows:
                 matrix.seek(slot * width)
                 connection.execute("UPDATE vector SET checksum = ? WHERE n = ?", (zlib.crc32(matrix.read(width)), n))
+
+
+def _index_words(connection: sqlite3.Connection) -> None:
+    """Indexes the words of rows that an older hlgraph kept in FTS5, and drops those tables."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for name in sorted(name for name in tables if re.fullmatch(r"text_\d+", name)):
+        if f"{name}_content" in tables:
+            file = int(name.removeprefix("text_"))
+            rows = connection.execute(
+                f"SELECT v.n, t.c0 FROM {name}_content AS t JOIN vector AS v ON v.n = t.id WHERE v.file = ?", (file,)
+            )
+            while batch := rows.fetchmany(_INDEXED):
+                texts = entries([text for _, text in batch])
+                index_rows(connection, file, rows=[(n, text) for (n, _), text in zip(batch, texts, strict=True)])
+        # A table of FTS5 of which a part is missing cannot be dropped as a whole.
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DELETE FROM sqlite_master WHERE name = ? AND type = 'table'", (name,))
+        connection.execute("PRAGMA writable_schema = RESET")  # reads the schema again
+        for shadow in _SHADOWS:
+            connection.execute(f"DROP TABLE IF EXISTS {name}_{shadow}")
 
 
 def _made(ran: Sequence[Migration]) -> dict[tuple[str, str], str]:

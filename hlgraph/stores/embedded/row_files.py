@@ -1,16 +1,18 @@
-"""The rows of one kind of one corpus as columns in memory-mapped files: ids, slots, sources, changes.
+"""The rows of one kind of one corpus as columns in memory-mapped files: ids, sources, changes, checksums, and 8-bit codes.
 
-Readers write them into a folder ``vectors/<file>-<generation>-<deletes>`` beside the matrix. It holds the first rows, in
-the order in which they were written, and the quantised codes of the first slots. It never keeps deleted data: deleting rows
-changes the name of the folder, and the writer then removes the old one. A reader creates the folder before it checks that
-its state is still the present one, so that a folder of an old state is never filled afterwards.
+Readers write them into a folder ``vectors/<file>-<generation>`` beside the matrix. All columns are in the order of slots, as
+the matrix is, so an edit changes the places of its own rows only: new slots come at the end, and are read from the database
+until they are many; the writer overwrites the places of deleted rows (:meth:`RowFiles.wipe`), so that nothing of them stays.
+
+A file is complete when it appears. A reader holds the lock of the folder from before it reads the database until its files are
+there, and the writer wipes under the same lock after its commit. So a deleted row is either wiped or was never written.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,16 +27,12 @@ from hlgraph.stores.image.mapped import ArrayFiles
 LEAST_ROWS = 50_000
 """Maximum number of rows held in memory; beyond it, all rows go to files."""
 
+NO_ROW = -1
+"""The source of a slot without a row."""
+
 _BATCH = 10_000
-_FIELDS = {
-    "names": "S32",
-    "slots": "<i8",
-    "sources": "<i4",
-    "changes": "<i4",
-    "numbers": "<i8",
-    "checksums": "<u4",
-    "ids": "S32",
-}
+_FIELDS = {"names": "S32", "last": "<i8", "sources": "<i4", "changes": "<i4", "checksums": "<u4", "ids": "S32"}
+_NOTHING: dict[str, Any] = {"sources": NO_ROW, "changes": NO_ROW, "checksums": 0, "ids": b""}
 _CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
 _LAST_CODE = "rests"
 _ROWS = "SELECT n, slot, id, source, change, checksum FROM vector WHERE +file = ? AND n > ? ORDER BY n"
@@ -42,71 +40,64 @@ _LONGEST = 32
 
 
 class Columns(NamedTuple):
-    """Rows in the order in which they were written.
+    """What the rows of consecutive slots are; a slot without a row has the source ``NO_ROW``.
 
     Attributes
     ----------
     names : ids of sources and changes, bytes of length 32
-    slots : slot of each row in the matrix, ascending
+    last : the highest number of a row in the database, as an array of one element or of none
     sources, changes : positions in ``names``
-    numbers : number of each row in the database, ascending
     checksums : CRC-32 of the bytes of each vector as it was written
     ids : bytes of length 32
     """
 
     names: NDArray[np.bytes_]
-    slots: NDArray[np.int64]
+    last: NDArray[np.int64]
     sources: NDArray[np.int32]
     changes: NDArray[np.int32]
-    numbers: NDArray[np.int64]
     checksums: NDArray[np.uint32]
     ids: NDArray[np.bytes_]
 
-    def then(self, more: Columns) -> Columns:
-        """These rows followed by more, in memory, with the names of these."""
-        parts = (np.concatenate([getattr(self, name), getattr(more, name)]) for name in list(_FIELDS)[1:])
-        return Columns(self.names, *parts)
-
-    @property
-    def last(self) -> int:
-        """The number of the last row; 0 if there is none."""
-        return int(self.numbers[-1]) if len(self.numbers) else 0
-
     @property
     def end(self) -> int:
-        """The slot after the last row."""
-        return int(self.slots[-1]) + 1 if len(self.slots) else 0
+        """The number of slots."""
+        return len(self.ids)
+
+    @property
+    def number(self) -> int:
+        """The highest number of a row; 0 if there is none."""
+        return int(self.last[-1]) if len(self.last) else 0
 
 
-def no_rows() -> Columns:
-    """Columns without rows."""
-    return Columns(*(np.empty(0, dtype=dtype) for dtype in _FIELDS.values()))
+def no_rows(slots: int = 0) -> Columns:
+    """Columns of some slots without rows, in memory."""
+    found = (np.full(slots, _NOTHING[name], dtype=_FIELDS[name]) for name in _NOTHING)
+    return Columns(np.empty(0, "S32"), np.empty(0, "<i8"), *found)
 
 
 class RowFiles(ArrayFiles):
-    """The files for the rows of one state."""
+    """The files for the rows of one generation, as one state knows them."""
 
     def __init__(self, path: Path, state: State) -> None:
         super().__init__(rows_folder(path, state))
         self.file = state.file
         self.writes = state.writes
+        self.slots = state.slots
 
     def columns(self) -> Columns:
-        """The longest set of rows in the files that is not newer than the state; no rows if there are no files."""
+        """The longest columns in the files that are not newer than the state; no rows if there are no files."""
         for part in sorted(self._parts(), reverse=True):
             found = [self.array(f"{part}.{name}", dtype) for name, dtype in _FIELDS.items()]
             if part <= self.writes and all(item is not None for item in found):
                 return Columns(*found)  # type: ignore[arg-type]
         return no_rows()
 
-    def write_columns(self, connection: sqlite3.Connection, *, held: Columns, file: int) -> None:
-        """Writes all rows, a batch at a time, and removes the files with fewer rows.
+    def write_columns(self, connection: sqlite3.Connection) -> None:
+        """Writes all rows, a batch at a time, and removes the files with fewer rows; the caller has the lock of the folder.
 
         Parameters
         ----------
-        connection : connection to read with
-        held : the rows already in memory; only later ones are read from the database
-        file : number of the matrix
+        connection : connection to read with; only rows that the files lack are read
 
         Raises
         ------
@@ -115,22 +106,68 @@ class RowFiles(ArrayFiles):
         ValueError
             An id is longer than 32 bytes or not ASCII.
         """
-        names = {str(name, "ascii"): at for at, name in enumerate(held.names)}
+        held = self.columns()
+        names = Places((str(name, "ascii") for name in held.names), start=0)
         rows = self.folder / "rows.loose"
         with files.write_bytes(rows) as out:
-            for batch in _batches(connection, file=file, last=held.last):
+            for batch in _batches(connection, file=self.file, last=held.number):
                 out.write(_table(batch, names).tobytes())
         table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")
-        for field in _FIELDS:  # the ids come last: once they exist, the set is complete
-            if field == "names":
-                self.write(f"{self.writes}.names", [_texts(list(names))])
-            else:
-                parts = (table[field][at : at + _BATCH] for at in range(0, len(table), _BATCH))
-                self.write(f"{self.writes}.{field}", _both(getattr(held, field), parts))
-        for part in self._parts():
-            if part < self.writes:
-                for field in _FIELDS:
-                    (self.folder / f"{part}.{field}").unlink(missing_ok=True)
+        self.write(f"{self.writes}.names", [held.names, _texts(names.fresh)])
+        self.write(f"{self.writes}.last", [table["numbers"][-1:] if len(table) else held.last])
+        for field, nothing in _NOTHING.items():  # the ids come last: once they exist, the set is complete
+            with self.filling(f"{self.writes}.{field}", _FIELDS[field], size=self.slots) as made:
+                made[: held.end] = getattr(held, field)
+                made[held.end :] = nothing
+                for at in range(0, len(table), _BATCH):
+                    made[_slots(table[at : at + _BATCH], first=0, end=self.slots)] = table[field][at : at + _BATCH]
+        for part in self._parts() - {self.writes}:
+            for field in _FIELDS:
+                (self.folder / f"{part}.{field}").unlink(missing_ok=True)
+
+    def wipe(self, slots: NDArray[np.int64]) -> None:
+        """Overwrites what the files hold of some slots, and ids of sources and changes that no row has any more.
+
+        Waits until it is on disk. For the writer, after the commit that freed the slots.
+
+        Parameters
+        ----------
+        slots : slots to overwrite
+        """
+        if not len(slots):
+            return
+        with self.making():
+            for part in self._parts():
+                self._wipe_columns(part, slots)
+            for part in self._parts(_LAST_CODE):
+                for name, dtype in _CODES.items():
+                    with self._changing(f"{part}.{name}", dtype) as found:
+                        rows = found.reshape(part, -1)
+                        rows[slots[slots < part]] = 0
+
+    def _wipe_columns(self, part: int, slots: NDArray[np.int64]) -> None:
+        with contextlib.ExitStack() as stack:
+            found = {
+                name: stack.enter_context(self._changing(f"{part}.{name}", dtype)) for name, dtype in _FIELDS.items()
+            }
+            places = slots[slots < len(found["ids"])]
+            users = (found["sources"], found["changes"])
+            touched = np.unique(np.concatenate([column[places] for column in users]))
+            for name, nothing in _NOTHING.items():
+                found[name][places] = nothing
+            is_used = np.isin(touched, users[0]) | np.isin(touched, users[1]) | (touched == NO_ROW)
+            found["names"][touched[~is_used]] = b""
+
+    @contextlib.contextmanager
+    def _changing(self, name: str, dtype: str) -> Iterator[NDArray[Any]]:
+        """A file to change in place, in the pages that it shares with all readers; on disk after the block."""
+        path = self.folder / name
+        if not path.stat().st_size:  # an empty file cannot be mapped
+            yield np.empty(0, dtype=dtype)
+            return
+        found = np.memmap(path, dtype=dtype, mode="r+")
+        yield np.asarray(found)
+        found.flush()
 
     def codes(self, dimensions: int) -> CoarseRows | None:
         """The codes of as many slots as the files hold; None if they hold none."""
@@ -142,7 +179,7 @@ class RowFiles(ArrayFiles):
         return None
 
     def write_codes(self, matrix: NDArray[np.float32]) -> None:
-        """Writes the codes of all slots of a matrix, a block at a time.
+        """Writes the codes of all slots of a matrix, a block at a time; those in files are copied.
 
         Raises
         ------
@@ -151,6 +188,7 @@ class RowFiles(ArrayFiles):
         """
         count, dimensions = matrix.shape
         older = self._parts(_LAST_CODE) - {count}
+        held = self.codes(dimensions) or CoarseRows.of(dimensions)
         with contextlib.ExitStack() as stack:
             made = [
                 stack.enter_context(
@@ -159,8 +197,10 @@ class RowFiles(ArrayFiles):
                 for name, dtype in reversed(_CODES.items())  # the stack unwinds in reverse: _LAST_CODE appears last
             ][::-1]
             for start in range(0, count, BLOCK):
-                found: tuple[NDArray[Any], ...] = encoded(np.asarray(matrix[start : start + BLOCK]))
-                for one, item in zip(made, found, strict=True):
+                end = start + BLOCK
+                found = held.part(start, end) if end <= len(held) else encoded(np.asarray(matrix[start:end]))
+                columns: list[NDArray[Any]] = [*found]
+                for one, item in zip(made, columns, strict=True):
                     width = item[0].size
                     one[start * width : start * width + item.size] = item.ravel()
         for part in older:
@@ -171,22 +211,82 @@ class RowFiles(ArrayFiles):
         return {int(path.stem) for path in self.folder.glob(f"*.{last}")} if self.folder.is_dir() else set()
 
 
-_ROW = np.dtype([(name, _FIELDS[name]) for name in ("numbers", "slots", "ids", "sources", "changes", "checksums")])
+_ROW = np.dtype(
+    [
+        ("numbers", "<i8"),
+        ("slots", "<i8"),
+        *((name, _FIELDS[name]) for name in ("ids", "sources", "changes", "checksums")),
+    ]
+)
 
 
-def read_columns(connection: sqlite3.Connection, *, file: int, last: int, names: dict[str, int]) -> Columns:
-    """The rows after a given one, in memory, with empty ``names``.
+class Places(dict[str, int]):
+    """The position of each id of a source or change; an id that is not there takes the next position.
+
+    Parameters
+    ----------
+    held : ids that have the first positions; an empty one is a position whose id was wiped
+    start : position of the first id
+    """
+
+    def __init__(self, held: Iterable[str] = (), *, start: int) -> None:
+        super().__init__()
+        self._next = start
+        self.fresh: list[str] = []
+        for name in held:
+            if name:
+                self[name] = self._next
+            self._next += 1
+
+    def copy(self) -> Places:
+        """The same positions, for more ids to be added to."""
+        made = Places(start=self._next)
+        made.update(self)
+        return made
+
+    def __missing__(self, name: str) -> int:
+        """The next position."""
+        self[name] = place = self._next
+        self._next += 1
+        self.fresh.append(name)
+        return place
+
+
+def read_columns(
+    connection: sqlite3.Connection, held: Columns, *, state: State, first: Columns, names: Places
+) -> Columns:
+    """The rows of all slots of a state after those in files, in memory, with empty ``names``.
 
     Parameters
     ----------
     connection : connection to read with
-    file : number of the matrix
-    last : number of the last row that the caller has; 0: read all
+    held : these rows, as an older state knew them; later ones are read
+    state : state of the matrix
+    first : the rows in files
     names : position of each id of a source or change; new ids are added to it
+
+    Raises
+    ------
+    IndexError
+        A row has a slot that the state does not have.
     """
-    parts = [_table(batch, names) for batch in _batches(connection, file=file, last=last)]
-    table = np.concatenate(parts) if parts else np.empty(0, dtype=_ROW)
-    return Columns(np.empty(0, "S32"), *(table[name].copy() for name in list(_FIELDS)[1:]))
+    last = max(held.number, first.number)
+    parts = [_table(batch, names) for batch in _batches(connection, file=state.file, last=last)]
+    found = no_rows(state.slots - first.end)
+    for name in _NOTHING:
+        getattr(found, name)[: held.end] = getattr(held, name)
+    for table in parts:
+        places = _slots(table, first=first.end, end=state.slots) - first.end
+        for name in _NOTHING:
+            getattr(found, name)[places] = table[name]
+    return found._replace(last=parts[-1]["numbers"][-1:].copy() if parts else held.last)
+
+
+def _slots(table: NDArray[np.void], *, first: int, end: int) -> NDArray[np.int64]:
+    slots: NDArray[np.int64] = table["slots"]
+    if len(slots) and not first <= slots.min() <= slots.max() < end:
+        raise IndexError(f"rows of vectors have slots beyond {first} to {end - 1}")
+    return slots
 
 
 def _batches(connection: sqlite3.Connection, *, file: int, last: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -195,12 +295,12 @@ def _batches(connection: sqlite3.Connection, *, file: int, last: int) -> Iterato
         yield batch
 
 
-def _table(batch: list[tuple[Any, ...]], names: dict[str, int]) -> NDArray[np.void]:
+def _table(batch: list[tuple[Any, ...]], names: Places) -> NDArray[np.void]:
     found = np.empty(len(batch), dtype=_ROW)
     numbers, slots, ids, sources, changes, checksums = zip(*batch, strict=True)
     found["numbers"], found["slots"], found["ids"], found["checksums"] = numbers, slots, _texts(ids), checksums
-    found["sources"] = [names.setdefault(name, len(names)) for name in sources]
-    found["changes"] = [names.setdefault(name, len(names)) for name in changes]
+    found["sources"] = [names[name] for name in sources]
+    found["changes"] = [names[name] for name in changes]
     return found
 
 
@@ -208,9 +308,3 @@ def _texts(names: list[str] | tuple[str, ...]) -> NDArray[np.bytes_]:
     if any(len(name) > _LONGEST for name in names):
         raise ValueError("an id is longer than 32 characters")
     return np.array(names, dtype="S32")  # raises UnicodeEncodeError, a ValueError, for a name that is not ASCII
-
-
-def _both(held: NDArray[Any], parts: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    for at in range(0, len(held), _BATCH):
-        yield held[at : at + _BATCH]
-    yield from parts

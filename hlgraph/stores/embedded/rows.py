@@ -18,7 +18,7 @@ import msgspec
 
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
-from hlgraph.stores.embedded import sqlite
+from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.subgraph import KINDS
 
@@ -51,8 +51,8 @@ STORED = frozenset(_SELECT)
 _OVERHEAD = 300  # characters that a record takes beside its text
 _TABLES = (
     "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
-    "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty", "t_pair", "t_co",
-    "t_alias", "t_added", "t_dead", "t_recounted", "t_recounted_chunk", "t_left", "t_untrue",
+    "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty",
+    "t_alias", "t_added", "t_dead", "t_recounted", "t_left", "t_untrue",
 )  # fmt: skip
 
 _Row = tuple[Any, ...]
@@ -222,6 +222,7 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     vanished: dict[str, list[str]] = {}
     for kind, name in connection.execute("SELECT kind, id FROM t_dead ORDER BY kind, id"):
         vanished.setdefault(KINDS[kind].value, []).append(name)
+    image_changes.record(connection, change, vanished=vanished)
     connection.executemany(
         "UPDATE chunk SET fingerprint = '' WHERE n = (SELECT n FROM node WHERE id = ?)",
         ((item,) for item in change.doubted),

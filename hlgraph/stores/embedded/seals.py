@@ -93,6 +93,10 @@ class EmbeddedSeals:
             with self._database.transaction():
                 for table, column, nothing in _JSON:
                     connection.execute(f"UPDATE {table} SET {column} = ? WHERE NOT json_valid({column})", (nothing,))
+                connection.execute("DELETE FROM field")
+                connection.execute(
+                    "INSERT INTO field SELECT c, key, type, count(*) FROM field_of GROUP BY c, key, type"
+                )
         return not is_whole
 
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:

@@ -8,7 +8,6 @@ that an edit costs no more than what it writes. Rows that anything else altered 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import sqlite3
@@ -22,13 +21,13 @@ from typing import Final
 import msgspec
 
 from hlgraph.errors import StoreCorruptError, StoreError, StoreLockedError, StoreUnavailableError
+from hlgraph.stores import files
 from hlgraph.stores.protocols import VectorQuery
 from hlgraph.stores.trace import Running, traced
 from hlgraph.where import Where, to_text
 
 STORE = "embedded"
 """The name of this store in a trace."""
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode", "malformed")
 _WORD: Final = 1 << 64
 RECORD, LINKS, SUMMARY, SYNONYMS = range(4)
@@ -78,7 +77,7 @@ def mapped(path: Path) -> Iterator[None]:
         reason = os.strerror(error.errno) if error.errno else str(error)
         remedy = (
             "free some space and run the same command again; it continues where it stopped"
-            if error.errno in _FULL
+            if error.errno in files.FULL
             else "check that the directory exists and is writable"
         )
         raise StoreUnavailableError(f"{path}: {reason}; {remedy}") from error

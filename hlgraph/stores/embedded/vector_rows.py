@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 import zlib
 from pathlib import Path
 
@@ -17,38 +16,24 @@ from numpy.typing import NDArray
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
-from hlgraph.stores.embedded import ann
-from hlgraph.stores.embedded.array_files import State, drop_old_rows, matrix_path, read_rows, write_rows, zero_rows
+from hlgraph.stores.embedded.array_files import (
+    State,
+    drop_old_rows,
+    matrix_path,
+    read_rows,
+    rows_folder,
+    write_rows,
+    zero_rows,
+)
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.row_files import RowFiles
 from hlgraph.stores.embedded.sqlite import mapped
+from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, remove_rows
 from hlgraph.stores.protocols import VectorBatch
-from hlgraph.text import words
 
 _COMPACT = 1_000  # minimum number of free slots before the matrix is rewritten
 _UNCLEAN = "SELECT 1 FROM vector_free WHERE file = ? AND is_zeroed = 0 LIMIT 1"
 _STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
-
-
-def text_table(file: int) -> str:
-    """The name of the full-text table of one kind of one corpus.
-
-    Each has its own table, so that the rarity of a word is measured among its own rows. With one table for all corpora,
-    the ranking in one corpus would reveal the content of the others.
-    """
-    return f"text_{file}"
-
-
-def create_text(connection: sqlite3.Connection, file: int) -> None:
-    """Creates the full-text table of a matrix, if there is none.
-
-    Parameters
-    ----------
-    connection : connection of the writer
-    file : number of the matrix
-    """
-    connection.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS {text_table(file)} USING fts5 (words, tokenize = 'porter unicode61')"
-    )
 
 
 def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
@@ -81,7 +66,6 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
             f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
             f"{block.dimensions}; use the embedding model of the corpus, or another corpus"
         )
-    create_text(connection, file)
     held = dict(
         connection.execute(
             "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
@@ -105,10 +89,8 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
         ),
     )
     n = dict(connection.execute("SELECT id, n FROM vector WHERE n > ? AND +file = ?", (last, file)))
-    connection.executemany(
-        f"INSERT INTO {text_table(file)} (rowid, words) VALUES (?, ?)",
-        ((n[block.ids[at]], " ".join(words(block.texts[at]))) for at in fresh),
-    )
+    texts = entries([block.texts[at] for at in fresh])
+    index_rows(connection, file, rows=[(n[block.ids[at]], text) for at, text in zip(fresh, texts, strict=True)])
     connection.execute(
         "UPDATE vector_file SET slots = slots + ?, writes = writes + 1 WHERE file = ?", (len(fresh), file)
     )
@@ -134,25 +116,22 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     ).fetchall()
     if not rows:
         return 0
-    connection.executemany(f"DELETE FROM {text_table(file)} WHERE rowid = ?", ((n,) for n, _ in rows))
+    remove_rows(connection, file, rows=[n for n, _ in rows])
     connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
     connection.executemany(
         "INSERT OR IGNORE INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows)
     )
     connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
-    # Only merging the segments removes deleted words from the index for good.
-    connection.execute(f"INSERT INTO {text_table(file)} ({text_table(file)}) VALUES ('optimize')")
     return len(rows)
 
 
-def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing) -> None:
-    """Finishes an upsert after its commit: wipes replaced rows, drops cached files of old states, extends the ANN indices.
+def finish_write(database: Database, batch: VectorBatch) -> None:
+    """Finishes an upsert after its commit: wipes replaced rows, and drops cached files of old states.
 
     Parameters
     ----------
     database : database of the store
     batch : the batch that was committed
-    indices : ANN indices of the matrices; only a large matrix has one
     """
     connection = database.writer()
     for block in batch.blocks:
@@ -162,22 +141,16 @@ def extend_index(database: Database, batch: VectorBatch, *, indices: ann.Growing
         state = State(*row)
         drop_old_rows(database.path, state.file, kept=state)  # replacing a row also deletes one
         if connection.execute(_UNCLEAN, (state.file,)).fetchone():
-            clean_file(database, state.file, indices=indices)
-            state = State(*connection.execute(f"{_STATE} WHERE file = ?", (state.file,)).fetchone())
-        if state.slots >= ann.LEAST_ROWS and ann.is_installed():
-            path = matrix_path(database.path, state.file, generation=state.generation)
-            with mapped(database.path):
-                indices.extend(path, read_rows(path, state.slots, dimensions=state.dimensions))
+            clean_file(database, state.file)
 
 
-def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
-    """Overwrites the freed rows on disk, in the ANN index too; rewrites the matrix if most of its slots are free.
+def clean_file(database: Database, file: int) -> None:
+    """Overwrites the freed rows on disk; rewrites the matrix if most of its slots are free.
 
     Parameters
     ----------
     database : database of the store
     file : number of the matrix
-    indices : ANN indices of the matrices
     """
     connection = database.writer()
     state = State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone())
@@ -188,7 +161,8 @@ def clean_file(database: Database, file: int, *, indices: ann.Growing) -> None:
     with mapped(database.path):
         freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
         zero_rows(path, freed, dimensions=dimensions)
-        indices.forget(path, freed)
+        if rows_folder(database.path, state).is_dir():
+            RowFiles(database.path, state).wipe(freed)
     if len(free) < max(_COMPACT, slots // 2) and len(free) < slots:
         with database.transaction():
             connection.execute("UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND is_zeroed = 0", (file,))
@@ -217,8 +191,8 @@ def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) 
     if not kept:  # forget the dimensions, so that another model may fill it
         with database.transaction():
             connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
+            forget_file(connection, file)
             connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
-            connection.execute(f"DROP TABLE IF EXISTS {text_table(file)}")
         _remove(path)
         drop_old_rows(database.path, file, kept=None)
         return
@@ -242,4 +216,3 @@ def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):  # on Windows a reader may have it open
         path.unlink(missing_ok=True)
-        ann.index_path(path).unlink(missing_ok=True)

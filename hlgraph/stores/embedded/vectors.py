@@ -1,13 +1,13 @@
-"""Vectors in memory-mapped matrices and text in SQLite's FTS5: the VectorStore of the embedded store."""
+"""Vectors in memory-mapped matrices and text in lists of rows by word: the VectorStore of the embedded store."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.algorithms.topk import top_k
-from hlgraph.errors import InputError, ModelMismatchError, StoreLockedError
+from hlgraph.errors import InputError, ModelMismatchError, StoreCorruptError
 from hlgraph.records import Hit, Kind
-from hlgraph.stores.embedded import ann, coarse, sqlite
-from hlgraph.stores.embedded.array_files import matrix_path
+from hlgraph.stores.embedded import coarse, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import Recent, metadata_json, script
 from hlgraph.stores.embedded.sqlite import mapped, reading
-from hlgraph.stores.embedded.vector_rows import clean_file, extend_index, free_rows, text_table, write_block
+from hlgraph.stores.embedded.text_rows import best_first, query_words, ranked
+from hlgraph.stores.embedded.vector_rows import clean_file, finish_write, free_rows, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
 from hlgraph.text import content_words, words
 from hlgraph.where import Where
+
+_Read = TypeVar("_Read")
 
 _SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND id IN (SELECT value FROM json_each(:ids))"
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
@@ -41,8 +43,7 @@ class EmbeddedVectorStore:
     """Vectors and text of the store in one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
 
     A search by vector multiplies the memory-mapped matrix with the query vector, applies the filter and takes the k best.
-    With many rows, :mod:`coarse` first excludes most of them, without changing the result. With very many rows and no
-    filter, :mod:`ann` proposes the candidates, if it is installed; only then is the search approximate.
+    With many rows, :mod:`coarse` first excludes most of them, without changing the result.
     """
 
     def __init__(self, database: Database) -> None:
@@ -52,7 +53,6 @@ class EmbeddedVectorStore:
         self._slots: dict[int, Recent[str, int]] = {}
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
-        self._indices = ann.Growing()
 
     def __enter__(self) -> Self:
         return self
@@ -60,10 +60,6 @@ class EmbeddedVectorStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._indices.is_ahead():
-            # While another process writes, the rows stay unsaved, and the next writer adds them again.
-            with contextlib.suppress(StoreLockedError), self._database.lock():
-                self._indices.save()
         self._views.clear()
         self._database.close()
 
@@ -81,7 +77,7 @@ class EmbeddedVectorStore:
                     connection.execute("UPDATE vector_source_version SET version = version + 1")
                 for block in batch.blocks:
                     write_block(self._database, block, batch=batch)
-            extend_index(self._database, batch, indices=self._indices)
+            finish_write(self._database, batch)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`."""
@@ -105,10 +101,14 @@ class EmbeddedVectorStore:
                         count += free_rows(self._database, row[0], wanted=wanted)
                         files.append(row[0])
             for file in files:
-                clean_file(self._database, file, indices=self._indices)
+                clean_file(self._database, file)
         return count
 
     # Reading
+
+    def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
+        """See :meth:`VectorStore.search_many`."""
+        return [self.search(query) for query in queries]
 
     def search(self, query: VectorQuery) -> list[Hit]:
         """See :meth:`VectorStore.search`."""
@@ -137,19 +137,32 @@ class EmbeddedVectorStore:
         return found
 
     def _nearest(self, query: VectorQuery, k: int) -> list[Hit]:
-        view = self._views.view(query.kind, query.corpus)
-        if view is None or not len(view) or query.vector is None:
+        return self._read(query.kind, query.corpus, lambda view: self._nearest_in(view, query, k)) or []
+
+    def _read(self, kind: Kind, corpus: str, read: Callable[[View], _Read]) -> _Read | None:
+        """What a function reads of the present rows; None if there are none."""
+        while True:
+            view = self._views.view(kind, corpus) if self._database.exists() else None
+            if view is None:
+                return None
+            try:
+                return read(view)
+            except StoreCorruptError:  # unless the writer has wiped a row since the view was made
+                if self._views.view(kind, corpus) is view:
+                    raise
+
+    def _nearest_in(self, view: View, query: VectorQuery, k: int) -> list[Hit]:
+        if query.vector is None or not len(view):
             return []
         if len(query.vector) != view.dimensions:
-            self._verify(view, np.array([0]))  # as rows of another length, all would be altered
+            self._verify(view, np.flatnonzero(view.is_there())[:1])  # as rows of another length, all would be altered
             raise ModelMismatchError(
                 f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
                 f"{view.dimensions}; use the embedding model of the corpus"
             )
         keep = self._mask(view, query)
         question = query.vector.astype(np.float32)
-        rows = self._candidates(view, question, k) if keep is None else np.flatnonzero(keep)
-        rows = self._narrowed(view, query, k, rows=rows)
+        rows = self._narrowed(view, query, k, rows=None if keep is None else np.flatnonzero(keep))
         scores = _scores(view, question, rows)
         ids = view.ids(rows)
         unusable = np.flatnonzero(~np.isfinite(scores))
@@ -165,38 +178,23 @@ class EmbeddedVectorStore:
             name = str(view.ids(altered[:1])[0], "ascii")
             raise sqlite.corrupt(self._database.path, f"the vector of {name} is not the one that was written")
 
-    def _candidates(self, view: View, vector: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
-        """Rows to score: those that the ANN index proposes and those that it does not cover; None: all rows."""
-        path = matrix_path(self._database.path, view.state.file, generation=view.state.generation)
-        if len(view) < ann.LEAST_ROWS or not ann.is_installed():
-            return None
-        found, covered = ann.candidates(path, vector, k=2 * k + 100)
-        if not covered:
-            return None
-        wanted = np.concatenate([np.sort(found), np.arange(covered, len(view.matrix))])
-        slots = view.slots
-        at = np.minimum(np.searchsorted(slots, wanted), len(slots) - 1)
-        rows: NDArray[np.intp] = at[slots[at] == wanted]
-        return rows
-
     def _narrowed(
         self, view: View, query: VectorQuery, k: int, *, rows: NDArray[np.intp] | None
     ) -> NDArray[np.intp] | None:
-        """A smaller set of rows that includes the ``k`` best of these, if finding it is faster than scoring all of them.
+        """The rows to score (None: all slots): those given, or fewer that include the ``k`` best, where that is faster.
 
         The first search of a process, often its only one, does not use the codes.
         """
         count = len(view) if rows is None else len(rows)
+        every = np.flatnonzero(view.is_there()) if rows is None and len(view.gone) else rows
         if count < coarse.LEAST_ROWS or query.vector is None or not coarse.is_wanted(len(view.matrix)):
-            return rows
+            return every
         with self._guard:  # the codes grow
             if not view.coarse and (query.corpus, query.kind) not in self._searched:
                 self._searched.add((query.corpus, query.kind))
-                return rows
+                return every
             codes = self._views.codes(view)
-        is_whole = rows is None and len(view) == len(view.matrix)
-        slots = None if is_whole else view.slots if rows is None else view.slots[rows]
-        found = coarse.candidates(codes, query.vector, k=k, slots=slots)
+        found = coarse.candidates(codes, query.vector, k=k, slots=rows, without=view.gone)
         return found if rows is None else rows[found]
 
     def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
@@ -207,6 +205,8 @@ class EmbeddedVectorStore:
         if query.where is not None:
             is_allowed = view.is_of(self._allowed(query.corpus, query.where))
             keep = is_allowed if keep is None else keep & is_allowed
+        if keep is not None:
+            keep[view.gone] = False
         return keep
 
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
@@ -229,7 +229,7 @@ class EmbeddedVectorStore:
 
     def _by_text(self, query: VectorQuery, k: int) -> list[Hit]:
         text = query.text or ""
-        terms = dict.fromkeys(content_words(text) or words(text))
+        terms = list(dict.fromkeys(content_words(text) or words(text)))
         if not terms:
             return []
         inside = "true"
@@ -237,24 +237,35 @@ class EmbeddedVectorStore:
         if query.where is not None:
             condition, values = to_sql(query.where)
             inside = f"v.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
-        values |= {
-            "terms": " OR ".join(f'"{term}"' for term in terms),
-            "corpus": query.corpus,
-            "hidden": json.dumps(query.hidden),
-            "k": k,
-        }
+        wanted = query_words(terms)
         connection = self._database.reader()
+        lists, admitted = script("search_text")
         with reading(self._database.path):
-            row = connection.execute(
-                "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (query.corpus, query.kind)
-            ).fetchone()
-            if row is None:
-                return []
-            statement = script("search_text")[0].format(table=text_table(row[0]), inside=inside)
-            with sqlite.sql(f"search {query.kind} by text", statement, values=values) as call:
-                found = connection.execute(statement, values).fetchall()
-                call.rows = len(found)
-        return [Hit(item, score) for item, score in found]
+            connection.execute("BEGIN")  # the totals, the lists and the rows are of one state
+            try:
+                row = connection.execute(
+                    "SELECT file, texts, length FROM vector_file WHERE corpus = ? AND kind = ?",
+                    (query.corpus, query.kind),
+                ).fetchone()
+                if row is None:
+                    return []
+                of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
+                with sqlite.sql(f"search {query.kind} by text", lists, values=of) as call:
+                    blocks = connection.execute(lists, of).fetchall()
+                    rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2])
+                    call.rows = len(rows)
+                values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
+                found: list[Hit] = []
+                for part in best_first(scores, 2 * k):
+                    values["rows"] = json.dumps(rows[part].tolist())
+                    names = dict(connection.execute(admitted.format(inside=inside), values))
+                    pairs = zip(rows[part].tolist(), scores[part].tolist(), strict=True)
+                    found += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
+                    if len(found) >= k:
+                        break
+            finally:
+                connection.execute("COMMIT")
+        return found[:k]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """See :meth:`VectorStore.neighbours`."""
@@ -269,19 +280,25 @@ class EmbeddedVectorStore:
                     view.index.append(ThresholdIndex(np.asarray(view.matrix[:4096])))
                 view.index[0].attach(view.matrix)
                 pairs = view.index[0].query(vectors, threshold=threshold)
-        row = np.full(len(view.matrix), -1, dtype=np.int64)
-        row[view.slots] = np.arange(len(view))
-        at = row[pairs.base]
-        keep = at >= 0
-        return Neighbours(
-            pairs.queries[keep], [str(item, "ascii") for item in view.ids(at[keep])], pairs.similarities[keep]
-        )
+        keep = view.is_there()[pairs.base]
+        names = [str(item, "ascii") for item in view.ids(pairs.base[keep])]
+        return Neighbours(pairs.queries[keep], names, pairs.similarities[keep])
 
-    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    def vectors(
+        self,
+        kind: Kind,
+        corpus: str,
+        *,
+        ids: Sequence[str],
+        state: str = "",  # noqa: ARG002 - the database tells by itself that it was changed
+    ) -> tuple[list[str], NDArray[np.float32]]:
         """See :meth:`VectorStore.vectors`."""
-        view = self._views.view(kind, corpus) if self._database.exists() else None
-        if view is None or not ids:
-            return [], np.empty((0, 0 if view is None else view.dimensions), dtype=np.float32)
+        found = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids))
+        return ([], np.empty((0, 0), dtype=np.float32)) if found is None else found
+
+    def _vectors_in(self, view: View, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+        if not ids:
+            return [], np.empty((0, view.dimensions), dtype=np.float32)
         file = view.state.file
 
         def read(missing: list[str]) -> dict[str, int]:
@@ -299,7 +316,7 @@ class EmbeddedVectorStore:
             found = np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
             # All of them have a checksum, but a search reads thousands: what it cannot calculate with, and one more.
             suspects = np.append(np.flatnonzero(~np.isfinite(found).all(axis=1)), np.arange(min(len(found), 1)))
-            self._verify(view, np.searchsorted(view.slots, np.array(list(slots.values()), dtype=np.int64)[suspects]))
+            self._verify(view, np.array(list(slots.values()), dtype=np.int64)[suspects])
             return list(slots), found
 
     def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
@@ -330,15 +347,17 @@ class EmbeddedVectorStore:
             return {item for (item,) in self._database.reader().execute(query, values)}
 
 
+def _best(hit: Hit) -> tuple[float, str]:
+    return -hit.score, hit.id
+
+
 def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.float32]:
-    """Cosines of the rows (None: all). Few rows are gathered; many are taken from one product with the whole matrix."""
+    """Cosines of the rows (None: all slots). Few rows are gathered; many are taken from one product with the whole matrix."""
     if rows is not None and len(rows) * _GATHER < len(view.matrix):
-        gathered: NDArray[np.float32] = np.vecdot(view.matrix[view.slots[rows]], vector)
+        gathered: NDArray[np.float32] = np.vecdot(view.matrix[rows], vector)
         return gathered
     # Use threads for many rows only: waking them costs time, and far more on a busy machine. They add in another order, so
     # they must not score rows that another search may find by their codes and score one by one.
     is_threaded = len(view.matrix) >= _THREADED and not coarse.is_wanted(len(view.matrix))
     found: NDArray[np.float32] = view.matrix @ vector if is_threaded else np.vecdot(view.matrix, vector)
-    if len(found) != len(view):
-        found = found[view.slots]
     return found if rows is None else found[rows]

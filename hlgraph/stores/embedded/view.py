@@ -1,7 +1,7 @@
 """The rows of the vector store, ready for searches: columns in the order of slots, over a memory-mapped matrix.
 
-A view is refreshed when rows were written or deleted. Up to ``row_files.LEAST_ROWS`` rows are held in memory; beyond that,
-the first rows are in mapped files (:mod:`row_files`), and only later rows in memory.
+A view is refreshed when rows were written or deleted, by what was written and deleted since. Up to ``row_files.LEAST_ROWS``
+rows are held in memory; beyond that, the first rows are in mapped files (:mod:`row_files`), and only later rows in memory.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ from hlgraph.stores.embedded import row_files
 from hlgraph.stores.embedded.array_files import State, matrix_path, read_rows
 from hlgraph.stores.embedded.coarse import CoarseRows
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.row_files import Columns, RowFiles, no_rows, read_columns
-from hlgraph.stores.embedded.sqlite import corrupt, mapped, reading
+from hlgraph.stores.embedded.row_files import NO_ROW, Columns, Places, RowFiles, no_rows, read_columns
+from hlgraph.stores.embedded.sqlite import mapped, reading
+from hlgraph.stores.image.mapped import log_level
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The rows of one kind of one corpus, in the order of their slots.
+    """The rows of one kind of one corpus, as one state of the matrix has them. A row is named by its slot.
 
-    ``index`` and ``coarse`` only grow, and the next view takes them over. They identify rows by slot, and a slot is used
-    only once in a generation, so they stay valid after deletions.
+    ``index`` and ``coarse`` only grow, and the next view takes them over. A slot is used only once in a generation, so they
+    stay valid after deletions.
 
     Attributes
     ----------
     state : state of the matrix
     matrix : shape (slots, d), memory-mapped
-    first : rows in mapped files
-    rest : rows in memory
+    first : rows of the first slots, in mapped files
+    rest : rows of the other slots, in memory
     names : position of each source and change of ``rest``, counted from the end of the names of ``first``
+    gone : slots without a row, ascending
     index : at most one index, for neighbours
     coarse : 8-bit codes for the first pass of a search, part by part
     """
@@ -50,22 +52,23 @@ class View:
     matrix: NDArray[np.float32]
     first: Columns
     rest: Columns
-    names: dict[str, int]
+    names: Places
+    gone: NDArray[np.int64]
     index: list[ThresholdIndex]
     coarse: list[CoarseRows]
 
     def __len__(self) -> int:
-        return len(self.first.slots) + len(self.rest.slots)
+        return len(self.matrix) - len(self.gone)
 
     @property
     def dimensions(self) -> int:
         """The length of a vector."""
         return self.state.dimensions
 
-    @property
-    def slots(self) -> NDArray[np.int64]:
-        """The slot of each row in the matrix, ascending."""
-        found: NDArray[np.int64] = _joined(self.first.slots, self.rest.slots)
+    def is_there(self) -> NDArray[np.bool_]:
+        """Which slots have a row."""
+        found = np.ones(len(self.matrix), dtype=bool)
+        found[self.gone] = False
         return found
 
     def altered(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -73,40 +76,47 @@ class View:
 
         Parameters
         ----------
-        rows : positions in this view
+        rows : slots
         """
-        wanted = _joined(self.first.checksums, self.rest.checksums)[rows].tolist()
-        vectors = np.ascontiguousarray(self.matrix[self.slots[rows]])
-        pairs = zip(vectors, wanted, strict=True)
+        wanted = self._of("checksums", rows).tolist()
+        pairs = zip(np.ascontiguousarray(self.matrix[rows]), wanted, strict=True)
         return np.array([zlib.crc32(vector.data) != checksum for vector, checksum in pairs], dtype=bool)
 
     def ids(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.bytes_]:
-        """The ids of some rows (None: of all), as bytes."""
-        if rows is None or not len(self.rest.ids):
-            every: NDArray[np.bytes_] = _joined(self.first.ids, self.rest.ids)
-            return every if rows is None else every[rows]
-        found = np.empty(len(rows), dtype=self.rest.ids.dtype)
-        is_first = rows < len(self.first.ids)
-        found[is_first] = self.first.ids[rows[is_first]]
-        found[~is_first] = self.rest.ids[rows[~is_first] - len(self.first.ids)]
+        """The ids of some rows (None: of all slots), as bytes."""
+        found: NDArray[np.bytes_] = self._of("ids", rows)
         return found
 
     def is_of(self, sources: Collection[str]) -> NDArray[np.bool_]:
         """Which rows belong to one of these sources."""
-        found: NDArray[np.bool_] = self._among(sources)[_joined(self.first.sources, self.rest.sources)]
+        found: NDArray[np.bool_] = self._among(sources)[self._of("sources", None)]
         return found
 
     def is_from(self, changes: Collection[str]) -> NDArray[np.bool_]:
         """Which rows one of these changes wrote."""
-        found: NDArray[np.bool_] = self._among(changes)[_joined(self.first.changes, self.rest.changes)]
+        found: NDArray[np.bool_] = self._among(changes)[self._of("changes", None)]
+        return found
+
+    def _of(self, column: str, rows: NDArray[np.integer] | None) -> NDArray[Any]:
+        first: NDArray[Any] = getattr(self.first, column)
+        rest: NDArray[Any] = getattr(self.rest, column)
+        if not len(rest) or not len(first):
+            every = rest if len(rest) else first
+            return every if rows is None else every[rows]
+        if rows is None:
+            return np.concatenate([first, rest])
+        found = np.empty(len(rows), dtype=rest.dtype)
+        is_first = rows < len(first)
+        found[is_first] = first[rows[is_first]]
+        found[~is_first] = rest[rows[~is_first] - len(first)]
         return found
 
     def _among(self, names: Collection[str]) -> NDArray[np.bool_]:
-        """For each position of a name, whether it is one of these."""
+        """For each position of a name, whether it is one of these; the last place is for slots without a row."""
         wanted = np.array([name.encode() for name in names] or [b""], dtype=np.bytes_)
         held = np.isin(self.first.names, wanted) & (len(names) > 0)
         rest = np.fromiter((name in names for name in self.names), dtype=bool, count=len(self.names))
-        return np.concatenate([held, rest])
+        return np.concatenate([held, rest, [False]])
 
 
 class Views:
@@ -138,15 +148,14 @@ class Views:
                     if state is None:
                         return None
                     view = self._begun(state, self._views.get((kind, corpus)))
-                    if view.state.writes == state.writes:
+                    if view.state == state:
                         return view
                     if not is_in_files or state.slots - view.first.end < row_files.LEAST_ROWS:
                         view = self._views[kind, corpus] = self._extended(view, state)
                         return view
                 finally:
                     connection.execute("COMMIT")
-                held = view.first
-                self._make(state, lambda files, held=held: files.write_columns(connection, held=held, file=files.file))  # type: ignore[misc]
+                self._make(state, lambda files: files.write_columns(connection))
             return None
 
     def codes(self, view: View) -> list[CoarseRows]:
@@ -179,58 +188,46 @@ class Views:
         return None if row is None else State(*row)
 
     def _begun(self, state: State, held: View | None) -> View:
-        """The cached view if it lacks nothing but new rows; otherwise a view of the rows in files."""
-        if held is not None and held.state[:3] == state[:3]:
-            files = RowFiles(self._database.path, state).columns()
-            if len(files.ids) <= len(held.first.ids):
-                return held
-        else:
-            files = RowFiles(self._database.path, state).columns()
+        """The rows in files and those in memory that fit them; the cached view if nothing was written or deleted since."""
+        if held is not None and held.state == state:
+            return held
+        path = matrix_path(self._database.path, state.file, generation=state.generation)
+        matrix = read_rows(path, state.slots, dimensions=state.dimensions)  # before anything is made of that length
+        first = RowFiles(self._database.path, state).columns()  # mapped again: another process may have made them again
         is_same = held is not None and held.state[:2] == state[:2]
         index, coarse = (held.index, held.coarse) if held is not None and is_same else ([], [])
-        matrix = np.empty((0, state.dimensions), dtype=np.float32)
-        return View(state._replace(writes=-1), matrix, files, no_rows(), {}, index, coarse)
+        rest, names = no_rows(), Places(start=len(first.names))
+        if held is not None and is_same and held.first.end == first.end and len(held.first.names) == len(first.names):
+            rest, names = held.rest, held.names.copy()
+        gone = np.empty(0, dtype=np.int64)
+        return View(state._replace(writes=-1), matrix, first, rest, names, gone, index, coarse)
 
     def _extended(self, view: View, state: State) -> View:
-        names = view.names
-        start = len(view.first.names)
-        fresh = read_columns(
-            self._database.reader(),
-            file=state.file,
-            last=view.rest.last or view.first.last,
-            names=names,
-        )
-        if len(fresh.slots) and not 0 <= fresh.slots.min() <= fresh.slots.max() < state.slots:
-            raise corrupt(self._database.path, f"rows of vectors {state.file} have slots beyond its {state.slots}")
-        fresh = fresh._replace(sources=fresh.sources + start, changes=fresh.changes + start)
-        path = matrix_path(self._database.path, state.file, generation=state.generation)
-        return replace(
-            view,
-            state=state,
-            matrix=read_rows(path, state.slots, dimensions=state.dimensions),
-            rest=view.rest.then(fresh),
-        )
+        connection = self._database.reader()
+        rest = read_columns(connection, view.rest, state=state, first=view.first, names=view.names)
+        # The writer has wiped the other free slots in the files.
+        query = "SELECT slot FROM vector_free WHERE file = ? AND (slot >= ? OR is_zeroed = 0) ORDER BY slot"
+        freed = np.array([slot for (slot,) in connection.execute(query, (state.file, view.first.end))], dtype=np.int64)
+        later = freed[(freed >= view.first.end) & (freed < state.slots)] - view.first.end
+        rest.sources[later] = NO_ROW
+        gone = [np.flatnonzero(part.sources == NO_ROW) for part in (view.first, rest)]
+        gone = [np.union1d(gone[0], freed[(freed >= 0) & (freed < view.first.end)]), gone[1] + view.first.end]
+        return replace(view, state=state, rest=rest, gone=np.concatenate(gone).astype(np.int64))
 
     def _make(self, state: State, make: Callable[[RowFiles], None]) -> None:
-        """Writes files for a state, unless rows were deleted since; on failure the rows stay in memory."""
+        """Writes files for a state, unless its generation is over; on failure the rows stay in memory."""
         files = RowFiles(self._database.path, state)
         connection = self._database.reader()
         try:
             with files.making():  # before checking the state, see row_files
                 connection.execute("BEGIN")
                 try:
-                    query = "SELECT writes FROM vector_file WHERE (file, generation, deletes) = (?, ?, ?)"
-                    row = connection.execute(query, state[:3]).fetchone()
+                    query = "SELECT writes, slots FROM vector_file WHERE (file, generation) = (?, ?)"
+                    row = connection.execute(query, state[:2]).fetchone()
                     if row is not None:
-                        files.writes = row[0]
+                        files.writes, files.slots = row
                         make(files)
                 finally:
                     connection.execute("COMMIT")
         except (OSError, ValueError) as error:
-            _log.info("the rows of vector file %d are held in memory: %s", state.file, error)
-
-
-def _joined(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
-    if not len(two):
-        return one
-    return np.concatenate([one, two]) if len(one) else two
+            _log.log(log_level(error), "the rows of vector file %d are held in memory: %s", state.file, error)

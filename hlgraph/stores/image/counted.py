@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Relationship
-from hlgraph.stores.image.links import Links, Pairs, blocks
+from hlgraph.stores.image.links import Links, Pairs, Way, blocks
 from hlgraph.subgraph import Csr
 
 SAID = "said"
@@ -35,23 +35,32 @@ def relates(links: Mapping[str, Links], is_asserted: NDArray[np.bool_] | None) -
     Csr
         Shape (n, n) for n nodes.
     """
-    supports, subjects, objects = (
-        links[Relationship.SUPPORTS].there,
-        links[Relationship.SUBJECT].back,
-        links[Relationship.OBJECT].back,
-    )
-    size = len(supports.starts) - 1
+    subjects, objects = links[Relationship.SUBJECT].back, links[Relationship.OBJECT].back
+    facts = np.arange(subjects.size)
     if is_asserted is None:
-        counts = np.diff(supports.starts)
+        counts = links[Relationship.SUPPORTS].there.counts(facts)
     else:
+        supports = links[Relationship.SUPPORTS].there.plain()
         before = np.concatenate([[0], np.cumsum(is_asserted[supports.targets])])
         counts = np.diff(before[supports.starts])
-    has_both = (np.diff(subjects.starts) > 0) & (np.diff(objects.starts) > 0)
-    facts = np.flatnonzero(has_both & (counts > 0))
-    ends = subjects.targets[subjects.starts[facts]], objects.targets[objects.starts[facts]]
-    found = sp.csr_array((counts[facts].astype(np.float32), ends), shape=(size, size))
+    a, b, weights = related(facts[counts > 0], subjects, objects=objects, counts=counts[counts > 0])
+    found = sp.csr_array((weights, (a, b)), shape=(subjects.size, subjects.size))
     found.sum_duplicates()
     return found
+
+
+def related(facts: NDArray[np.int64], subjects: Way, *, objects: Way, counts: NDArray[np.int64]) -> Pairs:
+    """Subject and object of each of some facts that has both, weighted by its count.
+
+    Parameters
+    ----------
+    facts : the facts
+    subjects, objects : SUBJECT and OBJECT, from the fact
+    counts : number of statements that support each fact
+    """
+    has_both = (subjects.counts(facts) > 0) & (objects.counts(facts) > 0)
+    some = facts[has_both]
+    return subjects.of(some, most=1).target, objects.of(some, most=1).target, counts[has_both].astype(np.float32)
 
 
 def co_occurs(links: Mapping[str, Links], is_asserted: NDArray[np.bool_] | None) -> Iterator[Pairs]:
@@ -64,31 +73,41 @@ def co_occurs(links: Mapping[str, Links], is_asserted: NDArray[np.bool_] | None)
     links : links of ``SAID``
     is_asserted : which nodes a visible source asserts; None: all
     """
-    chunk, entity = _joined(links[SAID], is_asserted)
-    size = len(links[SAID].there.starts) - 1
-    chunks, row = np.unique(chunk, return_inverse=True)
+    said = links[SAID].there
+    chunks = np.flatnonzero(said.counts(np.arange(said.size)))
+    yield from paired(said, chunks if is_asserted is None else chunks[is_asserted[chunks]])
+
+
+def paired(said: Way, chunks: NDArray[np.int64]) -> Iterator[Pairs]:
+    """The pairs of entities that some chunks mention, as :func:`co_occurs` gives them.
+
+    Parameters
+    ----------
+    said : links of ``SAID``, from the chunk
+    chunks : the chunks, ascending
+    """
+    row, entity = _joined(said, chunks)
     number = np.bincount(row, minlength=len(chunks))
     one = np.ones(len(row), dtype=np.float32)
-    by_chunk = sp.csr_array((one, (row, entity)), shape=(len(chunks), size))
+    entities, column = np.unique(entity, return_inverse=True)
+    by_chunk = sp.csr_array((one, (row, column)), shape=(len(chunks), len(entities)))
     by_entity = sp.csr_array(by_chunk.T)
-    entities = np.flatnonzero(np.diff(by_entity.indptr))
-    work = np.zeros(size, dtype=np.int64)
-    np.add.at(work, entity, number[row])
-    for first, last in blocks(work[entities]):
-        some = entities[first:last]
-        part = sp.coo_array(by_entity[some] @ by_chunk)
-        a, b = some[part.row], part.col
+    work = np.zeros(len(entities), dtype=np.int64)
+    np.add.at(work, column, number[row])
+    for first, last in blocks(work):
+        part = sp.coo_array(by_entity[first:last] @ by_chunk)
+        a, b = entities[first + part.row], entities[part.col]
         is_first = a < b
         yield a[is_first], b[is_first], part.data[is_first].astype(np.float32)
 
 
-def _joined(said: Links, is_asserted: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Chunks and entities: of each visible chunk at most ``PAIRED``, most mentioned first, then by id."""
-    starts, targets, weights = said.there
-    chunk = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    keep = np.ones(len(chunk), dtype=bool) if is_asserted is None else is_asserted[chunk]
+def _joined(said: Way, chunks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places in ``chunks``, and entities: of each chunk at most ``PAIRED``, most mentioned first, then by id."""
+    owner, target, weight = said.of(chunks)
+    keep = np.ones(len(owner), dtype=bool)
+    starts = np.searchsorted(owner, np.arange(len(chunks) + 1))
     for long in np.flatnonzero(np.diff(starts) > PAIRED):
         row = slice(int(starts[long]), int(starts[long + 1]))
-        order = np.lexsort((targets[row], -weights[row]))
+        order = np.lexsort((target[row], -weight[row]))
         keep[row.start + order[PAIRED:]] = False
-    return chunk[keep], targets[keep].astype(np.int64)
+    return owner[keep], target[keep]

@@ -1,15 +1,16 @@
 """The graph of one version of a corpus in memory-mapped files: its nodes, and each relationship as :class:`Links`.
 
-The folder is a cache, for one version of one corpus. The embedded store keeps it beside the database, in
-``graph/<format>-<corpus>-<version>``: the first reader that needs it writes it if it can, and a writer removes it with its
-version. It never reveals deleted records: a writer removes old versions before it forgets a change, and a reader creates the
-folder before it checks that its version is still the present one, so that a folder of an old version is never filled
-afterwards. The folder of a Neo4j server is described in :mod:`hlgraph.stores.neo4j.images`.
+The folder is a cache, for one state of one corpus. The embedded store keeps it beside the database, in
+``graph/<format>-<corpus>-<version>-<stamp>``: the first reader that needs it writes it if it can, later versions are patched
+on it, and a writer removes it when no later version can be. It never reveals deleted sources: a writer that deletes one removes
+the folders before it forgets the change, and a reader creates the folder before it checks that its version is still the
+present one, so that a folder of an old version is never filled afterwards. The folder of a Neo4j server is described in
+:mod:`hlgraph.stores.neo4j.images`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 
 from hlgraph.stores import files
 from hlgraph.stores.image.counted import SAID
-from hlgraph.stores.image.image import EVEN, FOLLOWED, Image, Nodes
-from hlgraph.stores.image.links import BLOCK, Links, OneWay, Pairs
+from hlgraph.stores.image.image import EVEN, FOLLOWED, Image
+from hlgraph.stores.image.links import BLOCK, Links, OneWay, Pairs, Way, blocks
 from hlgraph.stores.image.mapped import ArrayFiles, mapped_file
+from hlgraph.stores.image.nodes import Nodes
 
 _NODES = {"ids": "S32", "kinds": "u1", "sources": "<i4"}
 _COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])
@@ -33,8 +35,13 @@ class GraphFiles(ArrayFiles):
         found = [self.array(name, dtype) for name, dtype in _NODES.items()]
         return None if any(item is None for item in found) else Nodes(*found)  # type: ignore[arg-type]
 
-    def image(self, version: int) -> Image | None:
-        """All of the graph, mapped; None if any part is not in the files."""
+    def image(self, version: int, *, mark: Hashable = None) -> Image | None:
+        """All of the graph, mapped; None if any part is not in the files.
+
+        Parameters
+        ----------
+        version, mark : see :class:`hlgraph.stores.image.image.Image`
+        """
         nodes = self.nodes()
         if nodes is None:
             return None
@@ -44,7 +51,20 @@ class GraphFiles(ArrayFiles):
             if links is None:
                 return None
             found[name] = links._replace(is_even=name in EVEN)
-        return Image(nodes, found, version=version)
+        return Image(nodes, found, version=version, mark=mark)
+
+    def write_image(self, image: Image) -> None:
+        """Writes all that an image holds, a block at a time; the nodes appear last.
+
+        Parameters
+        ----------
+        image : the image
+        """
+        for name, item in image.links.items():
+            self.write_links(name, pairs_of(item.there), size=image.nodes.size)
+        nodes = image.nodes.plain()
+        for name, dtype in reversed(_NODES.items()):
+            self.write(name, [getattr(nodes, name).astype(dtype, copy=False)])
 
     def links(self, name: str, size: int) -> Links | None:
         """The links of a relationship; None if they are not in the files.
@@ -55,7 +75,7 @@ class GraphFiles(ArrayFiles):
         size : number of nodes of the graph
         """
         held = self.array(name, np.uint8)
-        return None if held is None else _links(held, size)
+        return None if held is None else Links(*_ways(held, size))
 
     def write_links(self, name: str, rows: Iterable[Pairs], *, size: int) -> None:
         """Writes a relationship from blocks of its links.
@@ -68,6 +88,11 @@ class GraphFiles(ArrayFiles):
         name : name of the relationship
         rows : blocks of links, each pair of nodes at most once
         size : number of nodes of the graph
+
+        Raises
+        ------
+        OSError
+            The folder is not writable, or the disk is full.
         """
         loose, fresh, cursor = (self.folder / f"{name}.{part}" for part in ("loose", "new", "cursor"))
         count = 0
@@ -75,24 +100,22 @@ class GraphFiles(ArrayFiles):
             for block in rows:
                 out.write(_table(*block).tobytes())
                 count += len(block[0])
-        with files.write_bytes(fresh) as out:
-            out.truncate(2 * (8 * (size + 1) + 8 * count))
-        with files.write_bytes(cursor) as out:
-            out.truncate(8 * size)
+        files.allocate(fresh, 2 * (8 * (size + 1) + 8 * count))
+        files.allocate(cursor, 8 * size)
         held = np.memmap(fresh, dtype=np.uint8, mode="r+")
-        links = _links(np.asarray(held), size)
+        there, back = _ways(np.asarray(held), size)
         place = np.asarray(np.memmap(cursor, dtype=np.int64, mode="r+")) if size else np.empty(0, dtype=np.int64)
         table = mapped_file(loose, _COO)
-        for one, end in ((links.there, "a"), (links.back, "b")):
+        for one, end in ((there, "a"), (back, "b")):
             for start in range(0, count, BLOCK):
                 nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
                 one.starts[nodes + 1] += number
             np.cumsum(one.starts, out=one.starts)
-        _scatter(links.back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
-        _scatter(links.there, _turned(links.back), place)  # visiting the nodes in order leaves the targets ascending
-        _scatter(links.back, _turned(links.there), place)
+        _scatter(back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
+        _scatter(there, _turned(back), place)  # visiting the nodes in order leaves the targets ascending
+        _scatter(back, _turned(there), place)
         held.flush()
-        del held, links, place, table
+        del held, there, back, place, table
         fresh.replace(self.folder / name)
 
 
@@ -102,7 +125,7 @@ def _table(a: NDArray[np.integer], b: NDArray[np.integer], weight: NDArray[np.fl
     return found
 
 
-def _links(held: NDArray[Any], size: int) -> Links:
+def _ways(held: NDArray[Any], size: int) -> tuple[OneWay, OneWay]:
     """Both directions from one file, one after the other: starts of rows, targets, weights."""
     half = len(held) // 2
     first = 8 * (size + 1)
@@ -111,7 +134,15 @@ def _links(held: NDArray[Any], size: int) -> Links:
     for part in (held[:half], held[half:]):
         cut = part[:first], part[first:middle], part[middle:]
         ways.append(OneWay(cut[0].view("<i8"), cut[1].view("<i4"), cut[2].view("<f4")))
-    return Links(ways[0], ways[1])
+    return ways[0], ways[1]
+
+
+def pairs_of(way: Way) -> Iterator[Pairs]:
+    """All links of one direction, in blocks."""
+    every = np.arange(way.size)
+    for first, last in blocks(way.counts(every)):
+        some = way.of(every[first:last])
+        yield some.owner + first, some.target, some.weight
 
 
 def _cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:

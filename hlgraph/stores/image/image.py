@@ -6,7 +6,7 @@ on its shape and not on the size of a graph in files. A filter arrives as the so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.image.counted import SAID, co_occurs, relates
 from hlgraph.stores.image.links import Links, NeighbourCheck, blocks, in_memory, strongest
+from hlgraph.stores.image.nodes import NO_SOURCE, NodeTable, places
 from hlgraph.stores.matching import MENTIONED, matched
 from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
-NO_SOURCE = -1
-"""The source of a node that belongs to no single source: of a fact or an entity."""
 FOLLOWED = frozenset(
     {
         Relationship.FROM_SOURCE,
@@ -41,37 +40,27 @@ FOLLOWED = frozenset(
 """The relationships that an image holds."""
 EVEN = FOLLOWED - {Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM}
 """Those of which every weight is 1."""
-_COUNTED: Mapping[Relationship, frozenset[str]] = {
+COUNTED: Mapping[str, frozenset[str]] = {
     Relationship.RELATES: frozenset({Relationship.SUPPORTS, Relationship.SUBJECT, Relationship.OBJECT}),
     Relationship.CO_OCCURS: frozenset({SAID}),
 }
-"""The links from which a derived relationship is counted again, for a pull that may see some sources only."""
+"""The links from which a derived relationship is counted."""
 
 
-class Nodes(NamedTuple):
-    """The nodes of a corpus, in the order of their ids.
+class Touched(NamedTuple):
+    """What one patch touched.
 
     Attributes
     ----------
-    ids : shape (n,), bytes of length 32
-    kinds : shape (n,), indices into KINDS
-    sources : shape (n,), the node of each node's source, or ``NO_SOURCE``
+    before, after : marks of the states between which it leads
+    nodes : ids of the nodes that came or went, bytes of length 32
+    ends : by name of each relationship that the image has, the ids of the ends of the links that differ
     """
 
-    ids: NDArray[np.bytes_]
-    kinds: NDArray[np.uint8]
-    sources: NDArray[np.int32]
-
-    def at(self, ids: Iterable[str]) -> NDArray[np.int64]:
-        """The nodes with these ids, ascending and distinct; unknown ids are left out."""
-        wanted = np.unique(np.array([item.encode() for item in ids], dtype=np.bytes_))
-        if not len(self.ids) or not len(wanted):
-            return np.empty(0, dtype=np.int64)
-        # Give both the same item size: otherwise numpy copies all ids to compare them.
-        wanted = wanted[np.char.str_len(wanted) <= self.ids.itemsize].astype(self.ids.dtype)
-        at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-        found: NDArray[np.int64] = at[self.ids[at] == wanted]
-        return found
+    before: Hashable
+    after: Hashable
+    nodes: NDArray[np.bytes_]
+    ends: Mapping[str, NDArray[np.bytes_]]
 
 
 class Image:
@@ -82,12 +71,33 @@ class Image:
     nodes : the nodes
     links : links by name of the relationship, and :data:`SAID`; at least those that :func:`needed` names for a read
     version : version of the corpus
+    mark : what tells the state of the corpus from all others, also from one of the same version; None: unknown
+    trail : the last patches that led to this state, in their order
     """
 
-    def __init__(self, nodes: Nodes, links: Mapping[str, Links], *, version: int) -> None:
+    def __init__(
+        self,
+        nodes: NodeTable,
+        links: Mapping[str, Links],
+        *,
+        version: int,
+        mark: Hashable = None,
+        trail: tuple[Touched, ...] = (),
+    ) -> None:
         self.nodes = nodes
         self.version = version
-        self._links = links
+        self.links = links
+        self.mark = mark
+        self.trail = trail
+
+    def touched_since(self, mark: Hashable) -> tuple[Touched, ...] | None:
+        """The patches that led from a state to this one; None if they are not known."""
+        if mark is None:
+            return None
+        if mark == self.mark:
+            return ()
+        first = next((at for at, item in enumerate(self.trail) if item.before == mark), None)
+        return None if first is None else self.trail[first:]
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, sources: NDArray[np.int64] | None) -> Subgraph:
         """Breadth-first search from the seeds.
@@ -100,7 +110,7 @@ class Image:
         """
         may = self._check(shape, sources)
         edges = {item: self._scoped(item, sources) for item in sorted(shape.relationships & FOLLOWED)}
-        frontier = self.nodes.at(seeds)
+        frontier = places(self.nodes, seeds)
         frontier = frontier[may(frontier)]
         is_cut = len(frontier) > shape.node_cap
         frontier = reached = frontier[: shape.node_cap]
@@ -128,7 +138,7 @@ class Image:
         shape : kinds and relationships; its bounds are ignored
         sources : nodes of the sources that may be seen, ascending; None: all
         """
-        at = np.flatnonzero(self._check(shape, sources)(np.arange(len(self.nodes.ids))))
+        at = np.flatnonzero(self._check(shape, sources)(np.arange(self.nodes.size)))
         edges = {item: self._scoped(item, sources) for item in sorted(shape.relationships & FOLLOWED)}
         return self._subgraph(at, {item: links.induced(at) for item, links in edges.items()})
 
@@ -142,26 +152,26 @@ class Image:
         query : names and bounds
         sources : nodes of the sources that may be seen, ascending; None: all
         """
-        back = self._links[Relationship.MENTIONS].back
-        parts = [np.unique(back.of(self.nodes.at(name)).target) for name in query.names]
+        back = self.links[Relationship.MENTIONS].back
+        parts = [np.unique(back.of(places(self.nodes, name)).target) for name in query.names]
         found, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]), return_counts=True)
         may = self._check(MENTIONED, sources)(found)
         if query.among is not None:
-            may &= _among(found, self.nodes.at(query.among))
-        return matched(self.nodes.ids[found[may]], counts[may], query=query)
+            may &= _among(found, places(self.nodes, query.among))
+        return matched(self.nodes.ids_of(found[may]), counts[may], query=query)
 
     def count(self, relationships: Iterable[Relationship]) -> int:
         """The total number of links of these relationships."""
-        return sum(len(self._links[item].there.targets) for item in relationships if item in self._links)
+        return sum(self.links[item].there.total for item in relationships if item in self.links)
 
     def sources_but(self, left_out: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nodes of all sources but some, ascending."""
-        every = np.flatnonzero(self.nodes.kinds == KINDS.index(Kind.SOURCE))
+        every = np.flatnonzero(self.nodes.kinds_of(np.arange(self.nodes.size)) == KINDS.index(Kind.SOURCE))
         return every[~_among(every, left_out)]
 
     def _subgraph(self, at: NDArray[np.int64], edges: Mapping[Relationship, Csr], *, is_cut: bool = False) -> Subgraph:
         nodes = self.nodes
-        return Subgraph(nodes.ids[at].astype("<U32"), np.array(nodes.kinds[at]), edges, self.version, is_cut)
+        return Subgraph(nodes.ids_of(at).astype("<U32"), np.array(nodes.kinds_of(at)), edges, self.version, is_cut)
 
     def _check(self, shape: PullShape, sources: NDArray[np.int64] | None) -> NeighbourCheck:
         """Tells which nodes may be entered: nodes of the wanted kinds that belong to a source that may be seen.
@@ -172,12 +182,12 @@ class Image:
         is_kind = np.zeros(len(KINDS), dtype=bool)
         is_kind[[KINDS.index(kind) for kind in shape.kinds]] = True
         if sources is None:
-            return lambda at: is_kind[nodes.kinds[at]]
+            return lambda at: is_kind[nodes.kinds_of(at)]
         allowed = sources
 
         def may(at: NDArray[np.int64]) -> NDArray[np.bool_]:
-            is_wanted = is_kind[nodes.kinds[at]]
-            held = nodes.sources[at]
+            is_wanted = is_kind[nodes.kinds_of(at)]
+            held = nodes.sources_of(at)
             found = is_wanted & _among(held, allowed)
             is_shared = is_wanted & (held == NO_SOURCE)
             found[is_shared] = self._is_asserted(at[is_shared], allowed)
@@ -187,22 +197,22 @@ class Image:
 
     def _is_asserted(self, at: NDArray[np.int64], allowed: NDArray[np.int64]) -> NDArray[np.bool_]:
         found = np.zeros(len(at), dtype=bool)
-        for way in (self._links[Relationship.MENTIONS].back, self._links[Relationship.SUPPORTS].there):
+        for way in (self.links[Relationship.MENTIONS].back, self.links[Relationship.SUPPORTS].there):
             for first, last in blocks(way.counts(at)):
                 some = way.of(at[first:last])
-                is_inside = _among(self.nodes.sources[some.target], allowed)
+                is_inside = _among(self.nodes.sources_of(some.target), allowed)
                 found[first + some.owner[is_inside]] = True
         return found
 
     def _scoped(self, relationship: Relationship, sources: NDArray[np.int64] | None) -> Links:
         """The links of a relationship in a scope; under a filter, a derived relationship is counted again in memory."""
-        if sources is None or relationship not in _COUNTED:
-            return self._links[relationship]
-        is_asserted = _among(self.nodes.sources, sources)
+        if sources is None or relationship not in COUNTED:
+            return self.links[relationship]
+        is_asserted = _among(self.nodes.sources_of(np.arange(self.nodes.size)), sources)
         if relationship is Relationship.RELATES:
-            return in_memory(relates(self._links, is_asserted))
-        size = len(self.nodes.ids)
-        parts = list(co_occurs(self._links, is_asserted))
+            return in_memory(relates(self.links, is_asserted))
+        size = self.nodes.size
+        parts = list(co_occurs(self.links, is_asserted))
         if not parts:
             return in_memory(sp.csr_array((size, size), dtype=np.float32))
         a, b, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -210,9 +220,9 @@ class Image:
 
 
 def needed(shape: PullShape, *, has_filter: bool) -> frozenset[str]:
-    """The names of the links that a read needs.
+    """The names of the links that a read needs, and of those from which counted ones are counted.
 
-    Under a filter these are also the links that show what is asserted, and those from which derived ones are counted again.
+    Under a filter these are also the links that show what is asserted.
 
     Parameters
     ----------
@@ -220,10 +230,10 @@ def needed(shape: PullShape, *, has_filter: bool) -> frozenset[str]:
     has_filter : whether the read may see some sources only
     """
     wanted = shape.relationships & FOLLOWED
+    counted = frozenset[str]().union(*(COUNTED[item] for item in wanted if item in COUNTED))
     if not has_filter:
-        return frozenset[str](wanted)
-    counted = frozenset[str]().union(*(_COUNTED[item] for item in wanted if item in _COUNTED))
-    return (wanted - set(_COUNTED)) | {Relationship.MENTIONS, Relationship.SUPPORTS} | counted
+        return wanted | counted
+    return (wanted - set(COUNTED)) | {Relationship.MENTIONS, Relationship.SUPPORTS} | counted
 
 
 def nothing(shape: PullShape) -> Subgraph:

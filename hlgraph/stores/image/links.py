@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +40,36 @@ class Gathered(NamedTuple):
     weight: NDArray[np.float32]
 
 
+class Way(Protocol):
+    """Links in one direction; the targets of a node are ascending and distinct."""
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+
+    @property
+    def total(self) -> int:
+        """The number of links."""
+
+    def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of links of each of these nodes."""
+
+    def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
+        """The links of these nodes, in their order. Time and memory are linear in the result.
+
+        Parameters
+        ----------
+        nodes : nodes whose links are wanted
+        most : maximum number of links of one node, by ascending target; None: all
+        """
+
+    def plain(self) -> OneWay:
+        """All links, as arrays."""
+
+    def matrix(self) -> Csr:
+        """All links as a sparse matrix, copied."""
+
+
 class OneWay(NamedTuple):
     """Links in one direction, as CSR: node ``i`` has ``starts[i]`` to ``starts[i + 1]``, targets ascending and distinct.
 
@@ -54,30 +84,37 @@ class OneWay(NamedTuple):
     targets: NDArray[np.int32]
     weights: NDArray[np.float32]
 
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.starts) - 1
+
+    @property
+    def total(self) -> int:
+        """The number of links."""
+        return len(self.targets)
+
     def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of links of each of these nodes."""
+        """See :meth:`Way.counts`."""
         found: NDArray[np.int64] = self.starts[nodes + 1] - self.starts[nodes]
         return found
 
     def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
-        """The links of these nodes, in their order. Time and memory are linear in the result.
-
-        Parameters
-        ----------
-        nodes : nodes whose links are wanted
-        most : maximum number of links of one node, by ascending target; None: all
-        """
+        """See :meth:`Way.of`."""
         count = self.counts(nodes) if most is None else np.minimum(self.counts(nodes), most)
         ends = np.cumsum(count)
         total = int(ends[-1]) if len(ends) else 0
         at = np.arange(total) + np.repeat(self.starts[nodes] - ends + count, count)
         return Gathered(np.repeat(np.arange(len(nodes)), count), self.targets[at].astype(np.int64), self.weights[at])
 
+    def plain(self) -> OneWay:
+        """See :meth:`Way.plain`."""
+        return self
+
     def matrix(self) -> Csr:
-        """All links as a sparse matrix, copied."""
-        size = len(self.starts) - 1
+        """See :meth:`Way.matrix`."""
         parts = (np.array(self.weights), np.array(self.targets), np.array(self.starts))
-        return sp.csr_array(parts, shape=(size, size))
+        return sp.csr_array(parts, shape=(self.size, self.size))
 
 
 class Links(NamedTuple):
@@ -90,8 +127,8 @@ class Links(NamedTuple):
     is_even : whether all weights are equal
     """
 
-    there: OneWay
-    back: OneWay
+    there: Way
+    back: Way
     is_even: bool = False
 
     def induced(self, nodes: NDArray[np.int64]) -> Csr:

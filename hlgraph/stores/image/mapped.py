@@ -7,6 +7,7 @@ base of the files of graphs (:mod:`hlgraph.stores.image.graph_files`) and of row
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -98,17 +99,34 @@ class ArrayFiles:
         name : name of the array
         dtype : type of its elements
         size : number of its elements
+
+        Raises
+        ------
+        OSError
+            The folder is not writable, or the disk is full: before anything is written.
         """
         path = self.folder / f"{name}.new"
-        files.reserve(path)
-        held = np.memmap(path, dtype=dtype, mode="w+", shape=(size,))
-        yield np.asarray(held)
-        held.flush()
+        files.allocate(path, size * np.dtype(dtype).itemsize)
+        # An empty file cannot be mapped.
+        held = np.memmap(path, dtype=dtype, mode="r+", shape=(size,)) if size else None
+        yield np.empty(0, dtype=dtype) if held is None else np.asarray(held)
+        if held is not None:
+            held.flush()
         path.replace(self.folder / name)
 
     def remove(self, name: str) -> None:
         """Removes an intermediate array."""
         (self.folder / name).unlink()
+
+
+def log_level(error: Exception) -> int:
+    """The level of a message that arrays stay in memory: a warning on a full disk, else information.
+
+    Parameters
+    ----------
+    error : why they were not written
+    """
+    return logging.WARNING if isinstance(error, OSError) and error.errno in files.FULL else logging.INFO
 
 
 def mapped_file(path: Path, dtype: DTypeLike) -> NDArray[Any]:

@@ -1,18 +1,21 @@
 """Personalised PageRank in process: over the whole graph of a corpus up to a size limit, and around the seeds beyond it.
 
-The whole graph is built once per version. A larger graph is pulled around the seeds of each query, within the bounds of
-:class:`hlgraph.stores.ranking.PulledRanker`, which then limit the memory of a ranking.
+The whole graph is prepared once, and patched as the image is. A larger graph is pulled around the seeds of each query, within
+the bounds of :class:`hlgraph.stores.ranking.PulledRanker`, which then limit the memory of a ranking.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Protocol
 
 from hlgraph.algorithms.ppr import Precision
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients
 from hlgraph.records import Hit
+from hlgraph.stores.image.image import Image
+from hlgraph.stores.image.walked import followed
 from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope
 from hlgraph.stores.ranking import PulledRanker, WalkedGraph, check_query, precision_of
 from hlgraph.subgraph import Subgraph
@@ -49,13 +52,22 @@ class WholeGraph(Protocol):
         scope : corpus and sources that may be seen
         """
 
+    def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:
+        """The image of the present version, with some relationships; None under a filter, or if there is no such corpus.
+
+        Parameters
+        ----------
+        shape : relationships that it must have
+        scope : corpus and sources that may be seen
+        """
+
 
 class ImageRanker:
     """Ranks in process on graphs that can be read whole. Exact, or local if the query sets ``epsilon``.
 
-    Graphs are cached by version of the corpus, shape, scope and precision; the least recently used is dropped first. The
-    graph holds nothing outside the scope, so a filtered walk never sees the rest. Thread-safe: threads share the graphs,
-    and one of them builds each.
+    Graphs are cached by shape, scope and precision; the least recently used is dropped first. Without a filter, the graph of a
+    version is patched to that of a later one where the image knows what changed. The graph holds nothing outside the scope, so a
+    filtered walk never sees the rest. Thread-safe: threads share the graphs, and one of them builds each.
 
     Parameters
     ----------
@@ -104,15 +116,20 @@ class ImageRanker:
         return f"around the seeds, since the graph has over {self._links:,} links"
 
     def _walked(self, graph: WholeGraph, query: RankQuery, *, scope: Scope) -> WalkedGraph:
-        version = graph.version(scope.corpus)
+        shape = PullShape(*ingredients(query.shape, synonyms=query.synonyms))
+        image = graph.unfiltered(shape, scope=scope)
+        version = graph.version(scope.corpus) if image is None else image.version
         precision = precision_of(query)
-        key = (query.shape, scope, precision, query.synonyms)
+        key = (query.shape, replace(scope, state=""), precision, query.synonyms)
         with self._guard:
             held = self._held.get(key)
-            if held is None or held.version != version:
-                shape = PullShape(*ingredients(query.shape, synonyms=query.synonyms))
-                found = graph.whole(shape, scope=scope)
-                held = self._held[key] = WalkedGraph(found, query.shape, precision=precision, synonyms=query.synonyms)
+            if held is None or held.version != version or (image is not None and held.mark != image.mark):
+                made = None if held is None or image is None else followed(held, image, query=query)
+                if made is None:
+                    found = graph.whole(shape, scope=scope) if image is None else image.whole(shape, sources=None)
+                    mark = None if image is None else image.mark
+                    made = WalkedGraph.of(found, query.shape, precision=precision, synonyms=query.synonyms, mark=mark)
+                held = self._held[key] = made
             self._held.move_to_end(key)
             while len(self._held) > 1 and (len(self._held) > _GRAPHS or self._sum() > self._edges):
                 self._held.popitem(last=False)

@@ -1,17 +1,15 @@
-"""Reference counts behind derived data: the names of entities, and which entities share a chunk. Pure functions.
+"""Reference counts behind the names of entities. Pure functions.
 
 The rules are those of the embedded store, so that both build the same graph. An entity gets the name that most mentions
-use, ties in alphabetical order. Of a chunk with very many entities the first 100 count: most mentioned first, then by id.
+use, ties in alphabetical order.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import combinations
 from typing import NamedTuple
 
-from hlgraph.stores.image.counted import PAIRED
 from hlgraph.stores.neo4j.server import Row
 
 
@@ -35,34 +33,6 @@ def said_by(rows: Iterable[Row]) -> list[Said]:
         ):
             found[chunk, entity, surface, kind] += 1
     return [Said(*key, count) for key, count in found.items()]
-
-
-def pair_changes(old: Iterable[Said], new: Iterable[Said]) -> list[Row]:
-    """Changes in the number of common chunks of pairs of entities; unchanged pairs are left out.
-
-    Parameters
-    ----------
-    old : counts of the chunks before the change
-    new : counts of the chunks after the change
-
-    Returns
-    -------
-    list
-        Rows with ``a``, ``b`` (the smaller id first) and ``chunks``, the difference.
-    """
-    found: Counter[tuple[str, str]] = Counter()
-    for said, sign in ((old, -1), (new, 1)):
-        for entities in _entities_of_chunks(said):
-            for pair in combinations(entities, 2):
-                found[pair] += sign
-    return [{"a": a, "b": b, "chunks": number} for (a, b), number in sorted(found.items()) if number]
-
-
-def _entities_of_chunks(said: Iterable[Said]) -> list[list[str]]:
-    chunks: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for item in said:
-        chunks[item.chunk_id][item.entity_id] += item.mentions
-    return [sorted(sorted(entities, key=lambda name: (-entities[name], name))[:PAIRED]) for entities in chunks.values()]
 
 
 def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[tuple[str, str]]]:

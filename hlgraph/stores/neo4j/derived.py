@@ -11,7 +11,7 @@ from hlgraph.ids import content_id
 from hlgraph.records import Community, Kind, Summary
 from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.neo4j.journal import whole
-from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 
 _LINKS = 20_000
@@ -31,9 +31,9 @@ class Neo4jDerivedStore:
     the next run deletes it.
     """
 
-    def __init__(self, server: Server, lease: Lease) -> None:
+    def __init__(self, server: Server, leases: Leases) -> None:
         self._server = server
-        self._lease = lease
+        self._leases = leases
         self._kept = Kept()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
@@ -72,7 +72,7 @@ class Neo4jDerivedStore:
         kept = {item.summary.id for item in made.summaries}
 
         def flip(transaction: Transaction) -> None:
-            self._lease.check(transaction)
+            self._leases.check(transaction)
             transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
             transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
             transaction.write("index/hide_communities", sorted(held - wanted), key="ids")
@@ -87,7 +87,7 @@ class Neo4jDerivedStore:
                     f"corpus {run.corpus!r} was changed while {run.name!r} was derived from version {run.version}; "
                     "run the same command again"
                 )
-            self._lease.check(transaction)
+            self._leases.check(transaction)
 
         self._server.write(flip)
         self._drop_hidden(run.corpus)
@@ -125,14 +125,14 @@ class Neo4jDerivedStore:
             part = rows[start : start + batch]
 
             def work(transaction: Transaction, part: list[Row] = part) -> None:
-                self._lease.check(transaction)
+                self._leases.check(transaction)
                 transaction.write(name, part)
 
             self._server.write(work)
 
     def _drop_hidden(self, corpus: str) -> None:
         def work(transaction: Transaction) -> int:
-            self._lease.check(transaction)
+            self._leases.check(transaction)
             return sum(
                 whole(transaction.rows(f"index/drop_hidden_{name}", corpus=corpus, size=_DROPPED)[0], "dropped")
                 for name in ("summaries", "communities")

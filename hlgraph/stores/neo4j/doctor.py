@@ -15,15 +15,22 @@ OLDEST = (5, 26)
 """The oldest version of Neo4j that supports the queries."""
 
 
+def probed(server: Server) -> tuple[bool, str]:
+    """Whether the server has a version that hlgraph supports, and what it is; raises an error of hlgraph if it does not answer."""
+    row = server.ask("admin/read_version")[0]
+    version, edition = str(row["version"]), str(row["edition"])
+    is_new = _numbers(version) >= OLDEST
+    return is_new, f"Neo4j {version} {edition}" + ("" if is_new else "; hlgraph needs 5.26 or newer")
+
+
 def check(server: Server) -> Iterator[tuple[str, bool, str]]:
     """Runs all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing."""
     try:
-        rows = server.read(lambda transaction: transaction.rows("admin/read_version"))
+        is_new, seen = probed(server)
     except HLGraphError as error:
         yield "neo4j", False, str(error)
         return
-    version, edition = str(rows[0]["version"]), str(rows[0]["edition"])
-    yield "neo4j", _numbers(version) >= OLDEST, f"{version} {edition}; hlgraph needs 5.26 or newer"
+    yield "neo4j", is_new, seen
     yield _gds(server)
     plan = migrate.plan(Neo4jTarget(server))
     if not plan.applied:
@@ -33,12 +40,22 @@ def check(server: Server) -> Iterator[tuple[str, bool, str]]:
     if plan.pending:
         return
     yield from _schema(server)
-    rows = server.read(lambda transaction: transaction.rows("persist/list_changes"))
+    yield from _co_occurs(server)
+    rows = server.read(lambda transaction: transaction.rows("persist/list_changes", corpus=None))
     unfinished = f"{len(rows)} unfinished changes; run any ingest or delete again to finish them"
     yield "journal", not rows, unfinished if rows else "nothing unfinished"
     for name in sorted(item for item in queries.names() if item.startswith("admin/check_")):
         count = whole(server.read(lambda transaction, name=name: transaction.rows(name))[0], "wrong")  # type: ignore[misc]
         yield name.removeprefix("admin/check_").replace("_", " "), count == 0, f"{count} wrong"
+
+
+def _co_occurs(server: Server) -> Iterator[tuple[str, bool, str]]:
+    """Corpora whose stored CO_OCCURS are those of an older version: nothing of hlgraph reads them."""
+    rows = [row for row in server.ask("persist/read_corpora") if row["co_occurs"] is not None]
+    if rows:
+        old = [str(row["name"]) for row in rows if row["co_occurs"] != row["version"]]
+        said = f"outdated for {', '.join(old)}; run: hlgraph materialise co_occurs" if old else "up to date"
+        yield "stored CO_OCCURS", True, said
 
 
 def _gds(server: Server) -> tuple[str, bool, str]:

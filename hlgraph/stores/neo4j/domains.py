@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from hlgraph.records import Domain
-from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.server import Server, Transaction
 
 
 class Neo4jDomainStore:
     """Domains of one database; see :class:`hlgraph.stores.domains.DomainStore`."""
 
-    def __init__(self, server: Server, lease: Lease) -> None:
+    def __init__(self, server: Server, leases: Leases) -> None:
         self._server = server
-        self._lease = lease
+        self._leases = leases
 
     def read(self, corpus: str) -> Domain | None:
         """See :meth:`DomainStore.read`."""
@@ -26,9 +26,9 @@ class Neo4jDomainStore:
         values = {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by}
 
         def work(transaction: Transaction) -> None:
-            self._lease.check(transaction)
+            self._leases.check(transaction)
             transaction.rows("index/merge_domain", corpus=corpus, **values)
-            self._lease.check(transaction)
+            self._leases.check(transaction)
 
         self._server.write(work)
 
@@ -36,8 +36,8 @@ class Neo4jDomainStore:
         """See :meth:`DomainStore.drop`."""
 
         def work(transaction: Transaction) -> None:
-            self._lease.check(transaction)
+            self._leases.check(transaction)
             transaction.rows("index/drop_domain", corpus=corpus)
-            self._lease.check(transaction)
+            self._leases.check(transaction)
 
         self._server.write(work)

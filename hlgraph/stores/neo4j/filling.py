@@ -20,9 +20,9 @@ from hlgraph.records import Kind, Relationship
 from hlgraph.stores import files as owned
 from hlgraph.stores.image.counted import SAID, co_occurs, relates
 from hlgraph.stores.image.graph_files import GraphFiles
-from hlgraph.stores.image.image import NO_SOURCE
 from hlgraph.stores.image.links import BLOCK, Links, Pairs
 from hlgraph.stores.image.mapped import mapped_file
+from hlgraph.stores.image.nodes import NO_SOURCE
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import Row, Server
 from hlgraph.subgraph import KINDS, Csr
@@ -176,10 +176,11 @@ def _sources(kinds: NDArray[np.uint8], from_source: Links, *, in_chunk: Links) -
     found = np.full(len(kinds), NO_SOURCE, dtype=np.int32)
     sources = np.flatnonzero(kinds == KINDS.index(Kind.SOURCE))
     found[sources] = sources
-    for way in (from_source.there, in_chunk.there):
+    for links in (from_source, in_chunk):
+        way = links.there.plain()
         some = np.flatnonzero(np.diff(way.starts))
         ends = way.targets[way.starts[some]]
-        found[some] = ends if way is from_source.there else found[ends]
+        found[some] = ends if links is from_source else found[ends]
     return found
 
 
@@ -196,8 +197,8 @@ def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDA
 
 def _said(links: Mapping[str, Links], chunks: NDArray[np.integer], *, entities: NDArray[np.integer]) -> Csr:
     """From chunks to the entities that their statements mention: those of statements in one chunk, and the others as given."""
-    inside, mentions = links[Relationship.IN_CHUNK].there, links[Relationship.MENTIONS].there
-    size = len(inside.starts) - 1
+    inside, mentions = links[Relationship.IN_CHUNK].there.plain(), links[Relationship.MENTIONS].there.plain()
+    size = inside.size
     statement = np.repeat(np.arange(size), np.diff(mentions.starts))
     is_single = np.diff(inside.starts)[statement] == 1
     of_single = inside.targets[inside.starts[statement[is_single]]]

@@ -19,7 +19,8 @@ _OR_DROP = "or drop a change that is too large: hlgraph journal drop"
 _BY_CODE = {
     "Neo.ClientError.Security.Unauthorized": (
         StoreError,
-        "the server refused the user or the password; set neo4j.user and HLGRAPH_NEO4J_PASSWORD",
+        "the server refused the user or the password, or the token; set neo4j.user and HLGRAPH_NEO4J_PASSWORD, or neo4j.auth and "
+        "HLGRAPH_NEO4J_TOKEN",
     ),
     "Neo.ClientError.Security.AuthenticationRateLimit": (
         StoreUnavailableError,
@@ -35,7 +36,8 @@ _BY_CODE = {
     ),
     "Neo.ClientError.Database.DatabaseNotFound": (
         StoreError,
-        "there is no such database on the server; set neo4j.database to one that SHOW DATABASES lists",
+        "there is no such database on the server; set neo4j.database and neo4j.databases to names that SHOW DATABASES lists, or "
+        "create it (CREATE DATABASE; the Community edition has one database alone)",
     ),
     "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": (
         StoreUnavailableError,

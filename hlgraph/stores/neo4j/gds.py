@@ -80,7 +80,8 @@ class ShapeProjection:
     @property
     def content(self) -> str:
         """The content of the projection, for its name."""
-        return self.shape.value if self.synonyms is None else f"{self.shape.value}, synonyms {self.synonyms}"
+        synonyms = "" if self.synonyms is None else f", synonyms {self.synonyms}"
+        return f"{self.shape.value} with kinds{synonyms}"
 
 
 AnyProjection = Projection | ShapeProjection
@@ -108,7 +109,7 @@ class GraphDataScience:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._made: set[str] = set()
-        self._seen: set[str] = set()
+        self._seen: dict[str, int] = {}
         self._refused: dict[str, str] = {}
         self._guard = threading.Lock()
 
@@ -170,7 +171,7 @@ class GraphDataScience:
             except StoreUnavailableError:
                 raise
             except StoreError:
-                self._seen.discard(name)
+                self._seen.pop(name, None)
                 if self._list(name) and self.project(projection) == name:
                     raise
         raise StoreConflictError(
@@ -194,41 +195,46 @@ class GraphDataScience:
                 self._drop(made)
         return name
 
+    def nodes(self, name: str) -> int:
+        """The number of nodes of a projection that :meth:`on` works on; 0 if it is not known."""
+        return self._seen.get(name, 0)
+
     def _name(self, projection: AnyProjection) -> str:
         rows = self._server.ask("persist/read_corpora")
         versions = {str(row["name"]): whole(row, "version") for row in rows}
         if projection.corpus not in versions:
             raise UnknownNameError(f"there is no corpus {projection.corpus!r}; ingest something first")
         version = versions[projection.corpus]
-        return f"{_family(projection.corpus)}-{version}-{content_id('projection', projection.content)[:12]}"
+        return f"{self._family(projection.corpus)}-{version}-{content_id('projection', projection.content)[:12]}"
 
     def _find(self, name: str, projection: AnyProjection) -> None:
         """Creates the projection if it does not exist, and drops those of older versions."""
-        held = {str(row["name"]) for row in self._list(_family(projection.corpus))}
+        held = {str(row["name"]): whole(row, "nodes") for row in self._list(self._family(projection.corpus))}
         present = name.rpartition("-")[0] + "-"
         for old in held:
             if not old.startswith(present):
                 self._drop(old)
-        if name not in held:
-            self._make(name, projection)
-        self._seen.add(name)
+        self._seen[name] = held[name] if name in held else self._make(name, projection)
 
-    def _make(self, name: str, projection: AnyProjection) -> None:
+    def _make(self, name: str, projection: AnyProjection) -> int:
+        """Creates the projection; returns its number of nodes, 0 if another process creates it meanwhile."""
         if name not in self._refused:
             self._check_memory(name, projection)
         if name in self._refused:
             raise StoreUnavailableError(self._refused[name])
         params: Row
+        rows: list[Row] = []
         with self._unless_made(name):
             if isinstance(projection, ShapeProjection):
                 params = {"name": name, "corpus": projection.corpus}
                 if projection.shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
                     params["synonyms"] = projection.synonyms
-                self._server.ask(_SHAPES[projection.shape], **params)
+                rows = self._server.ask(_SHAPES[projection.shape], **params)
             else:
                 params = {"relationships": list(projection.weights), "weights": projection.weights}
-                self._server.ask("retrieve/project_graph", name=name, corpus=projection.corpus, **params)
+                rows = self._server.ask("retrieve/project_graph", name=name, corpus=projection.corpus, **params)
             self._made.add(name)
+        return sum(whole(row, "nodes") for row in rows)
 
     @contextlib.contextmanager
     def _unless_made(self, name: str) -> Iterator[None]:
@@ -256,17 +262,21 @@ class GraphDataScience:
         if isinstance(projection, ShapeProjection):
             counted = self._server.ask("admin/count_edges", corpus=corpus, shape=projection.shape.value)[0]
             nodes, edges = whole(counted, "nodes"), whole(counted, "edges")
+            has_common_chunks = projection.shape is ProjectionShape.ENTITY_ENTITY
         else:
             nodes = sum(whole(row, "number") for row in self._server.ask("admin/count_records", corpus=corpus))
             rows = self._server.ask("admin/count_relationships", corpus=corpus)
             edges = sum(whole(row, "number") for row in rows if row["relationship"] in projection.weights)
+            has_common_chunks = Relationship.CO_OCCURS in projection.relationships
+        if has_common_chunks:
+            edges += whole(self._server.ask("admin/count_common_chunks", corpus=corpus)[0], "pairs")
         # Undirected: each relationship is held in both directions.
         row = self._server.ask("admin/estimate_projection", nodes=nodes, relationships=2 * edges)[0]
         return Memory(whole(row, "projection"), whole(row, "page_rank"), whole(row, "leiden"))
 
     def drop(self, corpus: str) -> list[str]:
         """Drops all projections of a corpus; returns their names."""
-        names = [str(row["name"]) for row in self._list(_family(corpus))]
+        names = [str(row["name"]) for row in self._list(self._family(corpus))]
         for name in names:
             self._drop(name)
         return names
@@ -277,9 +287,8 @@ class GraphDataScience:
     def _drop(self, name: str) -> None:
         self._server.ask("admin/drop_projection", name=name)
         self._made.discard(name)
-        self._seen.discard(name)
+        self._seen.pop(name, None)
 
-
-def _family(corpus: str) -> str:
-    """The prefix of the names of a corpus's projections: a hash, because the name of a corpus may be any text."""
-    return f"{_PREFIX}-{content_id('corpus', corpus)[:12]}"
+    def _family(self, corpus: str) -> str:
+        """The beginning of the names of a corpus's projections: a hash, because the name of a corpus may be any text."""
+        return f"{_PREFIX}-{content_id('corpus', f'{self._server.settings.label_prefix}{corpus}')[:12]}"

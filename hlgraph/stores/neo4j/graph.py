@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
@@ -13,31 +13,35 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
-from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreError
+from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreCorruptError, StoreError
 from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
+from hlgraph.stores.neo4j.image_changes import State
 from hlgraph.stores.neo4j.images import Images, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
-from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.publish import publish
 from hlgraph.stores.neo4j.pull import Bounds, match, pull
-from hlgraph.stores.neo4j.rows import PLURAL, records
+from hlgraph.stores.neo4j.recent import RecentRecords
+from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+from hlgraph.stores.neo4j.side_by_side import side_by_side
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 from hlgraph.stores.trace import pulling
+from hlgraph.stores.waiting import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 _OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
-COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED and kind is not Relationship.NEXT)
-"""The relationships that statistics count."""
+COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED - {Relationship.NEXT, Relationship.CO_OCCURS})
+"""The relationships that statistics count: those that are stored."""
 _ATTEMPTS = 5
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -56,17 +60,19 @@ class Neo4jGraphStore:
     ----------
     server : the database
     images : images of its corpora, on which pulls run; None: the server answers every pull
+    wait : seconds to wait for the right to write while another writer has it; default: without limit
 
     Attributes
     ----------
-    lease : the right to write, shared with the other stores of this database
+    leases : the rights to write, shared with the other stores of this database
     """
 
-    def __init__(self, server: Server, *, images: Images | None = None) -> None:
+    def __init__(self, server: Server, *, images: Images | None = None, wait: float = WITHOUT_LIMIT) -> None:
         self._server = server
         self._images = images
-        self.lease = Lease(server, "writer")
+        self.leases = Leases(server, wait=wait)
         self._filters = Filters(server)
+        self._recent = RecentRecords(server)
         self._stats: dict[str, CorpusStats] = {}
         self._staged: Change | None = None
         self._has_schema = False
@@ -84,16 +90,26 @@ class Neo4jGraphStore:
     # Writing
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[tuple[Pending, ...]]:
+    def lock(self, corpus: str | None = None, *, wait: float | None = None) -> Iterator[tuple[Pending, ...]]:
         """See :meth:`GraphStore.lock`."""
         self._create()
-        with self.lease.held():
-            yield self._server.read(journal.pending)
+        with self.leases.held(corpus, wait=wait):
+            yield self._server.read(functools.partial(journal.pending, corpus=corpus))
+
+    def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
+        """See :meth:`hlgraph.stores.protocols.Journal.unfinished`."""
+        if not self._is_ready():
+            return ()
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(StoreCorruptError):  # its writer has finished a change while it was read
+                return self._server.read(functools.partial(journal.pending, corpus=corpus))
+        return self._server.read(functools.partial(journal.pending, corpus=corpus))
 
     def _create(self) -> None:
         """Creates the present schema in an empty database; only checks a database that has one."""
-        target = Neo4jTarget(self._server)
+        target = Neo4jTarget(self._server, leases=self.leases)
         if not self._has_schema and not migrate.plan(target).applied:
+            target.check_prefix()
             migrate.apply(target)
         self._is_ready()
 
@@ -111,7 +127,7 @@ class Neo4jGraphStore:
         """See :meth:`GraphStore.stage`."""
 
         def work(transaction: Transaction) -> None:
-            self.lease.check(transaction)
+            self.leases.check(transaction, change.corpus)
             if transaction.rows("persist/find_change", id=change.id):
                 return
             self._check_versions(transaction, change)
@@ -142,12 +158,18 @@ class Neo4jGraphStore:
                     f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
                 )
 
-    def advance(self, change_id: str, to: ChangeState) -> Outcome:
+    def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
         """See :meth:`GraphStore.advance`."""
-        published: list[str] = []
+        if to is not ChangeState.PUBLISHED:
+            return self._advance(change_id, to, tuple)
+        with side_by_side(beside) as finished:
+            return self._advance(change_id, to, finished)
+
+    def _advance(self, change_id: str, to: ChangeState, finished: Callable[[], object]) -> Outcome:
+        deleted: list[str] = []
 
         def work(transaction: Transaction) -> Outcome:
-            self.lease.check(transaction)
+            self.leases.check(transaction)
             rows = transaction.rows("persist/find_change", id=change_id)
             if not rows:
                 if to is ChangeState.DONE:
@@ -158,16 +180,17 @@ class Neo4jGraphStore:
                 journal.forget(transaction, change_id)
             elif ChangeState(str(rows[0]["state"])) is ChangeState.STAGED:
                 change = self._change(transaction, change_id)
-                published.append(change.corpus)
+                deleted.extend([change.corpus] * bool(change.removed_sources))
                 outcome = publish(transaction, change)
                 state = ChangeState.PUBLISHED.value
                 transaction.rows("persist/advance_change", id=change_id, state=state, outcome=journal.pack(outcome))
-                self.lease.check(transaction)
+            finished()
+            self.leases.check(transaction)
             return outcome
 
         outcome = self._server.write(work)
         if self._images is not None:
-            for corpus in published:
+            for corpus in deleted:
                 self._images.forget(corpus)
         if to is ChangeState.DONE:
             self._staged = None
@@ -177,7 +200,7 @@ class Neo4jGraphStore:
         """The staged change, from memory or from the journal."""
         if self._staged is not None and self._staged.id == name:
             return self._staged
-        parts = {row["id"]: whole(row, "parts") for row in transaction.rows("persist/list_changes")}
+        parts = {row["id"]: whole(row, "parts") for row in transaction.rows("persist/list_changes", corpus=None)}
         return journal.load(transaction, name, parts=parts[name])
 
     # Reading
@@ -186,14 +209,7 @@ class Neo4jGraphStore:
         """See :meth:`GraphStore.records`."""
         if kind not in PLURAL or not ids or not self._is_ready():
             return []
-        wanted = list(dict.fromkeys(ids))
-        found: dict[str, Record] = {}
-        for start in range(0, len(wanted), BATCH):
-            rows = self._server.ask(
-                f"retrieve/read_{PLURAL[kind]}", ids=wanted[start : start + BATCH], corpus=scope.corpus
-            )
-            found |= records(kind, rows)
-        held = [found[item] for item in wanted if item in found]
+        held = self._recent.read(kind, ids, corpus=scope.corpus, state=scope.state)
         if scope.where is None and scope.sources is None:
             return held
         return admitted(held, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
@@ -275,7 +291,7 @@ class Neo4jGraphStore:
         if self._images is None or not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
-            held = self._images.current(scope.corpus)
+            held = self._images.held(scope.corpus, scope.state) or self._images.current(scope.corpus, scope.state)
             if held is None:
                 return None
             is_known = self._filters.has(scope, held.state.version)
@@ -319,19 +335,23 @@ class Neo4jGraphStore:
                 pending=_texts(row["staged"]),
                 renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
                 calibration=_calibration(row),
+                state=State.of(row).name,
+                co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
             )
             for row in rows
             if corpus is None or row["name"] == corpus
         )
 
     def _corpus_stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
-        name, version = str(row["name"]), whole(row, "version")
+        name, version, state = str(row["name"]), whole(row, "version"), State.of(row).name
         held = self._stats.get(name)
-        if held is None or held.version != version:
+        if held is None or (held.version, held.state) != (version, state):
             fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
             for item in self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name)):
                 fields[str(item["field"])] = _types(item["types"])
-            held = CorpusStats(name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields)
+            held = CorpusStats(
+                name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields, state=state
+            )
         if has_counts and not held.records:
             counts = self._counts("admin/count_records", name, column="kind")
             held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})

@@ -3,7 +3,11 @@
 The state of a corpus is its version and the mark of the change that made it, so that another database, or one that was
 emptied, never gets the image of this one. A process fills a folder that no reader looks at, compares the state before and
 after, and renames the folder into place: readers see an image whole or not at all. All processes of a user map the same files.
-An image holds ids, which are hashes, and no text. It is removed when this machine publishes a change, or makes a newer image.
+
+The image of a later state is patched: each process lays the lists of the changes since over what it holds, or over the files
+(:mod:`hlgraph.stores.neo4j.image_changes`). It is written to new files in the background when much was patched, or when a source
+was deleted. An image holds ids, which are hashes, and no text. Its files are removed when this machine deletes a source from the
+corpus, or makes a newer image.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +30,16 @@ from numpy.typing import NDArray
 from hlgraph.errors import StoreClosedError, StoreError
 from hlgraph.ids import content_id
 from hlgraph.stores import files
+from hlgraph.stores.image.changes import FAR
 from hlgraph.stores.image.graph_files import GraphFiles
 from hlgraph.stores.image.image import Image
+from hlgraph.stores.image.mapped import log_level
+from hlgraph.stores.image.nodes import places
+from hlgraph.stores.image.patching import is_heavy, patched
+from hlgraph.stores.neo4j import image_changes
 from hlgraph.stores.neo4j.admitted import Admitted
 from hlgraph.stores.neo4j.filling import fill
+from hlgraph.stores.neo4j.image_changes import State, Step
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.protocols import PullShape, Scope
@@ -50,19 +60,14 @@ _KEPT = 32
 _log = logging.getLogger(__name__)
 
 
-class State(NamedTuple):
-    """The state of a corpus; ``stamp`` is empty where a hlgraph without images wrote it last."""
-
-    version: int
-    stamp: str
-
-
 @dataclass(frozen=True, slots=True)
 class HeldImage:
-    """An image, and the state of the corpus that it is of."""
+    """An image of a state of a corpus, and the state of the files that it is laid over; whether it is to be written anew."""
 
     image: Image
     state: State
+    base: State
+    is_to_be_folded: bool = False
     _sources: dict[Admitted, NDArray[np.int64]] = field(default_factory=dict)
 
     def sources(self, admitted: Admitted) -> NDArray[np.int64] | None:
@@ -71,7 +76,7 @@ class HeldImage:
             return None
         found = self._sources.get(admitted)
         if found is None:
-            listed = self.image.nodes.at(admitted.listed)
+            listed = places(self.image.nodes, admitted.listed)
             found = listed if admitted.admits else self.image.sources_but(listed)
             if len(self._sources) >= _KEPT:
                 self._sources.clear()
@@ -96,6 +101,10 @@ class ScopedImage(NamedTuple):
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:  # noqa: ARG002
         """See :meth:`WholeGraph.whole`."""
         return self.image.whole(shape, sources=self.sources)
+
+    def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:  # noqa: ARG002
+        """See :meth:`WholeGraph.unfiltered`."""
+        return self.image if self.sources is None else None
 
 
 class Images:
@@ -125,11 +134,35 @@ class Images:
     def state(self, corpus: str) -> State | None:
         """The present state of a corpus; None if there is no such corpus."""
         for row in self._server.ask("retrieve/read_state", corpus=corpus):
-            return State(whole(row, "version"), str(row["stamp"] or ""))
+            return State.of(row)
         return None
 
-    def current(self, corpus: str) -> HeldImage | None:
-        """The image of the present state of a corpus, filled if it is not there; None where the server must answer."""
+    def held(self, corpus: str, state: str) -> HeldImage | None:
+        """The image of a state if it is in memory: nothing is asked.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        state : see :attr:`CorpusStats.state`; empty: no image is of it
+        """
+        held = self._held.get(corpus)
+        return held if held is not None and state and held.state.name == state else None
+
+    def current(self, corpus: str, known: str = "") -> HeldImage | None:
+        """The image of the present state of a corpus, filled if it is not there; None where the server must answer.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        known : the state that the reader found a moment ago, see :attr:`CorpusStats.state`: it is not asked for again, and its
+            image is made even if the corpus has changed since. Empty: it is asked for
+        """
+        found, newer = State.named(known), self._held.get(corpus)
+        if found is not None and (newer is None or newer.state.version < found.version):
+            with self._guard:
+                held = self._known(corpus, found)
+            if held is not None:
+                return held
         for _ in range(_ATTEMPTS if self._waits else 1):
             state = self.state(corpus)
             if state is None:
@@ -143,13 +176,22 @@ class Images:
                 return held
         return None
 
+    def lag(self, corpus: str) -> tuple[int, int | None] | None:
+        """The version of a corpus and that of its image in the files of this machine, if there is one; None: no such corpus."""
+        state = self.state(corpus)
+        if state is None:
+            return None
+        if self._path(corpus, state).is_dir():
+            return state.version, state.version
+        older = [int(path.name.split("-")[1]) for path in self._of(corpus).glob(f"{_FORMAT}-*")]
+        return state.version, max(older, default=None)
+
     def why_not(self, corpus: str) -> str:
         """The reason why the server answered the last time; empty if it did not, or if there is no such corpus."""
         return "" if corpus in self._held else self._why.get(corpus, "")
 
     def forget(self, corpus: str) -> None:
-        """Removes the images of a corpus from this machine, because a change to it is about to be visible."""
-        self._held.pop(corpus, None)
+        """Removes the files of the images of a corpus from this machine, because a source was deleted from it."""
         for path in self._of(corpus).glob(f"{_FORMAT}-*"):
             shutil.rmtree(path, ignore_errors=True)
 
@@ -161,22 +203,62 @@ class Images:
 
     def _of(self, corpus: str) -> Path:
         server = self._server
-        return self._folder / content_id("image", server.url, server.settings.database, corpus)
+        return self._folder / content_id(
+            "image", server.url, server.settings.database, f"{server.settings.label_prefix}{corpus}"
+        )
 
     def _known(self, corpus: str, state: State) -> HeldImage | None:
-        """The image of this state in memory or in files; removed from memory where it is of another state."""
-        held = self._held.get(corpus)
-        if held is not None and held.state == state:
-            return held
-        self._held.pop(corpus, None)
-        if not state.stamp:
-            return None
-        image = GraphFiles(self._path(corpus, state)).image(state.version)
-        if image is None:
-            return None
-        self._allow(corpus)
-        self._held[corpus] = HeldImage(image, state)
-        return self._held[corpus]
+        """The image of this state: in memory, in files, or patched; removed from memory where it is of another state."""
+        held = self._held.pop(corpus, None)
+        if held is None or held.state != state:
+            held = (self._mapped(corpus, state) or self._patched(corpus, held, state)) if state.stamp else None
+        if held is not None:
+            self._allow(corpus)
+            self._held[corpus] = held
+        return held
+
+    def _mapped(self, corpus: str, state: State) -> HeldImage | None:
+        image = GraphFiles(self._path(corpus, state)).image(state.version, mark=state)
+        return None if image is None else HeldImage(image, state, state)
+
+    def _patched(self, corpus: str, held: HeldImage | None, state: State) -> HeldImage | None:
+        """The image of this state, patched from the one that was held, or from files; None where no lists lead to it."""
+        newer = [item for item in self._states(corpus) if held is None or item.version > held.base.version]
+        for older in (dict[State, HeldImage | None].fromkeys(newer), {} if held is None else {held.state: held}):
+            after = min((item.version for item in older), default=state.version)
+            steps = image_changes.steps(self._server, corpus, after=after, to=state) if older else []
+            for first in range(len(steps) - 1, -1, -1):
+                before = steps[first].before
+                base = (older[before] or self._mapped(corpus, before)) if before in older else None
+                if base is not None:
+                    return self._following(corpus, base, steps[first:])
+        return None
+
+    def _states(self, corpus: str) -> list[State]:
+        """The states of which there are files."""
+        names = (path.name.split("-", 2) for path in self._of(corpus).glob(f"{_FORMAT}-*-*"))
+        return [State(int(version), stamp) for _, version, stamp in names if version.isdecimal()]
+
+    def _following(self, corpus: str, held: HeldImage, steps: Sequence[Step]) -> HeldImage:
+        image, is_to_be_folded = held.image, held.is_to_be_folded or len(steps) > FAR
+        for step in steps:
+            change = step.change()
+            image = patched(image, change, version=step.after.version, mark=step.after)
+            is_to_be_folded = is_to_be_folded or change.has_deleted or is_heavy(image)
+        made = HeldImage(image, steps[-1].after, held.base, is_to_be_folded)
+        thread = self._threads.get(corpus)
+        if is_to_be_folded and (thread is None or not thread.is_alive()):
+            self._threads[corpus] = threading.Thread(target=Context().run, args=(self._fold, corpus, made), daemon=True)
+            self._threads[corpus].start()
+        return made
+
+    def _fold(self, corpus: str, held: HeldImage) -> None:
+        """Writes a patched image to new files, which the image of a later state is patched on."""
+        try:
+            with self._writing(corpus, 0.0):
+                self._replace(corpus, held.state, lambda made: made.write_image(held.image))
+        except (OSError, Timeout) as error:
+            _log.log(log_level(error), "the image of corpus %s was not written anew: %s", corpus, error)
 
     def _path(self, corpus: str, state: State) -> Path:
         return self._of(corpus) / f"{_FORMAT}-{state.version}-{state.stamp}"
@@ -231,7 +313,7 @@ class Images:
                 self._refuse(corpus, state, f"the image could not be written: {error}")
                 return None
             held = self._known(corpus, state) if is_written else None
-            call.rows = 0 if held is None else len(held.image.nodes.ids)
+            call.rows = 0 if held is None else held.image.nodes.size
         if held is None:
             self._why[corpus] = "the corpus was changed while its image was filled"
         return held
@@ -241,23 +323,31 @@ class Images:
         with self._writing(corpus, wait):
             if self._path(corpus, state).is_dir():
                 return True
-            unfinished = self._of(corpus) / "unfinished"
-            shutil.rmtree(unfinished, ignore_errors=True)
-            made = GraphFiles(unfinished)
             start = time.monotonic()
-            with made.making():
+
+            def write(made: GraphFiles) -> bool:
                 fill(made, self._server, corpus=corpus, go_on=self._check)
+                return self.state(corpus) == state
+
+            is_written = self._replace(corpus, state, write)
             end = time.monotonic()
             self._rest[corpus] = end + _REST * (end - start) if end - start > _SHORT else 0.0
-            if self.state(corpus) != state:
-                shutil.rmtree(unfinished, ignore_errors=True)
-                return False
-            for path in self._of(corpus).glob(f"{_FORMAT}-*"):
-                shutil.rmtree(
-                    path, ignore_errors=True
-                )  # readers of an older image keep the pages that they have mapped
-            unfinished.rename(self._path(corpus, state))
-            return True
+            return is_written
+
+    def _replace(self, corpus: str, state: State, write: Callable[[GraphFiles], bool | None]) -> bool:
+        """Writes files, and puts them in place of those of other states, whose readers keep what they have mapped."""
+        unfinished = self._of(corpus) / "unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        made = GraphFiles(unfinished)
+        with made.making():
+            is_good = write(made) is not False
+        if not is_good:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            return False
+        for path in self._of(corpus).glob(f"{_FORMAT}-*"):
+            shutil.rmtree(path, ignore_errors=True)
+        unfinished.rename(self._path(corpus, state))
+        return True
 
     @contextlib.contextmanager
     def _writing(self, corpus: str, wait: float) -> Iterator[None]:

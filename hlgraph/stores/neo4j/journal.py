@@ -1,15 +1,26 @@
-"""The journal in Neo4j: each change as nodes of bounded size, with its state and its outcome."""
+"""The journal in Neo4j: each change as nodes of bounded size, with its state and its outcome.
+
+Of the rows of new records it holds the ids alone. Their vectors, which are most of the weight of a change, go straight to the
+vector store, where they are hidden until the change is published.
+"""
 
 from __future__ import annotations
+
+import zlib
+from dataclasses import replace
 
 import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import StoreCorruptError
+from hlgraph.stores.neo4j.leases import lease_of
 from hlgraph.stores.neo4j.server import Row, Transaction
 
 _PART = 1 << 20
 _PARTS_AT_ONCE = 8
+_LEVEL = 1
+_COMPRESSED = b"\x78"
+"""The first byte of what zlib writes; entries that an older hlgraph left are plain."""
 
 
 def record(transaction: Transaction, change: Change) -> None:
@@ -20,7 +31,8 @@ def record(transaction: Transaction, change: Change) -> None:
     transaction : the writing transaction
     change : change to record
     """
-    data = msgspec.msgpack.encode(change)
+    hollow = replace(change, vectors=tuple(block.hollow() for block in change.vectors))
+    data = zlib.compress(msgspec.msgpack.encode(hollow), _LEVEL)
     parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
     names = part_ids(change.id, len(parts))
     for start in range(0, len(parts), _PARTS_AT_ONCE):
@@ -30,6 +42,7 @@ def record(transaction: Transaction, change: Change) -> None:
     transaction.rows(
         "persist/record_change",
         id=change.id,
+        lease=lease_of(change.corpus),
         corpus=change.corpus,
         state=ChangeState.STAGED.value,
         outcome=pack(Outcome()),
@@ -58,18 +71,26 @@ def load(transaction: Transaction, name: str, *, parts: int) -> Change:
         found |= {str(row["id"]): _bytes(row["data"]) for row in rows}
     if len(found) != parts:
         raise StoreCorruptError(f"change {name}: {parts - len(found)} of {parts} parts are missing; restore a backup")
-    return msgspec.msgpack.decode(b"".join(found[item] for item in names), type=Change)
+    data = b"".join(found[item] for item in names)
+    plain = zlib.decompress(data) if data.startswith(_COMPRESSED) else data
+    return msgspec.msgpack.decode(plain, type=Change)
 
 
-def pending(transaction: Transaction) -> tuple[Pending, ...]:
-    """The unfinished changes, oldest first."""
+def pending(transaction: Transaction, corpus: str | None) -> tuple[Pending, ...]:
+    """The unfinished changes of a corpus, oldest first; None: of all.
+
+    Parameters
+    ----------
+    transaction : transaction to read with
+    corpus : the corpus
+    """
     return tuple(
         Pending(
             load(transaction, str(row["id"]), parts=whole(row, "parts")),
             ChangeState(str(row["state"])),
             unpack(row["outcome"]),
         )
-        for row in transaction.rows("persist/list_changes")
+        for row in transaction.rows("persist/list_changes", corpus=corpus)
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hlgraph.errors import StoreConflictError
 from hlgraph.records import Entity, Kind
 from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
-from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.image_changes import record_merges
+from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
@@ -15,9 +16,9 @@ from hlgraph.stores.neo4j.server import Row, Server, Transaction
 class Neo4jMergeStore:
     """Decisions of one database; see :class:`hlgraph.stores.merges.MergeStore`."""
 
-    def __init__(self, server: Server, lease: Lease) -> None:
+    def __init__(self, server: Server, leases: Leases) -> None:
         self._server = server
-        self._lease = lease
+        self._leases = leases
         self._kept = KeptAliases()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
@@ -33,7 +34,7 @@ class Neo4jMergeStore:
         """See :meth:`MergeStore.save`."""
 
         def work(transaction: Transaction) -> None:
-            self._lease.check(transaction)
+            self._leases.check(transaction)
             ends = sorted({name for item in decisions for name in item.pair})
             there = records(Kind.ENTITY, transaction.collect("retrieve/read_entities", ends, corpus=corpus)).values()
             if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
@@ -45,8 +46,9 @@ class Neo4jMergeStore:
                 rows = [_row(item) for item in decisions if (item.verdict is Verdict.SAME) is is_merged]
                 transaction.write(name, rows, corpus=corpus)
             if decisions:
-                transaction.rows("index/raise_version", name=corpus)
-            self._lease.check(transaction)
+                merged = [(item.alias, item.canonical) for item in decisions if item.verdict is Verdict.SAME]
+                record_merges(transaction, corpus, cut=[item.pair for item in decisions], added=merged)
+            self._leases.check(transaction)
 
         self._server.write(work)
 
@@ -56,11 +58,11 @@ class Neo4jMergeStore:
         held = [item for item in self.decisions(corpus) if item.id in wanted]
 
         def work(transaction: Transaction) -> None:
-            self._lease.check(transaction)
+            self._leases.check(transaction)
             transaction.write("index/drop_decisions", _pairs(held))
             if held:
-                transaction.rows("index/raise_version", name=corpus)
-            self._lease.check(transaction)
+                record_merges(transaction, corpus, cut=[item.pair for item in held], added=[])
+            self._leases.check(transaction)
 
         self._server.write(work)
 

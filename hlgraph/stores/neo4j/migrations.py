@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from hlgraph.errors import MigrationError, StoreError, StoreUnavailableError
+from hlgraph.errors import MigrationError, SettingsError, StoreError, StoreUnavailableError
+from hlgraph.stores import queries
 from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
 from hlgraph.stores.neo4j import schema
 from hlgraph.stores.neo4j.journal import whole
-from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.server import Server
 
+_KEY = "migration_version"  # of the constraint that every schema of hlgraph has
 _COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
 
 
@@ -27,18 +29,27 @@ class Neo4jTarget:
     A server cannot change its schema and write data in one transaction. Therefore each statement of a migration must be
     able to run twice (``IF NOT EXISTS``), and the history is written after all of them. After a kill, the migration runs
     again.
+
+    Parameters
+    ----------
+    server : the database
+    leases : the rights to write to it; None: those of this object, which waits for others without limit
+    clock : returns the time for the history
     """
 
     kind = "neo4j"
 
-    def __init__(self, server: Server, *, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, server: Server, *, leases: Leases | None = None, clock: Callable[[], datetime] = _now) -> None:
         self._server = server
+        self._leases = Leases(server) if leases is None else leases
         self._clock = clock
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Holds the lease ``migration`` of the database; never waits, because another holder does the same work."""
-        with Lease(self._server, "migration").held():
+        """Holds the right to the whole database, while no writer has a corpus of it."""
+        if not self.history():  # before the constraint of the first migration, two processes could make one lease each
+            self._server.schema([self._server.text("admin/create_lease_constraint")])
+        with self._leases.held(None):
             yield
 
     def history(self) -> list[Applied]:
@@ -58,7 +69,7 @@ class Neo4jTarget:
     def apply(self, migration: Migration) -> None:
         """Runs the statements in order, waits for the indexes, then records the migration."""
         try:
-            self._server.schema([*statements(migration), "CALL db.awaitIndexes(300)"])
+            self._server.schema([*self._statements(migration), "CALL db.awaitIndexes(300)"])
         except StoreUnavailableError:
             raise
         except StoreError as error:
@@ -79,12 +90,13 @@ class Neo4jTarget:
 
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
         """Constraints and indexes that are missing, other than declared, failed, or called like hlgraph's without being one."""
-        rows = self._server.read(lambda transaction: transaction.rows("admin/list_indexes"))
-        return schema.differences(_declared(ran), rows)
+        names = schema.beginnings(self._prefix)
+        rows = self._server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=names))
+        return schema.differences(self._declared(ran), rows, prefix=self._prefix)
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
         """See :class:`MigrationTarget`. Drops what is other than declared, and creates what was declared."""
-        wanted = _declared(ran)
+        wanted = self._declared(ran)
         for item in found:
             for name in ("admin/drop_constraint", "admin/drop_index"):
                 self._server.write(lambda transaction, name=name, item=item: transaction.rows(name, name=item.name))  # type: ignore[misc]
@@ -96,9 +108,37 @@ class Neo4jTarget:
         except StoreError as error:
             raise MigrationError(f"{error}; fix the cause, then run: hlgraph migrate repair") from error
 
+    def check_prefix(self) -> None:
+        """Raises SettingsError where the corpora of this database are under other prefixes of labels than that of the settings.
 
-def _declared(ran: Sequence[Migration]) -> dict[str, tuple[schema.Declared, str]]:
-    return schema.declared(statement for migration in ran for statement in statements(migration))
+        Only a schema that is about to be made by itself is checked: ``hlgraph migrate apply`` makes a second one where that is
+        meant.
+        """
+        ending = f"hlgraph_{_KEY}"
+        rows = self._server.read(lambda transaction: transaction.rows("admin/list_indexes_called", ending=ending))
+        others = [str(row["name"]).removesuffix(ending) for row in rows]
+        filled = [
+            other
+            for other in others
+            if other != self._prefix and self._server.ask("admin/find_label", label=f"{other}Corpus")
+        ]
+        if filled and self._prefix not in filled:
+            settings = self._server.settings
+            raise SettingsError(
+                f"{self._server.url}: the database {settings.database} holds corpora under neo4j.label_prefix "
+                f"{', '.join(map(repr, filled))}, and the setting is {self._prefix!r}; set it back, or begin a second graph beside "
+                "them: hlgraph migrate apply"
+            )
+
+    @property
+    def _prefix(self) -> str:
+        return self._server.settings.label_prefix
+
+    def _statements(self, migration: Migration) -> list[str]:
+        return [queries.prefixed(statement, self._prefix) for statement in statements(migration)]
+
+    def _declared(self, ran: Sequence[Migration]) -> dict[str, tuple[schema.Declared, str]]:
+        return schema.declared(statement for migration in ran for statement in self._statements(migration))
 
 
 def statements(migration: Migration) -> list[str]:

@@ -8,10 +8,11 @@ import msgspec
 
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Kind
-from hlgraph.stores.neo4j import rows
-from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, pair_changes, said_by
+from hlgraph.stores.neo4j import image_changes, rows
+from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, said_by
+from hlgraph.stores.neo4j.creation import Creation, is_new
 from hlgraph.stores.neo4j.journal import whole
-from hlgraph.stores.neo4j.server import BATCH, Row, Transaction
+from hlgraph.stores.neo4j.server import Row, Transaction
 
 _DERIVED = (
     "delete_source_summaries",
@@ -51,26 +52,17 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     Outcome
         How many records were added, and the ids of those that vanished.
     """
-    old = _read_old(transaction, change)
-    _unlink(transaction, old)
-    added = _merge_nodes(transaction, change)
-    mentions = rows.mention_rows(change)
-    _link(transaction, change, mentions)
-    new = said_by(mentions)
-    _count(transaction, change, old=old, new=new)
-    if change.recounted:
-        _recount(transaction, sorted(change.recounted))
-    transaction.write("persist/doubt_chunks", sorted(change.doubted), key="ids")
-    vanished = _remove(transaction, change, old)
-    sources = sorted(item.id for item in change.sources) if change.chunks else []
-    outgrown = transaction.collect("persist/delete_outgrown_summaries", sources, key="ids")
-    if vanished or any(whole(row, "removed") for row in outgrown):
-        for name in _DERIVED:
-            transaction.rows(f"persist/{name}", corpus=change.corpus)
-    _join(transaction, change, old)
+    old, mentions, vanished = _Old(), rows.mention_rows(change), dict[str, tuple[str, ...]]()
+    if is_new(transaction, change):
+        added = Creation(transaction, change).write(mentions)
+    else:
+        old = _read_old(transaction, change)
+        added, vanished = _merge(transaction, change, old=old, mentions=mentions)
+    _join(transaction, change)
     transaction.rows(
         "persist/merge_corpus", name=change.corpus, embedding=change.embedding, dimensions=change.dimensions
     )
+    image_changes.record(transaction, change, old=old.statement_ids, vanished=vanished)
     if change.removed_sources:
         transaction.rows("persist/unbind_corpus", name=change.corpus)
     if change.renewal is not None:
@@ -81,6 +73,29 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
         transaction.rows("persist/write_calibration", name=change.corpus, calibration=packed)
     about = _about(transaction, change, old)
     return Outcome(added={kind.value: count for kind, count in added.items()}, vanished=vanished, about=about)
+
+
+def _merge(
+    transaction: Transaction, change: Change, *, old: _Old, mentions: list[Row]
+) -> tuple[dict[Kind, int], dict[str, tuple[str, ...]]]:
+    """Writes a change over what is stored; returns how many records are new, and the ids of those that vanished, by kind."""
+    _unlink(transaction, old)
+    added = _merge_nodes(transaction, change)
+    _link(transaction, change, mentions)
+    _count(transaction, change, old=old, new=said_by(mentions))
+    if change.recounted:
+        _recount(transaction, sorted(change.recounted))
+    transaction.write("persist/doubt_chunks", sorted(change.doubted), key="ids")
+    vanished = _remove(transaction, change, old)
+    sources = sorted(item.id for item in change.sources)
+    outgrown = transaction.collect("persist/delete_outgrown_summaries", sources if change.chunks else [], key="ids")
+    if vanished or any(whole(row, "removed") for row in outgrown):
+        for name in _DERIVED:
+            transaction.rows(f"persist/{name}", corpus=change.corpus)
+    if change.chunks or change.moves or old.gone_chunk_ids:
+        transaction.write("index/unlink_next_chunks", sources, key="source_ids")
+        transaction.write("index/link_next_chunks", sources, key="source_ids")
+    return added, vanished
 
 
 def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
@@ -152,44 +167,30 @@ def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
 
 
 def _link(transaction: Transaction, change: Change, mentions: list[Row]) -> None:
-    placements = {(item.chunk_id, item.statement_id): item for item in reversed(change.placements)}
-    placed = [{**placements[key]._asdict(), "details": list(placements[key].details)} for key in sorted(placements)]
-    transaction.write("persist/link_statements", placed)
-    names = {(item.chunk_id, item.topic_id): item.name for item in reversed(change.abouts)}
-    transaction.write(
-        "persist/link_topics", [{"chunk_id": key[0], "topic_id": key[1], "name": names[key]} for key in sorted(names)]
-    )
-    abouts = ((item.statement_id, item.topic_id, item.chunk_id) for item in change.abouts if item.statement_id)
-    transaction.write("persist/link_abouts", rows.asserted_rows(rows.Link("statement_id", "topic_id"), abouts))
+    transaction.write("persist/link_statements", rows.placement_rows(change))
+    transaction.write("persist/link_topics", rows.naming_rows(change))
+    transaction.write("persist/link_abouts", rows.about_rows(change))
     transaction.write("persist/link_mentions", mentions)
-    supports = ((item.fact_id, item.statement_id, item.chunk_id) for item in change.supports)
-    transaction.write("persist/link_supports", rows.asserted_rows(rows.Link("fact_id", "statement_id"), supports))
+    transaction.write("persist/link_supports", rows.support_rows(change))
 
 
 def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Said]) -> None:
-    """Updates the derived data that is counted: names, CO_OCCURS, RELATES."""
+    """Updates the derived data that is counted: names, RELATES."""
     topics = old.topic_ids | {item.topic_id for item in change.abouts} | set(change.recounted)
     transaction.write("index/name_topics", sorted(topics), key="ids")
     names = name_changes(old.said, new)
     stored = transaction.collect("index/read_names", sorted(names))
     transaction.write("index/write_names", name_rows(stored, names))
-    pairs = pair_changes(old.said, new)
-    transaction.write("index/count_co_occurrences", pairs)
-    transaction.write("index/delete_co_occurrences", [row for row in pairs if whole(row, "chunks") < 0])
     facts = old.fact_ids | {item.fact_id for item in change.supports}
     transaction.write("index/count_relations", sorted(facts), key="fact_ids")
     transaction.write("index/delete_relations", sorted(old.fact_ids), key="fact_ids")
 
 
 def _recount(transaction: Transaction, names: list[str]) -> None:
-    """Counts the names and the common chunks of some entities again, for repairs."""
+    """Counts the names of some entities again, for repairs."""
     chunks = (str(row["id"]) for row in transaction.collect("index/list_chunks", names))
     said = _said(transaction, sorted(set(chunks)))
     inside = set(names)
-    pairs = [row for row in pair_changes((), said) if {row["a"], row["b"]} <= inside]
-    for start in range(0, len(names), BATCH):
-        transaction.rows("index/drop_co_occurrences", ids=names[start : start + BATCH], among=names)
-    transaction.write("index/count_co_occurrences", pairs)
     counts = name_changes((), (item for item in said if item.entity_id in inside))
     empty: list[Row] = [{"id": name, "surfaces": [], "kinds": [], "counts": []} for name in sorted(counts)]
     transaction.write("index/write_names", name_rows(empty, counts))
@@ -212,14 +213,10 @@ def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tu
     return {kind.value: vanished[kind] for kind in Kind if vanished.get(kind)}
 
 
-def _join(transaction: Transaction, change: Change, old: _Old) -> None:
-    """Writes SYNONYM of the new entities, and NEXT of the sources whose chunks changed."""
+def _join(transaction: Transaction, change: Change) -> None:
+    """Writes SYNONYM of the new entities."""
     found = {
         (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in change.synonyms if item.a != item.b
     }
     pairs = [{"a": a, "b": b, "similarity": found[a, b]} for a, b in sorted(found)]
     transaction.write("index/merge_synonyms", pairs)
-    if change.chunks or change.moves or old.gone_chunk_ids:
-        sources = sorted(item.id for item in change.sources)
-        transaction.write("index/unlink_next_chunks", sources, key="source_ids")
-        transaction.write("index/link_next_chunks", sources, key="source_ids")

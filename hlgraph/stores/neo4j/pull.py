@@ -20,7 +20,8 @@ from hlgraph.stores.neo4j.server import Row, Transaction
 from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
-_DERIVED = frozenset({Relationship.RELATES, Relationship.CO_OCCURS})
+_UNSTORED = frozenset({Relationship.CO_OCCURS})
+_DERIVED = _UNSTORED | {Relationship.RELATES}
 _MENTIONED = frozenset({Kind.STATEMENT, Kind.ENTITY})
 _MOST_HOPS = 4  # maximum number of hops of the single query
 
@@ -60,8 +61,8 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     if _is_of_mentions(shape):
         return _pull_mentions(transaction, seeds, shape=shape, bounds=bounds)
     corpus, admitted, wanted_version = bounds
-    # Under a filter, derived relationships are counted again from what visible sources assert.
-    counted = shape.relationships & _DERIVED if admitted.has_scope else frozenset[Relationship]()
+    # Under a filter, all derived relationships are counted from what visible sources assert.
+    counted = shape.relationships & (_DERIVED if admitted.has_scope else _UNSTORED)
     scope: Row = {
         "relationships": _names((shape.relationships & FOLLOWED) - counted),
         "counted": _names(counted),

@@ -25,8 +25,13 @@ PLUGIN = "gds.version"
 _ALL = 1 << 31
 _RUNS = 8
 """Maximum number of different seed weights to rank in one run each, if this GDS has no weights of seeds."""
-_FINER = 1e-6
-"""GDS compares its tolerance with the change of each node, a query bounds the sum: here that of at most 10^6 nodes."""
+_SPARE = 64
+"""Number of nodes that are asked for beyond ``k``, so that those of equal scores can be ordered by id."""
+_LIGHTEST = 0.1
+"""The sum of the weights of the edges of one node is at least this: no synonym is less similar."""
+_MILLION = 1_000_000
+_NUMBERS = {Kind.CHUNK: 0, Kind.STATEMENT: 1, Kind.ENTITY: 2}
+"""The kinds of nodes as the projections have them: GDS has numbers as properties, and no texts."""
 _Shares = dict[Kind, dict[str, float]]
 
 
@@ -46,7 +51,8 @@ class GdsRanker:
 
     Runs ``gds.pageRank`` on a projection of the shape, created once per version of the corpus. Like
     :mod:`hlgraph.algorithms.ppr`, GDS drops the mass that reaches a node without edges, and the scores are divided by their
-    sum. The scores are always exact; ``epsilon`` of a query is ignored.
+    sum. GDS compares its tolerance with the change of a single node, so that of a query is divided; see :func:`bounds`. A query
+    with ``epsilon`` walks only as far as its bound asks for.
 
     ``fallback`` ranks under a filter, because projections hold whole corpora, and whenever the server cannot; the first
     such case logs a warning with the reason.
@@ -133,15 +139,14 @@ class GdsRanker:
 
     def _run(self, query: RankQuery, corpus: str, *, name: str, kinds: frozenset[Kind]) -> list[Hit]:
         seeds = self._seeds(query, corpus)
-        # After this number of steps, the sum of all changes is below the tolerance.
-        steps = math.ceil(math.log(query.tolerance) / math.log(query.damping)) if query.damping else 1
+        tolerance, steps = bounds(query, self._gds.nodes(name))
         options: Row = {
             "name": name,
             "corpus": corpus,
-            "kinds": sorted(kind.value for kind in kinds),
+            "kinds": sorted(_NUMBERS[kind] for kind in kinds),
             "damping": query.damping,
-            "tolerance": query.tolerance * _FINER,
-            "max_iterations": max(1, steps),
+            "tolerance": tolerance,
+            "max_iterations": steps,
         }
         scores = self._scores(seeds.joined, query.k, options=options) if seeds.has_joined else {}
         kept = 1 - query.damping
@@ -181,8 +186,14 @@ class GdsRanker:
         return dict(scores)
 
     def _ask(self, name: str, rows: Row, k: int, *, options: Row) -> dict[str, float]:
-        found = self._server.ask(name, k=k, **rows, **options)
-        return {str(row["id"]): _number(row["score"]) for row in found}
+        """The best ``k`` and all that are as good as the last of them."""
+        most = k + _SPARE
+        while True:
+            asked = self._server.ask(name, k=most, **rows, **options)
+            found = [(str(row["id"]), _number(row["score"])) for row in asked]
+            if not k or len(found) < most or found[k - 1][1] > found[-1][1]:
+                return dict(found)
+            most *= 16
 
     def _seeds(self, query: RankQuery, corpus: str) -> _Seeds:
         wanted = sorted(key for key, weight in query.seed_weights.items() if weight > 0)
@@ -199,6 +210,40 @@ class GdsRanker:
             key, kind = str(row["id"]), Kind(str(row["kind"]))
             (found.joined if row["is_joined"] else found.alone)[kind][key] = query.seed_weights[key] / total
         return found
+
+
+def bounds(query: RankQuery, nodes: int) -> tuple[float, int]:
+    """The tolerance of a node and the number of steps with which GDS meets the bound of a query.
+
+    In each step a node passes on what it has got, unless that is at most the tolerance. With ``T`` steps a node keeps back at
+    most ``T`` times the tolerance, and what is left after ``T`` steps is at most ``d^T``. Half of the bound is for each. Without
+    ``epsilon`` the bound is the sum of all errors, and what n nodes keep back counts ``d / (1 - d)``-fold. With ``epsilon`` it is
+    the error of each node over its degree, as in :func:`hlgraph.algorithms.push.local_pagerank`.
+
+    Parameters
+    ----------
+    query : damping, tolerance and epsilon
+    nodes : number of nodes of the projection; 0: unknown
+
+    Returns
+    -------
+    tuple
+        Tolerance and maximum number of iterations.
+
+    Examples
+    --------
+    >>> from hlgraph.algorithms.projection import ProjectionShape
+    >>> query = RankQuery(ProjectionShape.ENTITY_PASSAGE, {"a": 1.0}, damping=0.5, tolerance=1e-3)
+    >>> tolerance, steps = bounds(query, 100)
+    >>> steps, round(tolerance * 1e7, 3)
+    (11, 4.545)
+    """
+    half = (query.tolerance if query.epsilon is None else query.epsilon * _LIGHTEST) / 2
+    damping = query.damping
+    steps = max(1, math.ceil(math.log(half) / math.log(damping))) if damping else 1
+    if query.epsilon is None and damping:
+        half *= (1 - damping) / (damping * (nodes or _MILLION))
+    return half / steps, steps
 
 
 def _rows(seeds: _Shares, *, weight: float | None = None) -> Row:

@@ -56,7 +56,7 @@ class Neo4jReader:
         ):
             try:
                 sent = _looked_up(functools.partial(self._ask, transaction), query, params=params, corpus=corpus)
-                result = transaction.run(query.text, sent)
+                result = transaction.run(self._text(query), sent)
                 columns = tuple(result.keys())
                 found = result.fetch(limits.max_rows + 1)
             except foreign.Neo4jError as error:
@@ -70,9 +70,15 @@ class Neo4jReader:
         milliseconds = (time.perf_counter() - began) * 1000
         return Table(columns, rows, len(found) > limits.max_rows, milliseconds, sent)
 
+    def _text(self, query: Query) -> str:
+        """The text to send: labels of the library get the prefix of this database, a query of the user's own stays."""
+        prefix = self._server.settings.label_prefix
+        is_ours = prefix and query.name in queries.names() and queries.load(query.name) == query
+        return queries.prefixed(query.text, prefix) if is_ours else query.text
+
     def _ask(self, transaction: neo4j.Transaction, name: str, **params: object) -> list[Row]:
         """All rows of a library query."""
-        rows = [record.data() for record in transaction.run(queries.load(name).text, params)]
+        rows = [record.data() for record in transaction.run(self._server.text(name), params)]
         self._server.count(1, len(rows))
         return rows
 

@@ -163,6 +163,30 @@ def asserted_rows(link: Link, found: Iterable[tuple[str, str, str]]) -> list[Row
     return [{link.start: start, link.end: end, "chunks": list(chunks[start, end])} for start, end in sorted(chunks)]
 
 
+def placement_rows(change: Change) -> list[Row]:
+    """One row per chunk and statement."""
+    found = {(item.chunk_id, item.statement_id): item for item in reversed(change.placements)}
+    return [{**found[key]._asdict(), "details": list(found[key].details)} for key in sorted(found)]
+
+
+def naming_rows(change: Change) -> list[Row]:
+    """One row per chunk and topic, with the spelling of the chunk."""
+    names = {(item.chunk_id, item.topic_id): item.name for item in reversed(change.abouts)}
+    return [{"chunk_id": key[0], "topic_id": key[1], "name": names[key]} for key in sorted(names)]
+
+
+def about_rows(change: Change) -> list[Row]:
+    """One row per statement and topic."""
+    found = ((item.statement_id, item.topic_id, item.chunk_id) for item in change.abouts if item.statement_id)
+    return asserted_rows(Link("statement_id", "topic_id"), found)
+
+
+def support_rows(change: Change) -> list[Row]:
+    """One row per fact and statement."""
+    found = ((item.fact_id, item.statement_id, item.chunk_id) for item in change.supports)
+    return asserted_rows(Link("fact_id", "statement_id"), found)
+
+
 def mention_rows(change: Change) -> list[Row]:
     """One row per statement and entity: the chunks that assert the mention, and the first surface and kind in each."""
     found: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)

@@ -66,17 +66,25 @@ def declared(statements: Iterable[str]) -> dict[str, tuple[Declared, str]]:
     return found
 
 
-def differences(wanted: Mapping[str, tuple[Declared, str]], rows: Iterable[Mapping[str, object]]) -> list[Difference]:
+def beginnings(prefix: str) -> list[str]:
+    """How names of constraints and indexes of hlgraph begin: on labels with the prefix, on types of relationships without."""
+    return [f"{prefix}{_OURS}", _OURS]
+
+
+def differences(
+    wanted: Mapping[str, tuple[Declared, str]], rows: Iterable[Mapping[str, object]], *, prefix: str = ""
+) -> list[Difference]:
     """What is missing, other than declared, not usable, or called like an index of hlgraph without being one; by name.
 
     Parameters
     ----------
     wanted : result of :func:`declared`
     rows : rows of ``admin/list_indexes``
+    prefix : setting ``neo4j.label_prefix``; what another one begins with is not looked at
     """
     there = {str(row["name"]): row for row in rows}
     found: list[Difference] = []
-    for name in sorted({*wanted, *(name for name in there if name.startswith(_OURS))}):
+    for name in sorted({*wanted, *(name for name in there if name.startswith(f"{prefix}{_OURS}"))}):
         row = there.get(name)
         if row is None:
             found.append(Difference(name, f"missing: {wanted[name][0]}"))

@@ -52,7 +52,7 @@ class Transaction:
 
     def rows(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of a query, as mappings from column to value."""
-        text = queries.load(name).text
+        text = self._server.text(name)
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
             found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
@@ -77,18 +77,20 @@ class Transaction:
         """
         created = 0
         for start in range(0, len(rows), BATCH):
-            result = self._inner.run(queries.load(name).text, {key: rows[start : start + BATCH], **params})
-            created += result.consume().counters.nodes_created
+            text, given = self._server.text(name), {key: rows[start : start + BATCH], **params}
+            with traced("neo4j", name, text=text, language="cypher", params=given):
+                result = self._inner.run(text, given)
+                created += result.consume().counters.nodes_created
             self._server.count(1, 0)
         return created
 
-    def collect(self, name: str, items: Sequence[str], /, *, key: str = "ids", **params: Value) -> list[Row]:
-        """All rows of a reading query over many values, batch by batch.
+    def collect(self, name: str, items: Sequence[Value], /, *, key: str = "ids", **params: Value) -> list[Row]:
+        """All rows of a query over many values, batch by batch.
 
         Parameters
         ----------
         name : name of the query
-        items : values to look up
+        items : values to look up or to write
         key : name of the parameter that takes the values
         params : its other parameters
         """
@@ -125,6 +127,10 @@ class Server:
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
         self._guard = threading.Lock()
 
+    def text(self, name: str) -> str:
+        """The text of a library query for this database, with its prefix of labels."""
+        return queries.text_of(name, self.settings.label_prefix)
+
     def count(self, round_trips: int, rows: int) -> None:
         """Adds to the counters.
 
@@ -141,7 +147,7 @@ class Server:
         """The driver, created at first use.
 
         If the server does not answer then, it raises at once. If the server goes away later, each transaction waits up to
-        ``settings.timeout`` seconds for it.
+        ``settings.retry_seconds`` for it.
         """
         with self._guard:
             if self._is_closed:
@@ -157,7 +163,7 @@ class Server:
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of one reading query; repeats it after transient errors. Needs fewer messages than :meth:`read`."""
-        text = queries.load(name).text
+        text = self.text(name)
         with mapped(self.url), traced("neo4j", name, text=text, language="cypher", params=params) as call:
             records, _, keys = self.driver().execute_query(
                 text,
@@ -227,13 +233,28 @@ class Server:
                 self._driver = None
 
 
+def auth_of(settings: Neo4jSettings) -> neo4j.Auth | None:
+    """What the driver sends to say who hlgraph is; None: nothing."""
+    if settings.auth == "bearer":
+        return neo4j.bearer_auth(settings.token)
+    if settings.auth == "kerberos":
+        return neo4j.kerberos_auth(settings.token)
+    if settings.auth == "custom":
+        return neo4j.custom_auth(settings.user, settings.password, settings.realm, settings.scheme)
+    if settings.auth == "basic" and settings.password:
+        return neo4j.basic_auth(settings.user, settings.password)
+    return None
+
+
 def _driver(url: str, settings: Neo4jSettings) -> neo4j.Driver:
     from hlgraph.stores.migrate import running_version
 
     options: dict[str, Any] = {
         "connection_timeout": settings.timeout,
         "connection_acquisition_timeout": settings.timeout,
-        "max_transaction_retry_time": settings.timeout,
+        "max_connection_lifetime": settings.max_connection_lifetime,
+        "max_connection_pool_size": settings.pool_size,
+        "max_transaction_retry_time": settings.retry_seconds,
         "notifications_min_severity": "OFF",
         "user_agent": f"hlgraph/{running_version()}",
         "telemetry_disabled": True,
@@ -248,11 +269,10 @@ def _driver(url: str, settings: Neo4jSettings) -> neo4j.Driver:
         except (OSError, ssl.SSLError) as error:
             raise SettingsError(f"{settings.ca}: not a file of certificates ({error}); correct neo4j.ca") from error
         options["encrypted"] = True
-    auth = neo4j.basic_auth(settings.user, settings.password) if settings.password else None
     # The driver accepts a custom SSL context only with the plain schemes.
     target = url.replace("+s://", "://", 1) if settings.ca else url
     with mapped(url):
-        driver = neo4j.GraphDatabase.driver(target, auth=auth, **options)
+        driver = neo4j.GraphDatabase.driver(target, auth=auth_of(settings), **options)
         try:
             driver.verify_connectivity()
         except BaseException:

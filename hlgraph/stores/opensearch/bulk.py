@@ -10,8 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from hlgraph.errors import StoreError
+from hlgraph.stores.opensearch import smile
 from hlgraph.stores.opensearch.connection import BUSY, Connection, Patience
-from hlgraph.stores.opensearch.foreign_errors import refusal
+from hlgraph.stores.opensearch.foreign_errors import FormRefusedError, refusal
 from hlgraph.stores.opensearch.wire import Bulk, Cause, Written
 
 BODY_BYTES = 2 << 20
@@ -20,6 +21,7 @@ BODY_BYTES = 2 << 20
 _UNDER_WAY = 4
 _SHOWN = 3
 _BLOCK = "cluster_block_exception"
+_FORM_REFUSED = (400, 403, 406, 415)  # by a server, or by a proxy that lets JSON alone pass
 
 
 class Item(NamedTuple):
@@ -27,21 +29,31 @@ class Item(NamedTuple):
 
     Attributes
     ----------
-    id : id of the document
-    source : the document as JSON; None: delete it
+    id : id of the row
+    source : the document; None: delete it
     is_named : whether to send the id to the server
+    key : beginning of the id of the document, before that of the row: rows of two corpora may have one id
+    routing : what chooses the shard; empty: the id of the document
+    is_smile : whether the document is Smile, not JSON; the same for all items of one request
     """
 
     id: str
     source: bytes | None = None
     is_named: bool = True
+    key: str = ""
+    routing: str = ""
+    is_smile: bool = False
 
     @property
     def lines(self) -> bytes:
-        """The action and, if present, the source, each with its line end."""
+        """The action and, if present, the source, each with its end mark."""
         verb = b"delete" if self.source is None else b"index"
-        name = b'"_id":' + msgspec.json.encode(self.id) if self.is_named else b""
-        action = b'{"' + verb + b'":{' + name + b"}}\n"
+        parts = {"_id": f"{self.key}-{self.id}" if self.key else self.id} if self.is_named else {}
+        if self.routing:
+            parts["routing"] = self.routing
+        if self.is_smile and self.source is not None:
+            return smile.document({verb.decode(): parts}) + self.source
+        action = b'{"' + verb + b'":' + msgspec.json.encode(parts) + b"}\n"
         return action if self.source is None else action + self.source + b"\n"
 
 
@@ -52,7 +64,7 @@ class Outcome(NamedTuple):
     deleted: int
 
 
-def write(connection: Connection, alias: str, *, items: Iterable[Item]) -> Outcome:
+def write(connection: Connection, alias: str, *, items: Iterable[Item], is_alias: bool = True) -> Outcome:
     """Sends items to an index; returns when all of them are durable.
 
     At most four bodies are in flight while a fifth is built, so that items are consumed no faster than the server accepts
@@ -64,11 +76,16 @@ def write(connection: Connection, alias: str, *, items: Iterable[Item]) -> Outco
     connection : connection to the server
     alias : alias of the index
     items : writes; consumed once
+    is_alias : False: ``alias`` is the name of an index, which exists
 
     Raises
     ------
     StoreError
         The server refused some items: states how many, which and why. All others were written.
+    IndexMovedError
+        The index is being moved, or was since the caller looked it up.
+    FormRefusedError
+        The items are Smile, and the server, or a proxy, does not accept it.
     StoreUnavailableError
         The index is read-only, or the server is busy for longer than the patience.
     """
@@ -76,7 +93,7 @@ def write(connection: Connection, alias: str, *, items: Iterable[Item]) -> Outco
     running: set[Future[Outcome]] = set()
     with ThreadPoolExecutor(_UNDER_WAY, thread_name_prefix="hlgraph-bulk") as threads:
         for body in _bodies(items):
-            running.add(threads.submit(_send, connection, alias, items=body))
+            running.add(threads.submit(_send, connection, alias, items=body, is_alias=is_alias))
             if len(running) > _UNDER_WAY:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 total = _added(total, done)
@@ -104,20 +121,22 @@ def _bodies(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield body
 
 
-def _send(connection: Connection, alias: str, *, items: Sequence[Item]) -> Outcome:
+def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias: bool) -> Outcome:
     """Sends one body, and repeats the items that a busy server rejects."""
     waiting = Patience(connection.settings.patience)
     left = list(items)
     written = deleted = 0
     refused: list[tuple[str, Written]] = []
     while True:
-        answer = connection.ask(
+        found = connection.send(
             "POST",
             f"/{alias}/_bulk",
-            answer=Bulk,
             body=b"".join(item.lines for item in left),
-            parameters={"require_alias": "true"},
+            parameters={"require_alias": str(is_alias).lower()},
         )
+        if found.status in _FORM_REFUSED and left[0].is_smile:
+            raise FormRefusedError(f"{connection.url}: a body in Smile was refused ({found.status})")
+        answer = connection.accepted(found, Bulk)
         results = list(itertools.chain.from_iterable(item.values() for item in answer.items))
         if len(results) != len(left):
             raise StoreError(

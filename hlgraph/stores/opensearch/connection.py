@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from hlgraph.errors import MissingExtraError, SettingsError, StoreClosedError, StoreError
+from hlgraph.stores.opensearch import smile
 from hlgraph.stores.opensearch.foreign_errors import mapped, refusal
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
 from hlgraph.stores.trace import is_listening, request_text, traced
@@ -28,6 +29,7 @@ BUSY = frozenset({429, 500, 502, 503, 504})
 _BROKEN = 3  # attempts on a broken connection; a server that is down must not use up the whole patience
 _LONGEST_WAIT = 15.0
 _CONNECTIONS = 8
+_SMILE = {"content-type": "application/smile", "accept": "application/json"}
 
 T = TypeVar("T")
 
@@ -64,8 +66,36 @@ class ServerSettings(Protocol):
         """Stemmer of new indexes."""
 
     @property
+    def layout(self) -> str:
+        """``shared``: one index a kind of row; ``dedicated``: indexes for each corpus."""
+
+    @property
+    def shards(self) -> int:
+        """Number of primary shards of each index."""
+
+    @property
     def replicas(self) -> int:
         """Number of replicas of each index."""
+
+    @property
+    def engine(self) -> str:
+        """k-NN engine: ``lucene`` or ``faiss``."""
+
+    @property
+    def hnsw_m(self) -> int:
+        """Links of a vector in the HNSW graph."""
+
+    @property
+    def hnsw_ef_construction(self) -> int:
+        """Candidates for the links of a new vector."""
+
+    @property
+    def hnsw_ef_search(self) -> int:
+        """Least number of candidates that a search visits; 0: as many as it asks for."""
+
+    @property
+    def quantisation(self) -> str:
+        """Form of the vectors in the HNSW graph: ``none``, ``fp16`` or ``byte``."""
 
     @property
     def timeout(self) -> float:
@@ -94,7 +124,7 @@ class _Sender(Protocol):
         *,
         params: Mapping[str, str] | None,
         body: bytes | None,
-        timeout: float,
+        headers: Mapping[str, str] | None,
         ignore: range,
     ) -> tuple[int, Mapping[str, str], str]: ...
 
@@ -112,6 +142,10 @@ class Connection:
     ----------
     url : URL of the server
     settings : authentication, names and time limits
+
+    Attributes
+    ----------
+    reads_smile : whether the server accepts bodies in Smile, as far as is known
 
     Raises
     ------
@@ -137,6 +171,7 @@ class Connection:
         self._sender: _Sender | None = None
         self._is_closed = False
         self._has_answered = False
+        self.reads_smile = not self.is_serverless
 
     @property
     def is_serverless(self) -> bool:
@@ -223,6 +258,7 @@ class Connection:
         *,
         body: Json | bytes = None,
         parameters: Mapping[str, str] | None = None,
+        told: Mapping[str, object] | None = None,
     ) -> Answer:
         """Sends a request, repeatedly while the server is busy; the answer may be a refusal.
 
@@ -232,6 +268,7 @@ class Connection:
         path : path of the request
         body : JSON value or encoded body; None: no body
         parameters : query parameters
+        told : what a trace records of the body; None: the body
 
         Raises
         ------
@@ -240,7 +277,9 @@ class Connection:
         """
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         line = request_text(method, path, parameters=parameters)
-        with traced("opensearch", f"{method} {path}", text=line, language="json", params=lambda: _told(body)) as call:
+        with traced(
+            "opensearch", f"{method} {path}", text=line, language="json", params=lambda: told or _told(body)
+        ) as call:
             found, call.round_trips = self._patiently(method, path, data=data, parameters=parameters)
             call.bytes = len(found.body.encode()) if is_listening() else None
             return found
@@ -281,7 +320,7 @@ class Connection:
                         path,
                         params=parameters,
                         body=data,
-                        timeout=self.settings.timeout,
+                        headers=_SMILE if data is not None and data.startswith(smile.HEAD) else None,
                         ignore=range(300, 600),
                     )
                 except exceptions.SSLError:

@@ -10,7 +10,8 @@ import numpy as np
 
 from hlgraph.stores.opensearch.analysis import terms
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.query_bodies import find, one_of, vector_of
+from hlgraph.stores.opensearch.query_bodies import one_of, vector_of
+from hlgraph.stores.opensearch.rounds import find
 from hlgraph.stores.opensearch.wire import Json
 from hlgraph.stores.opensearch.wire import Row as Found
 from hlgraph.stores.protocols import Damage, Row

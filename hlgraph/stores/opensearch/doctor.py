@@ -15,8 +15,8 @@ from hlgraph.stores.opensearch import drift
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Indexes
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
-from hlgraph.stores.opensearch.query_bodies import find
-from hlgraph.stores.opensearch.wire import Health, Mapped, Plugin, Root
+from hlgraph.stores.opensearch.rounds import find
+from hlgraph.stores.opensearch.wire import Health, Json, Mapped, Plugin, Root
 
 OLDEST = (2, 19)
 """The oldest version that the store supports."""
@@ -46,11 +46,27 @@ def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool,
             yield _health(connection)
             yield _blocks(connection)
         yield _aliases(indexes, found)
-        yield _drift(connection, found)
+        yield _drift(connection)
         yield _languages(connection, found)
         yield _counts(connection, indexes, found)
     except HLGraphError as error:
         yield "vector server", False, str(error)
+
+
+def probed(connection: Connection) -> Iterator[tuple[str, bool, str]]:
+    """Version of the server, and whether every index has its data; raises an error of hlgraph if it does not answer.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    """
+    if connection.is_serverless:
+        connection.ask("GET", "/_cat/indices", answer=list[object], parameters={"format": "json"})
+        yield "vector store", True, "Amazon OpenSearch Serverless"
+        return
+    _, is_fine, seen = _version(connection)
+    yield "vector store", is_fine, seen
+    yield _health(connection)
 
 
 def _version(connection: Connection) -> tuple[str, bool, str]:
@@ -102,17 +118,18 @@ def _aliases(indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, 
     for name, item in found.items():
         meta = item.mappings.meta
         try:
-            if indexes.meta(meta.corpus, Kind(meta.kind), is_fresh=True) is None:
+            if meta.corpus and indexes.find(meta.corpus, Kind(meta.kind), is_fresh=True) is None:
                 wrong.append(f"{name} has no alias; run: hlgraph migrate repair")
         except HLGraphError as error:
             wrong.append(str(error))
     return "vector index aliases", not wrong, "; ".join(dict.fromkeys(wrong)) or f"{len(found)} indexes"
 
 
-def _drift(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
-    """Checks that fields and settings of each index are those of its migration."""
-    wrong = drift.differences(connection, found, texts={item.version: item.text for item in discover("opensearch")})
-    return "vector mappings", not wrong, "; ".join(map(str, wrong)) or "as they were made"
+def _drift(connection: Connection) -> tuple[str, bool, str]:
+    """Checks that the form and the aliases of each index are those that the newest migration and the settings make."""
+    wrong = drift.differences(connection, discover("opensearch")[-1])
+    said = f"{'; '.join(map(str, wrong))}; run: hlgraph migrate repair" if wrong else "as they were made"
+    return "vector mappings", not wrong, said
 
 
 def _languages(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
@@ -123,15 +140,22 @@ def _languages(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str
     return (
         "text analysis",
         False,
-        f"opensearch.language is {wanted}, indexes are {', '.join(others)}; ingest them again",
+        f"opensearch.language is {wanted}, indexes are {', '.join(others)}; run: hlgraph migrate repair",
     )
 
 
 def _counts(connection: Connection, indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
-    seen = []
-    for item in sorted(found.values(), key=lambda one: (one.mappings.meta.corpus, one.mappings.meta.kind)):
+    seen: list[tuple[str, str, int]] = []
+    for name, item in found.items():
         meta = item.mappings.meta
-        alias = indexes.alias(meta.corpus, Kind(meta.kind))
-        count = find(connection, alias, body={"size": 0, "track_total_hits": True}).count
-        seen.append(f"{meta.corpus}: {count:,} of {meta.kind}")
-    return "vector rows", True, "; ".join(seen) or "none"
+        if meta.is_shared:
+            seen += [(corpus, meta.kind, count) for corpus, count in drift.counts(connection, name).items()]
+        else:
+            alias = indexes.alias(meta.corpus, Kind(meta.kind))
+            body: dict[str, Json] = {"size": 0, "track_total_hits": True}
+            seen.append((meta.corpus, meta.kind, find(connection, alias, body=body).count))
+    return (
+        "vector rows",
+        True,
+        "; ".join(f"{corpus}: {count:,} of {kind}" for corpus, kind, count in sorted(seen)) or "none",
+    )

@@ -9,6 +9,14 @@ from hlgraph.errors import HLGraphError, MissingExtraError, ModelMismatchError, 
 from hlgraph.stores.opensearch.wire import Cause
 
 
+class IndexMovedError(StoreUnavailableError):
+    """The index of a corpus is being moved to another one, or was: look it up, and write again."""
+
+
+class FormRefusedError(StoreError):
+    """A body in Smile was refused: send it as JSON."""
+
+
 @contextlib.contextmanager
 def mapped(url: str) -> Iterator[None]:
     """Raises errors of opensearch-py in a block as hlgraph errors that name the server and the remedy."""
@@ -75,6 +83,13 @@ _MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...
         "HLGRAPH_OPENSEARCH_PASSWORD",
     ),
     (
+        _says("FORBIDDEN/8/"),
+        IndexMovedError,
+        "the index takes no writes ({words}); it is being re-indexed, or was when a migration was killed: wait for the "
+        "migration, or run hlgraph migrate apply and hlgraph migrate repair, and run the same command again; it continues "
+        "where it stopped",
+    ),
+    (
         lambda status, words: status < 500 and "cluster_block_exception" in words,
         StoreUnavailableError,
         "the index is read-only ({words}); free some disk space on the server (it sets this block at the flood stage), "
@@ -104,10 +119,15 @@ _MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...
         "another corpus",
     ),
     (
+        _says("routing_missing_exception", "dynamic introduction of [corpus]"),
+        IndexMovedError,
+        "the index was re-indexed meanwhile ({words}); run the same command again; it continues where it stopped",
+    ),
+    (
         _says("maximum shards open"),
         StoreError,
-        "no index can be created ({words}), and every corpus needs five; delete unneeded corpora, add a node, or raise "
-        "cluster.max_shards_per_node",
+        "no index can be created ({words}); set opensearch.layout to shared and run hlgraph migrate repair, so that corpora "
+        "share indexes, delete unneeded corpora, add a node, or raise cluster.max_shards_per_node",
     ),
     (
         lambda status, _: status == 429 or status >= 500,

@@ -1,8 +1,14 @@
-"""The indexes of a corpus: their names, their creation, and the metadata in their mappings.
+"""The indexes of corpora: their names and aliases, their creation, and the metadata in their mappings.
 
-There is one index per corpus and kind. Term statistics are therefore those of the kind, corpora with different models can
-coexist, and a corpus is removed by removing its indexes. An index is named ``<prefix>-<hash of the corpus>-<kind>-v<schema>``
-and has the alias ``<prefix>-<hash>-<kind>``. The name of the corpus is data, so it is in ``_meta`` of the mapping.
+Requests name a corpus and a kind by the alias ``<prefix>-<hash of the corpus>-<kind>``, whatever index is behind it:
+
+- *shared*: one index a kind (and length of vectors) for all corpora. The alias filters the rows of its corpus and searches the
+  one shard that holds them. The index also has the alias ``<prefix>-shared-<kind>-<dimensions>``, by which the next corpus
+  finds it. A filter of an alias does not reach into a k-NN search, so searches also carry it themselves: :meth:`Home.clause`.
+- *dedicated*: an index of one corpus. Its rows are spread over its shards by their ids.
+
+An index is named after its alias, its migration and a hash of its form. The name of the corpus is data, so it is in ``_meta``
+of the mapping of a dedicated index, and in the filter of an alias of a shared one.
 """
 
 from __future__ import annotations
@@ -11,15 +17,16 @@ import re
 import threading
 import time
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import msgspec
-
-from hlgraph.errors import ModelMismatchError, SettingsError, StoreCorruptError
+from hlgraph.errors import ModelMismatchError, SettingsError, StoreCorruptError, StoreUnavailableError
 from hlgraph.ids import content_id
 from hlgraph.records import Kind
-from hlgraph.stores.migrate import discover
+from hlgraph.stores.migrate import Migration, discover
 from hlgraph.stores.opensearch.connection import Connection, cause_of
 from hlgraph.stores.opensearch.foreign_errors import refusal
+from hlgraph.stores.opensearch.forms import SHARED_SINCE, form_of, index_body
 from hlgraph.stores.opensearch.wire import Anything, Json, Mapped, Meta
 
 LANGUAGES = frozenset(
@@ -30,13 +37,44 @@ LANGUAGES = frozenset(
 )
 """Stemmers for the text of a new index; ``any`` does not stem. The embedded store stems like ``english``."""
 
-_REMEMBERED_SECONDS = 5.0  # another process may remove an index, and create it again for another model
+REMEMBERED_SECONDS = 5.0  # another process may remove an index, and create it again for another model
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _THERE = "resource_already_exists_exception"
-_NOT_SERVERLESS = (
-    *("number_of_shards", "number_of_replicas", "refresh_interval", "max_result_window"),
-    "merge.policy.expunge_deletes_allowed",
-)  # fmt: skip
+TRIAL = "-trial-"
+"""Part of the name of an index that a migration creates only to test the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The index that holds the rows of one kind of a corpus.
+
+    Attributes
+    ----------
+    alias : alias of the corpus and kind
+    name : name of the index
+    corpus : name of the corpus
+    key : hash of the corpus: where its rows are kept, and the beginning of the ids of their documents
+    meta : metadata of the index
+    """
+
+    alias: str
+    name: str
+    corpus: str
+    key: str
+    meta: Meta
+
+    @property
+    def clause(self) -> Json:
+        """What a k-NN search must be filtered by to see this corpus alone; None: nothing.
+
+        While the rows are being moved to another index, the index behind the alias may change before this description of it
+        does; the clause then fits both.
+        """
+        mine: Json = {"term": {"corpus": self.corpus}}
+        if self.meta.moving:
+            either: list[Json] = [mine, {"bool": {"must_not": {"exists": {"field": "corpus"}}}}]
+            return {"bool": {"should": either, "minimum_should_match": 1}}
+        return mine if self.meta.is_shared else None
 
 
 class Indexes:
@@ -57,7 +95,7 @@ class Indexes:
                 f"opensearch.language is {settings.language!r}; choose one of {', '.join(sorted(LANGUAGES))}"
             )
         self._connection = connection
-        self._known: dict[str, tuple[float, Meta]] = {}
+        self._known: dict[str, tuple[float, Home]] = {}
         self._guard = threading.Lock()
 
     def alias(self, corpus: str, kind: Kind) -> str:
@@ -68,10 +106,25 @@ class Indexes:
         corpus : name of the corpus
         kind : kind of the rows
         """
-        return f"{self._connection.settings.prefix}-{content_id('corpus', corpus)[:20]}-{kind}"
+        return f"{self._connection.settings.prefix}-{key_of(corpus)}-{kind}"
 
-    def meta(self, corpus: str, kind: Kind, *, is_fresh: bool = False) -> Meta | None:
-        """The metadata of an index; None if it does not exist.
+    def shared(self, kind: Kind, dimensions: int) -> str:
+        """The alias of the index of this kind that corpora share.
+
+        Parameters
+        ----------
+        kind : kind of the rows
+        dimensions : length of the vectors; 0 for sources
+        """
+        return f"{self._connection.settings.prefix}-shared-{kind}" + (f"-{dimensions}" if dimensions else "")
+
+    @property
+    def is_sharing(self) -> bool:
+        """Whether new corpora share indexes."""
+        return self._connection.settings.layout == "shared" and not self._connection.is_serverless
+
+    def find(self, corpus: str, kind: Kind, *, is_fresh: bool = False) -> Home | None:
+        """The index of a corpus and kind; None if the corpus has none.
 
         Parameters
         ----------
@@ -87,37 +140,41 @@ class Indexes:
         alias = self.alias(corpus, kind)
         with self._guard:
             known = self._known.get(alias)
-        if known is not None and not is_fresh and time.monotonic() - known[0] < _REMEMBERED_SECONDS:
+        if known is not None and not is_fresh and time.monotonic() - known[0] < REMEMBERED_SECONDS:
             return known[1]
-        found = self._connection.send("GET", f"/{alias}/_mapping")
-        if found.status == 404:
+        indexes = self.behind(alias)
+        if not indexes:
             self.forget(alias)
             return None
-        if found.status >= 400:
-            raise refusal(self._connection.url, found.status, cause=cause_of(found.body))
-        indexes = self._connection.decoded(found.body, dict[str, Mapped])
         if len(indexes) != 1:
             raise StoreCorruptError(
                 f"{self._connection.url}: the alias {alias} names {len(indexes)} indexes ({', '.join(sorted(indexes))}); "
                 "remove all but the newest from the alias"
             )
-        meta = next(iter(indexes.values())).mappings.meta
-        if (meta.corpus, meta.kind) != (corpus, kind.value):
+        name, meta = next((name, item.mappings.meta) for name, item in indexes.items())
+        is_ours = meta.corpus == corpus or (meta.is_shared and meta.schema >= SHARED_SINCE)
+        if not is_ours or meta.kind != kind.value:
             raise StoreCorruptError(
-                f"{self._connection.url}: the index {next(iter(indexes))} belongs to another program or corpus; delete it, "
+                f"{self._connection.url}: the index {name} belongs to another program or corpus; delete it, "
                 "or set another opensearch.prefix"
             )
+        home = Home(alias, name, corpus, key_of(corpus), meta)
         with self._guard:
-            self._known[alias] = (time.monotonic(), meta)
-        return meta
+            self._known[alias] = (time.monotonic(), home)
+        return home
+
+    def behind(self, alias: str) -> dict[str, Mapped]:
+        """The indexes behind an alias, by name."""
+        found = self._connection.send("GET", f"/{alias}/_mapping")
+        return {} if found.status == 404 else self._connection.accepted(found, dict[str, Mapped])
 
     def forget(self, alias: str) -> None:
         """Drops the cached metadata of an index."""
         with self._guard:
             self._known.pop(alias, None)
 
-    def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0) -> str:
-        """The alias of an index; creates the index if it does not exist.
+    def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0) -> Home:
+        """The index of a corpus and kind; creates it, or lets the corpus share one, if it has none.
 
         Parameters
         ----------
@@ -128,97 +185,120 @@ class Indexes:
         Raises
         ------
         ModelMismatchError
-            The index holds vectors of another length.
+            The corpus has vectors of another length.
         """
-        meta = self.meta(corpus, kind, is_fresh=True)
-        if meta is None:
+        home = self.find(corpus, kind, is_fresh=True)
+        if home is None:
             self._create(corpus, kind, dimensions)
-            meta = self.meta(corpus, kind, is_fresh=True)
-        if meta is not None and meta.dimensions != dimensions:
+            home = self.find(corpus, kind, is_fresh=True)
+        if home is None:
+            raise StoreUnavailableError(
+                f"{self._connection.url}: another process has removed the index of corpus {corpus!r} meanwhile; "
+                "run the same command again"
+            )
+        if home.meta.dimensions != dimensions:
             raise ModelMismatchError(
-                f"corpus {corpus!r} holds {kind} vectors of {meta.dimensions} dimensions, these have {dimensions}; "
+                f"corpus {corpus!r} holds {kind} vectors of {home.meta.dimensions} dimensions, these have {dimensions}; "
                 "use the embedding model of the corpus, or another corpus"
             )
-        return self.alias(corpus, kind)
+        return home
 
-    def drop(self, alias: str) -> None:
-        """Removes the index behind an alias, if it exists."""
-        self.forget(alias)
-        found = self._connection.send("GET", f"/{alias}/_mapping")
-        if found.status == 404:
-            return
-        for name in self._connection.decoded(found.body, dict[str, Mapped]):
-            gone = self._connection.send("DELETE", f"/{name}")
-            if gone.status >= 400 and gone.status != 404:
-                raise refusal(self._connection.url, gone.status, cause=cause_of(gone.body))
+    def drop(self, home: Home) -> None:
+        """Removes a corpus that has no rows of a kind: its index, or its alias of a shared one."""
+        self.forget(home.alias)
+        for name, item in self.behind(home.alias).items():
+            if item.mappings.meta.is_shared:
+                self.act({"remove": {"index": name, "alias": home.alias}})
+            else:
+                self.remove(name)
+
+    def remove(self, name: str) -> None:
+        """Deletes an index, if it exists."""
+        gone = self._connection.send("DELETE", f"/{name}")
+        if gone.status >= 400 and gone.status != 404:
+            raise refusal(self._connection.url, gone.status, cause=cause_of(gone.body))
 
     def all(self) -> dict[str, Mapped]:
         """All indexes of the prefix that hlgraph created for corpora, by name."""
         found = self._connection.ask("GET", f"/{self._connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped])
-        return {name: item for name, item in found.items() if item.mappings.meta.kind in set(Kind)}
+        kinds = set(Kind)
+        return {name: item for name, item in found.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
+
+    def all_shared(self) -> list[str]:
+        """The names of all indexes that corpora share."""
+        return [name for name, item in self.all().items() if item.mappings.meta.is_shared]
+
+    def act(self, *actions: Json) -> None:
+        """Changes aliases, all at once."""
+        self._connection.ask("POST", "/_aliases", answer=Anything, body={"actions": list[Json](actions)})
+
+    def wanted(
+        self, corpus: str, kind: Kind, *, dimensions: int, migration: Migration, taken: Sequence[str] = ()
+    ) -> tuple[str, dict[str, dict[str, Json]]]:
+        """The name and the body of the index that the settings ask for.
+
+        Parameters
+        ----------
+        corpus : name of the corpus; empty: of all corpora that share the index
+        kind : kind of the rows
+        dimensions : length of the vectors; 0 for sources
+        migration : the migration that defines the index
+        taken : names of indexes of another form
+        """
+        settings = self._connection.settings
+        words = (
+            corpus,
+            kind.value,
+            dimensions,
+            migration.version,
+            settings.language,
+            uuid.uuid4().hex,
+            settings.shards,
+        )
+        is_serverless = self._connection.is_serverless
+        body = index_body(migration.text, Meta(*words), settings=settings, is_serverless=is_serverless)
+        alias = self.alias(corpus, kind) if corpus else self.shared(kind, dimensions)
+        name = f"{alias}-v{migration.version:03d}-{form_of(body)}"
+        return (f"{name}b" if name in taken else name), body
+
+    def view(self, corpus: str) -> dict[str, Json]:
+        """What the alias of a corpus shows of an index that corpora share."""
+        return {"filter": {"term": {"corpus": corpus}}, "search_routing": key_of(corpus)}
 
     def _create(self, corpus: str, kind: Kind, dimensions: int) -> None:
-        settings = self._connection.settings
         migration = discover("opensearch")[-1]
-        meta = Meta(corpus, kind.value, dimensions, migration.version, settings.language, uuid.uuid4().hex)
-        body = index_body(
-            migration.text, meta, replicas=settings.replicas, is_serverless=self._connection.is_serverless
-        )
         alias = self.alias(corpus, kind)
-        body["aliases"] = {alias: {}}
-        found = self._connection.send("PUT", f"/{alias}-v{migration.version:03d}", body=body)
-        # Another process may have been faster: its index is checked like any other.
-        if found.status >= 400 and _THERE not in found.body:
-            raise refusal(self._connection.url, found.status, cause=cause_of(found.body))
-        self._connection.decoded(found.body, Anything)
+        if not self.is_sharing:
+            name, body = self.wanted(corpus, kind, dimensions=dimensions, migration=migration)
+            self.make(name, body, aliases={alias: {}})
+            return
+        base = self.shared(kind, dimensions)
+        view = self.view(corpus)
+        there = sorted(self.behind(base))
+        if not there:
+            name, body = self.wanted("", kind, dimensions=dimensions, migration=migration)
+            if self.make(name, body, aliases={base: {}, alias: view}):
+                return
+            there = [name]  # another process was faster
+            self.act({"add": {"index": name, "alias": base}})
+        self.act({"add": {"index": there[0], "alias": alias, **view}})
+
+    def make(self, name: str, body: dict[str, dict[str, Json]], *, aliases: dict[str, Json]) -> bool:
+        """Creates an index; False if it exists.
+
+        Parameters
+        ----------
+        name : name of the index
+        body : settings and mappings
+        aliases : its aliases
+        """
+        found = self._connection.send("PUT", f"/{name}", body={**body, "aliases": aliases})
+        if found.status >= 400 and _THERE in found.body:
+            return False
+        self._connection.accepted(found, Anything)
+        return True
 
 
-def index_body(text: str, meta: Meta, *, replicas: int, is_serverless: bool = False) -> dict[str, Json]:
-    """The body of the request that creates an index, from the text of a migration.
-
-    Parameters
-    ----------
-    text : text of the migration
-    meta : metadata of the index
-    replicas : number of replicas
-    is_serverless : whether to leave out the settings of shards, refreshes and merges, which serverless refuses, and to use
-        faiss, its only engine
-
-    Raises
-    ------
-    StoreCorruptError
-        The migration holds no body of an index.
-    """
-    bodies: dict[str, Json] = msgspec.json.decode(text)
-    values: dict[str, Json] = {
-        "$replicas": replicas,
-        "$dimensions": meta.dimensions,
-        "$analyzer": f"words_{meta.language}",
-        "$meta": msgspec.to_builtins(meta),
-    }
-    body = _filled(bodies["sources" if meta.kind == Kind.SOURCE else "rows"], values)
-    if not isinstance(body, dict):
-        raise StoreCorruptError("the OpenSearch migration holds no body of an index; install hlgraph again")
-    if is_serverless:
-        index = _part(body, "settings", "index")
-        for name in _NOT_SERVERLESS:
-            index.pop(name, None)
-        if "knn" in index:
-            _part(body, "mappings", "properties", "vector", "method")["engine"] = "faiss"
-    return body
-
-
-def _filled(tree: Json, values: dict[str, Json]) -> Json:
-    """A copy with the placeholders replaced by values."""
-    if isinstance(tree, dict):
-        return {name: _filled(item, values) for name, item in tree.items()}
-    if isinstance(tree, list):
-        return [_filled(item, values) for item in tree]
-    return values[tree] if isinstance(tree, str) and tree in values else tree
-
-
-def _part(tree: dict[str, Json], *names: str) -> dict[str, Json]:
-    for name in names:
-        inner = tree.get(name)
-        tree = inner if isinstance(inner, dict) else {}
-    return tree
+def key_of(corpus: str) -> str:
+    """The hash of the name of a corpus."""
+    return content_id("corpus", corpus)[:20]

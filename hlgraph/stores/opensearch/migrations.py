@@ -12,16 +12,17 @@ import msgspec
 
 from hlgraph.errors import MigrationError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.records import Kind
-from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, discover, running_version
 from hlgraph.stores.opensearch import drift
 from hlgraph.stores.opensearch.connection import Answer, Connection, cause_of
 from hlgraph.stores.opensearch.foreign_errors import refusal
-from hlgraph.stores.opensearch.indexes import Indexes, index_body
+from hlgraph.stores.opensearch.forms import index_body
+from hlgraph.stores.opensearch.indexes import TRIAL
+from hlgraph.stores.opensearch.reindex import Mover
 from hlgraph.stores.opensearch.wire import Anything, Cause, Document, Json, Mapped, Meta
 
-TRIAL = "-trial-"
-"""Part of the name of an index that a migration creates only to test the server."""
 _LEASE_SECONDS = 60.0
+_RENEW_SECONDS = 15.0
 _BODY: dict[str, Json] = {
     "settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0}},
     "mappings": {"dynamic": "strict", "properties": {"json": {"type": "object", "enabled": False}}},
@@ -66,9 +67,9 @@ class _Lock(msgspec.Struct):
 class OpenSearchTarget:
     """The indexes of one prefix on one server.
 
-    A migration defines how later indexes are created. :meth:`apply` creates one index of each form and removes it again, so
-    that an unsuitable server fails here. The lock is a document that expires: a process that dies holds it for at most one
-    minute.
+    A migration defines how indexes are created. :meth:`apply` of the newest one creates one index of each form and removes it
+    again, so that an unsuitable server fails here. Then it moves the rows of existing indexes, see :class:`Mover`. The lock
+    is a document that expires: a process that dies holds it for at most one minute.
 
     Parameters
     ----------
@@ -91,6 +92,8 @@ class OpenSearchTarget:
         self._lock_seconds = lock_seconds
         self._index = f"{connection.settings.prefix}-migrations"
         self._is_locked = False
+        self._owner = ""
+        self._renewed = 0.0
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -114,7 +117,7 @@ class OpenSearchTarget:
                     f"{self._connection.url}: another process is migrating this store; try again when it has finished"
                 )
             time.sleep(0.5)
-        self._is_locked = True
+        self._is_locked, self._owner, self._renewed = True, owner, time.monotonic()
         try:
             yield
         finally:
@@ -134,14 +137,16 @@ class OpenSearchTarget:
         return [Applied(run.version, run.name, run.checksum, run.applied_at, run.hlgraph_version) for run in runs]
 
     def apply(self, migration: Migration) -> None:
-        """Tests the bodies of a migration on the server, and records it. Needs :meth:`lock`."""
+        """Tests the bodies of the newest migration, moves rows to indexes that it makes, records it. Needs :meth:`lock`."""
         if not self._is_locked:
             raise MigrationError(
                 f"{self._connection.url}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply"
             )
-        self._clear()
-        for kind in (Kind.SOURCE, Kind.STATEMENT):
-            self._try(migration, kind)
+        if migration.version == discover(self.kind)[-1].version:
+            self._clear()
+            for kind in (Kind.SOURCE, Kind.STATEMENT):
+                self._try(migration, kind)
+            Mover(self._connection, migration, renew=self._renew).bring()
         applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
         run = _Run(migration.version, migration.name, migration.checksum, applied_at, running_version())
         if self._connection.is_serverless:
@@ -157,14 +162,26 @@ class OpenSearchTarget:
             )
 
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
-        """Fields, settings and aliases of all indexes of the prefix that are not as their migrations make them."""
-        texts = {item.version: item.text for item in ran}
-        return drift.differences(self._connection, Indexes(self._connection).all(), texts=texts)
+        """Form, settings, layout and aliases of all indexes of the prefix that are not as migrations and settings make them."""
+        return drift.differences(self._connection, ran[-1])
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """See :class:`MigrationTarget`. Gives indexes their settings and aliases back."""
-        texts = {item.version: item.text for item in ran}
-        drift.mend(self._connection, Indexes(self._connection).all(), wrong=found, texts=texts)
+        """See :class:`MigrationTarget`. Gives indexes their settings and aliases back, and re-indexes where that takes one."""
+        if found:
+            Mover(self._connection, ran[-1], renew=self._renew).bring()
+
+    def _renew(self) -> None:
+        """Renews the lock, which a long re-index holds for longer than it lasts."""
+        if self._connection.is_serverless or time.monotonic() - self._renewed < _RENEW_SECONDS:
+            return
+        held = self._document("lock")
+        lease = msgspec.json.decode(held.source, type=_Lock).json
+        fresh: Json = {"json": {"owner": self._owner, "until": time.time() + _LEASE_SECONDS}}
+        if lease.owner != self._owner or self._put("lock", fresh, held).status == _CONFLICT:
+            raise StoreLockedError(
+                f"{self._connection.url}: another process has taken the lock of the migration; run the same command again"
+            )
+        self._renewed = time.monotonic()
 
     def _searched(self) -> list[_Run]:
         """The history on serverless: one document per run, possibly with duplicates."""
@@ -199,10 +216,11 @@ class OpenSearchTarget:
 
     def _try(self, migration: Migration, kind: Kind) -> None:
         name = f"{self._index}{TRIAL}{uuid.uuid4().hex[:12]}"
-        meta = Meta("", "source" if kind is Kind.SOURCE else "row", 2, migration.version, "english")
+        corpus = "" if self._connection.settings.layout == "shared" and not self._connection.is_serverless else "trial"
+        meta = Meta(corpus, "source" if kind is Kind.SOURCE else "row", 2, migration.version, "english")
         serverless = self._connection.is_serverless
-        body = index_body(migration.text, meta, replicas=self._connection.settings.replicas, is_serverless=serverless)
-        made = self._connection.send("PUT", f"/{name}", body=body)
+        body = index_body(migration.text, meta, settings=self._connection.settings, is_serverless=serverless)
+        made = self._connection.send("PUT", f"/{name}", body=dict(body))
         # The name is new: an index that exists was made by a request whose answer did not come in time, and was sent again.
         if made.status >= 400 and _EXISTS not in made.body:
             cause = cause_of(made.body)

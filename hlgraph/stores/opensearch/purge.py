@@ -8,7 +8,7 @@ steps are therefore: flush, wait for the leases, and rewrite the segments with d
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -42,10 +42,9 @@ class _Copy(msgspec.Struct):
     seq_no: _Numbers = msgspec.field(default_factory=_Numbers)
     retention_leases: _Leases = msgspec.field(default_factory=_Leases)
 
-    @property
-    def is_held(self) -> bool:
-        """Whether a part of the history is still kept for a replica."""
-        return any(lease.retaining_seq_no <= self.seq_no.max_seq_no for lease in self.retention_leases.leases)
+    def holds(self, write: int) -> bool:
+        """Whether the history up to the write of this number is still kept for a replica."""
+        return any(lease.retaining_seq_no <= write for lease in self.retention_leases.leases)
 
 
 class _Index(msgspec.Struct):
@@ -56,65 +55,72 @@ class _Stats(msgspec.Struct):
     indices: dict[str, _Index] = {}
 
 
-def purge(connection: Connection, aliases: Sequence[str]) -> None:
+def purge(connection: Connection, names: Sequence[str]) -> None:
     """Rewrites all segments with deleted rows; returns when nothing of these is on disk, after up to a minute.
 
     Parameters
     ----------
     connection : connection to the server
-    aliases : aliases of the indexes
+    names : names of the indexes
 
     Raises
     ------
     StoreUnavailableError
         The server still keeps their history, for a replica that is behind.
     """
-    if not aliases:
+    if not names:
         return
-    names = ",".join(aliases)
-    connection.ask("POST", f"/{names}/_flush", answer=Anything)
+    joined = ",".join(names)
+    connection.ask("POST", f"/{joined}/_flush", answer=Anything)
     until = time.monotonic() + _LEASE_SECONDS
-    while any(copy.is_held for copy in _copies(connection, names)):
+    # What is written from now on, in a shared index by other corpora, too, is not waited for.
+    last = {shard: max(copy.seq_no.max_seq_no for copy in copies) for shard, copies in _shards(connection, joined)}
+    while any(copy.holds(last.get(shard, -1)) for shard, copies in _shards(connection, joined) for copy in copies):
         if time.monotonic() > until:
             raise StoreUnavailableError(
-                f"{connection.url}: the server keeps deleted rows of {names} for a replica that is behind; wait until the "
+                f"{connection.url}: the server keeps deleted rows of {joined} for a replica that is behind; wait until the "
                 "indexes are green (hlgraph doctor), and try again"
             )
         time.sleep(_POLL_SECONDS)
-    _merge(connection, names, is_waiting=True)
-    connection.ask("POST", f"/{names}/_refresh", answer=Anything)  # releases the replaced segments
+    _merge(connection, joined, is_waiting=True)
+    connection.ask("POST", f"/{joined}/_refresh", answer=Anything)  # releases the replaced segments
 
 
-def begin_purge(connection: Connection, aliases: Sequence[str]) -> None:
+def begin_purge(connection: Connection, names: Sequence[str], *, always_below: int, share: float) -> None:
     """Starts to rewrite the segments with deleted rows; rows deleted within the last 30 s may stay for now.
 
     Parameters
     ----------
     connection : connection to the server
-    aliases : aliases of the indexes
+    names : names of the indexes
+    always_below : maximum number of rows of an index whose segments are rewritten in any case
+    share : share of deleted rows, from 0 to 1, beyond which the segments of a larger index are rewritten
     """
-    if aliases:
-        _merge(connection, ",".join(aliases), is_waiting=False)
+    due = []
+    for name, index in sorted(_stats(connection, ",".join(names)).items()):
+        copies = [copy.docs for copies in index.shards.values() for copy in copies]
+        live, deleted = sum(docs.count for docs in copies), sum(docs.deleted for docs in copies)
+        if live <= always_below or deleted > share * (live + deleted):
+            due.append(name)
+    if due:
+        _merge(connection, ",".join(due), is_waiting=False)
 
 
 def _merge(connection: Connection, names: str, *, is_waiting: bool) -> None:
-    parameters = {"only_expunge_deletes": "true", "wait_for_completion": str(is_waiting).lower()}
+    parameters = {
+        "only_expunge_deletes": "true",
+        "ignore_unavailable": "true",
+        "wait_for_completion": str(is_waiting).lower(),
+    }
     connection.ask("POST", f"/{names}/_forcemerge", answer=Anything, parameters=parameters)
 
 
-def deleted_share(connection: Connection, alias: str) -> float:
-    """The share of deleted rows among the rows on disk, from 0 to 1.
-
-    Parameters
-    ----------
-    connection : connection to the server
-    alias : alias of the index
-    """
-    copies = _copies(connection, alias)
-    rows = sum(copy.docs.count + copy.docs.deleted for copy in copies)
-    return sum(copy.docs.deleted for copy in copies) / rows if rows else 0.0
+def _shards(connection: Connection, names: str) -> Iterator[tuple[tuple[str, str], list[_Copy]]]:
+    for name, index in _stats(connection, names).items():
+        for shard, copies in index.shards.items():
+            yield (name, shard), copies
 
 
-def _copies(connection: Connection, names: str) -> list[_Copy]:
-    stats = connection.ask("GET", f"/{names}/_stats/docs", answer=_Stats, parameters={"level": "shards"})
-    return [copy for index in stats.indices.values() for copies in index.shards.values() for copy in copies]
+def _stats(connection: Connection, names: str) -> dict[str, _Index]:
+    parameters = {"level": "shards", "ignore_unavailable": "true"}
+    return connection.ask("GET", f"/{names}/_stats/docs", answer=_Stats, parameters=parameters).indices

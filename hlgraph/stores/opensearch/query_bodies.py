@@ -6,6 +6,7 @@ import base64
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,10 @@ from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.records import Hit
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.wire import Found, Hits, Json, Row
-from hlgraph.stores.trace import count_rows
+from hlgraph.stores.opensearch.indexes import Home
+from hlgraph.stores.opensearch.kept_vectors import IndexVectors
+from hlgraph.stores.opensearch.rounds import NAMED, Asked, Steps, find
+from hlgraph.stores.opensearch.wire import Json, Row
 
 EXACT_BELOW = 10_000
 """Maximum number of admitted rows that are all scored; beyond it, HNSW proposes candidates.
@@ -33,6 +36,9 @@ MOST_TERMS_ASKED = 1_000
 
 PAGE = 10_000
 """Number of rows of a page."""
+
+VECTORS = 2_000
+"""Number of vectors that one request reads."""
 
 _ALL = "all"  # the aggregation that counts every row of an index
 _SPARE = 64  # additional rows to fetch, because the order by the server's rounded scores may differ from the exact one
@@ -55,10 +61,15 @@ class Inside:
     ----------
     sources : ids of the sources of the rows; None: all
     hidden : ids of changes whose rows are left out
+    corpus : clause that admits the rows of one corpus in a k-NN search, into which the filter of an alias does not reach; None:
+        the index has no others
+    visited : least number of candidates that a search by HNSW visits; 0: as many as it asks for
     """
 
     sources: Sequence[str] | None = None
     hidden: Sequence[str] = ()
+    corpus: Json = None
+    visited: int = 0
 
     def query(self, *, without: Mapping[str, Json] | None = None) -> dict[str, Json]:
         """The restriction as a query without scores; ``without`` holds more clauses of its ``bool``."""
@@ -71,7 +82,7 @@ class Inside:
 
     @property
     def is_all(self) -> bool:
-        """Whether all rows may be seen."""
+        """Whether all rows of the corpus may be seen."""
         return self.sources is None and not self.hidden
 
 
@@ -96,60 +107,42 @@ def one_of(name: str, values: Sequence[str]) -> Json:
     return parts[0] if len(parts) == 1 else {"bool": {"should": parts, "minimum_should_match": 1}}
 
 
-def find(
-    connection: Connection, alias: str, *, body: Mapping[str, Json], parameters: Mapping[str, str] | None = None
-) -> Found:
-    """Searches an index; an answer that lacks the results of some shards is an error. A removed index holds nothing.
-
-    Parameters
-    ----------
-    connection : connection to the server
-    alias : alias of the index
-    body : body of the search
-    parameters : more query parameters
-    """
-    found = connection.send(
-        "POST",
-        f"/{alias}/_search",
-        body={"_source": False, "stored_fields": "_none_", "track_total_hits": False, **body},
-        parameters={"allow_partial_search_results": "false", **(parameters or {})},
-    )
-    if found.status == 404 and "index_not_found_exception" in found.body:
-        return Found(Hits())
-    decoded = connection.accepted(found, Found)
-    count_rows(len(decoded.hits.hits))
-    return decoded
-
-
 def by_vector(
-    connection: Connection, alias: str, *, vector: NDArray[np.float32], k: int, inside: Inside, sizes: Sizes
-) -> list[Hit]:
+    kept: IndexVectors, *, vector: NDArray[np.float32], k: int, inside: Inside, sizes: Sizes
+) -> Steps[list[Hit]]:
     """The ``k`` rows with the highest inner product, exactly scored; for unit vectors this is the cosine.
 
     Parameters
     ----------
-    connection : connection to the server
-    alias : alias of the index
+    kept : vectors of the index that were read before; updated
     vector : shape (d,)
     k : number of rows
     inside : rows that may be seen
     sizes : cached numbers of rows; updated
     """
+    alias = kept.alias
     question = np.asarray(vector, dtype=np.float32)
     numbers: list[Json] = list(question.astype(np.float64).tolist())
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
     is_known = inside.is_all and alias in sizes.rows
     if total > EXACT_BELOW and not is_known:
         body: dict[str, Json] = {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1}
-        total = find(connection, alias, body=body).count
+        total = (yield Asked(alias, body)).count
         if inside.is_all:
             sizes.rows[alias] = total
-    ask: dict[str, Json] = {"docvalue_fields": ["id", "data"]}
+    has_data = kept.wants_data()
+    ask: dict[str, Json] = {"docvalue_fields": ["id", "data"] if has_data else ["id"], "seq_no_primary_term": True}
     if total > EXACT_BELOW and k <= _MOST_CANDIDATES:
         depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
         knn: dict[str, Json] = {"vector": numbers, "k": depth}
-        if not inside.is_all:
-            knn["filter"] = inside.query()
+        filters: list[Json] = [
+            *([] if inside.is_all else [inside.query()]),
+            *([] if inside.corpus is None else [inside.corpus]),
+        ]
+        if filters:
+            knn["filter"] = filters[0] if len(filters) == 1 else {"bool": {"filter": filters}}
+        if inside.visited:
+            knn["method_parameters"] = {"ef_search": max(inside.visited, depth)}
         ask |= {"size": k + _SPARE, "query": {"knn": {"vector": knn}}}
         if is_known:  # also count the rows of the whole index, which may have become small
             ask["aggs"] = {_ALL: {"global": {}}}
@@ -162,24 +155,67 @@ def by_vector(
             "sort": [{"_score": "desc"}, {"id": "asc"}],
             "track_total_hits": True,
         }
-    found = find(connection, alias, body=ask)
+    found = yield Asked(alias, ask)
     if inside.is_all and found.hits.total is not None:
         sizes.rows[alias] = found.count
     if _ALL in found.aggregations and found.aggregations[_ALL].doc_count <= EXACT_BELOW:
         sizes.rows[alias] = found.aggregations[_ALL].doc_count
-        return by_vector(connection, alias, vector=vector, k=k, inside=inside, sizes=sizes)
-    rows = found.hits.hits
-    if not rows:
+        return (yield from by_vector(kept, vector=vector, k=k, inside=inside, sizes=sizes))
+    vectors = yield from _vectors_of(kept, found.hits.hits, has_data=has_data)
+    if not vectors:
         return []
-    rows = _once(connection, rows)
-    ids = np.array([row.text("id") for row in rows])
-    scores = np.vecdot(matrix(rows, len(question)), question)
+    ids = np.array(list(vectors))
+    scores = np.vecdot(np.stack(list(vectors.values())), question)
     return [Hit(str(ids[at]), float(scores[at])) for at in top_k(scores, k, tie_break=ids)]
 
 
+def _vectors_of(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> Steps[dict[str, NDArray[np.float32]]]:
+    """The vectors of the rows that a search found, by id, in their order; a row that is gone by now is left out."""
+    found = kept.of_rows(rows)
+    if not has_data:
+        missing = [name for row in rows if (name := row.text("id")) not in found]
+        return (yield from read_vectors(kept, [row.text("id") for row in rows], known=found)) if missing else found
+    if rows:
+        vectors = matrix(rows, kept.dimensions)
+        kept.keep(rows, vectors)
+        # By id: serverless can hold a row twice while a write is unfinished.
+        found = dict(zip((row.text("id") for row in rows), vectors, strict=True))
+    return found
+
+
+def read_vectors(
+    kept: IndexVectors, ids: Sequence[str], *, known: Mapping[str, NDArray[np.float32]], copies: int = 1
+) -> Steps[dict[str, NDArray[np.float32]]]:
+    """The vectors of rows by id, in the order given; those that are not known are read. Unknown ids are left out.
+
+    Parameters
+    ----------
+    kept : vectors of the index; updated
+    ids : ids of the rows
+    known : vectors that need not be read
+    copies : maximum number of copies of a row
+    """
+    found = dict(known)
+    missing = [name for name in dict.fromkeys(ids) if name not in found]
+    for at in range(0, len(missing), VECTORS):
+        part = missing[at : at + VECTORS]
+        body: dict[str, Json] = {
+            "size": len(part) * copies,
+            "query": {"bool": {"filter": one_of("id", part)}},
+            "docvalue_fields": ["id", "data"],
+            "seq_no_primary_term": True,
+        }
+        rows = (yield Asked(kept.alias, body)).hits.hits
+        if rows:
+            vectors = matrix(rows, kept.dimensions)
+            kept.keep(rows, vectors)
+            found.update(zip((row.text("id") for row in rows), vectors, strict=True))
+    return {name: found[name] for name in dict.fromkeys(ids) if name in found}
+
+
 def by_text(
-    connection: Connection, alias: str, *, phrases: Sequence[tuple[str, ...]], k: int, inside: Inside
-) -> list[Hit]:
+    alias: str, *, phrases: Sequence[tuple[str, ...]], k: int, inside: Inside, kept: IndexVectors | None = None
+) -> Steps[list[Hit]]:
     """The ``k`` best rows by BM25 (k1 1.2, b 0.75), with exact lengths of rows and exact counts of live rows.
 
     The formula is that of SQLite's FTS5, by which the embedded store ranks: the weight of a term is
@@ -189,18 +225,21 @@ def by_text(
 
     Parameters
     ----------
-    connection : connection to the server
     alias : alias of the index
     phrases : words of the question, each as its terms
     k : number of rows
     inside : rows that may be seen
+    kept : vectors of the index: those of the rows are needed next, and are sent with them if they are not known; None: they are
+        not needed
 
     Raises
     ------
     InputError
         The question has too many words that the corpus has.
     """
-    counted = _counted(connection, alias, phrases)
+    if not phrases:
+        return []
+    counted = yield from _counted(alias, phrases)
     weights = [
         max(math.log((counted.total - rows + 0.5) / (rows + 0.5)), _LEAST_IDF) if rows else 0.0 for rows in counted.rows
     ]
@@ -228,18 +267,27 @@ def by_text(
         "sort": [{"_score": "desc"}, {"id": "asc"}],
         "docvalue_fields": ["id", "length"],
     }
-    rows = find(connection, alias, body=body, parameters={"include_named_queries_score": "true"}).hits.hits
+    has_data = kept is not None and kept.wants_data()
+    if kept is not None:
+        body |= {"docvalue_fields": ["id", "length", *(["data"] if has_data else [])], "seq_no_primary_term": True}
+    search = Asked(alias, body, NAMED)
+    rows = list({row.text("id"): row for row in (yield search).hits.hits}.values())  # serverless can hold a row twice
+    if kept is not None:
+        _note(kept, rows, has_data=has_data)
     if not rows:
         return []
-    rows = _once(connection, rows)
     ids = np.array([row.text("id") for row in rows])
     scores = np.array([_bm25(row, phrases, weights=weights, average=average) for row in rows])
     return [Hit(str(ids[at]), float(scores[at])) for at in top_k(scores, k, tie_break=ids)]
 
 
-def _once(connection: Connection, rows: list[Row]) -> list[Row]:
-    """Rows without duplicates, which only serverless can hold, while a write is unfinished."""
-    return list({row.text("id"): row for row in rows}.values()) if connection.is_serverless else rows
+def _note(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> None:
+    """Keeps the vectors that were sent with rows, or notes which of those that are kept are theirs."""
+    some = [row for row in rows if "data" in row.fields] if has_data else []
+    if some:
+        kept.keep(some, matrix(some, kept.dimensions))
+    elif not has_data and rows:
+        kept.of_rows(rows)
 
 
 def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[float], average: float) -> float:
@@ -262,13 +310,13 @@ class _Counted:
     rows: list[int]
 
 
-def _counted(connection: Connection, alias: str, phrases: Sequence[tuple[str, ...]]) -> _Counted:
+def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
     total, length, rows = 0, 0.0, list[int]()
     for at in range(0, len(phrases), _CLAUSES):
         part = phrases[at : at + _CLAUSES]
         filters: Json = {str(number): _phrase(parts) for number, parts in enumerate(part)}
         counts: Json = {"length": {"sum": {"field": "length"}}, "phrases": {"filters": {"filters": filters}}}
-        found = find(connection, alias, body={"size": 0, "track_total_hits": True, "aggs": counts})
+        found = yield Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts})
         if not found.count:
             return _Counted(0, 0.0, [0] * len(phrases))
         total, length = found.count, found.aggregations["length"].value or 0.0
@@ -317,7 +365,9 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text + "=" * (-len(text) % 4))
 
 
-def pages(connection: Connection, alias: str, *, query: Json, fields: Sequence[str], size: int = 0) -> Iterator[Row]:
+def pages(
+    connection: Connection, alias: str, *, query: Json, fields: Sequence[str], size: int = 0, shard: int | None = None
+) -> Iterator[Row]:
     """All rows of a query by ascending id, read page by page.
 
     The id of a row never changes, so a row that exists throughout is seen exactly once, whatever is written meanwhile. It
@@ -330,6 +380,7 @@ def pages(connection: Connection, alias: str, *, query: Json, fields: Sequence[s
     query : query without scores
     fields : fields to return
     size : rows of a page; 0: ``PAGE``
+    shard : number of a shard to read; None: all
     """
     size = size or PAGE
     after: str | None = None
@@ -342,21 +393,33 @@ def pages(connection: Connection, alias: str, *, query: Json, fields: Sequence[s
         }
         if after is not None:
             body["search_after"] = [after]
-        rows = find(connection, alias, body=body).hits.hits
+        rows = find(connection, alias, body=body, parameters=_only(shard)).hits.hits
         yield from rows
         if len(rows) < size:
             return
         after = rows[-1].text("id")
 
 
-def state(connection: Connection, alias: str) -> tuple[int, float | None]:
-    """The number of documents of an index and the number of its last write; changes with every write and delete.
+State: TypeAlias = tuple[tuple[int, float | None], ...]
+"""For each shard that holds rows of a corpus, their number and the number of the last write; changes with all of them."""
+
+
+def state(connection: Connection, home: Home) -> State:
+    """The state of the rows of a corpus; a write of another corpus to the same index leaves it as it is.
+
+    A server numbers the writes of each shard by itself. Rows in a shared index are in one shard.
 
     Parameters
     ----------
     connection : connection to the server
-    alias : alias of the index
+    home : index of the corpus
     """
     counts: Json = {"last": {"max": {"field": "_seq_no"}}}
-    found = find(connection, alias, body={"size": 0, "track_total_hits": True, "aggs": counts})
-    return found.count, found.aggregations["last"].value if found.count else None
+    body: dict[str, Json] = {"size": 0, "track_total_hits": True, "aggs": counts}
+    shards = range(home.meta.spread) if home.meta.spread > 1 else (None,)
+    seen = (find(connection, home.alias, body=body, parameters=_only(shard)) for shard in shards)
+    return tuple((found.count, found.aggregations["last"].value if found.count else None) for found in seen)
+
+
+def _only(shard: int | None) -> dict[str, str]:
+    return {} if shard is None else {"preference": f"_shards:{shard}"}

@@ -8,7 +8,9 @@ number of rows shows whether some were deleted.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
@@ -18,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.similarity import ThresholdIndex
+from hlgraph.errors import StoreUnavailableError
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.query_bodies import matrix, pages
+from hlgraph.stores.opensearch.indexes import Home
+from hlgraph.stores.opensearch.query_bodies import State, matrix, pages
 from hlgraph.stores.opensearch.query_bodies import state as current
-from hlgraph.stores.opensearch.wire import Json, Meta, Row
+from hlgraph.stores.opensearch.wire import Json, Row
 from hlgraph.stores.protocols import Neighbours
 
 _ALL: Json = {"match_all": {}}
@@ -35,14 +39,17 @@ class Replica:
     Parameters
     ----------
     connection : connection to the server
-    alias : alias of the index
-    meta : metadata of the index
+    home : the index of the rows
+
+    Attributes
+    ----------
+    home : the index of the rows
     """
 
-    def __init__(self, connection: Connection, alias: str, *, meta: Meta) -> None:
-        self.meta = meta
+    def __init__(self, connection: Connection, home: Home) -> None:
+        self.home = home
         self._connection = connection
-        self._alias = alias
+        self._alias = home.alias
         self._guard = threading.Lock()
         self._file: IO[bytes] | None = None
         self._clear()
@@ -70,13 +77,13 @@ class Replica:
 
     def _clear(self) -> None:
         if self._file is not None:
-            self._file.close()
+            with contextlib.suppress(OSError):  # it writes what is still in memory
+                self._file.close()
         self._file = None
         self._ids: list[str] = []
         self._slots: dict[str, int] = {}
         self._index: ThresholdIndex | None = None
-        self._last = -1
-        self._state: tuple[int, float | None] = (0, None)
+        self._state: State = ()
 
     def _follow(self) -> None:
         """Reads the rows written since the last call, and drops deleted ones."""
@@ -84,15 +91,17 @@ class Replica:
             self._clear()
             self._read(_blocks(self._connection, self._alias, _ALL))
             return
-        state = current(self._connection, self._alias)
-        count, last = state
+        state = current(self._connection, self.home)
         if state == self._state:
             return
-        if last is None or last < self._last:  # empty, or another index than before
+        count = sum(rows for rows, _ in state)
+        if not count or _is_behind(state, self._state):  # empty, or another index than before
             self._clear()
-        if last is not None and last > self._last:
-            self._read(_blocks(self._connection, self._alias, {"range": {"_seq_no": {"gt": self._last}}}))
-            self._last = int(last)
+        before = self._state or ((0, None),) * len(state)
+        for shard, ((_, last), (_, read)) in enumerate(zip(state, before, strict=True)):
+            if last is not None and (read is None or last > read):
+                newer: Json = {"range": {"_seq_no": {"gt": -1 if read is None else int(read)}}}
+                self._read(_blocks(self._connection, self._alias, newer, shard=shard if len(state) > 1 else None))
         if len(self._slots) > count:
             held = {row.text("id") for row in pages(self._connection, self._alias, query=_ALL, fields=["id"])}
             self._slots = {name: at for name, at in self._slots.items() if name in held}
@@ -100,29 +109,47 @@ class Replica:
         if len(self._slots) < max(count, len(self._ids) // 2):
             self._clear()
             self._read(_blocks(self._connection, self._alias, _ALL))
-            self._last = -1 if last is None else int(last)
         self._state = state
 
     def _read(self, blocks: Iterable[list[Row]]) -> None:
         for rows in blocks:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="hlgraph-")  # noqa: SIM115 - lives as long as the replica
-            self._file.write(matrix(rows, self.meta.dimensions).tobytes())
+            self._append(matrix(rows, self.home.meta.dimensions).tobytes())
             for row in rows:
                 name = row.text("id")
                 self._slots[name] = len(self._ids)  # a rewritten row leaves a gap at its old slot
                 self._ids.append(name)
         if self._file is None or not self._ids:
             return
-        self._file.flush()
-        held = np.memmap(self._file, dtype="<f4", mode="r", shape=(len(self._ids), self.meta.dimensions))
+        held = np.memmap(self._file, dtype="<f4", mode="r", shape=(len(self._ids), self.home.meta.dimensions))
         if self._index is None:
             self._index = ThresholdIndex(np.asarray(held[:_SAMPLE]))
         self._index.attach(held)
 
+    def _append(self, data: bytes) -> None:
+        """Writes to the end of the file. After an error it is empty: a part of the data would displace all later rows."""
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="hlgraph-")  # noqa: SIM115 - lives as long as the replica
+            self._file.write(data)
+            self._file.flush()  # mapped below: what is not in the file yet cannot be read there
+        except OSError as error:
+            self._clear()
+            raise StoreUnavailableError(
+                f"{tempfile.gettempdir()}: cannot keep a temporary copy of the vectors of {self._alias} "
+                f"({os.strerror(error.errno or 0)}); free some space, or set TMPDIR to another folder, then try again"
+            ) from error
 
-def _blocks(connection: Connection, alias: str, query: Json) -> Iterator[list[Row]]:
+
+def _is_behind(state: State, read: State) -> bool:
+    """Whether a shard is at an earlier write than when it was read, or there are other shards."""
+    pairs = zip(state, read, strict=False)
+    return len(state) != len(read) or any(
+        was is not None and (last is None or last < was) for (_, last), (_, was) in pairs
+    )
+
+
+def _blocks(connection: Connection, alias: str, query: Json, *, shard: int | None = None) -> Iterator[list[Row]]:
     """Rows with their vectors, in blocks of 2,000, which bounds the memory."""
-    rows = pages(connection, alias, query=query, fields=["id", "data"], size=_BLOCK)
+    rows = pages(connection, alias, query=query, fields=["id", "data"], size=_BLOCK, shard=shard)
     while block := list(itertools.islice(rows, _BLOCK)):
         yield block

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from hlgraph.errors import StoreUnavailableError
 from hlgraph.stores.opensearch import bulk
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.query_bodies import find, one_of
+from hlgraph.stores.opensearch.query_bodies import one_of
+from hlgraph.stores.opensearch.rounds import find
 from hlgraph.stores.opensearch.wire import Json, Row
 
 _CHUNK = 500

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
+import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,38 +16,44 @@ from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError
 from hlgraph.ids import content_id
-from hlgraph.records import Hit, Kind, Source
+from hlgraph.records import Hit, Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.opensearch import bulk, damage, serverless
-from hlgraph.stores.opensearch.analysis import phrases, terms
-from hlgraph.stores.opensearch.connection import Connection, ServerSettings
+from hlgraph.stores.opensearch.analysis import phrases
+from hlgraph.stores.opensearch.connection import Connection, Patience, ServerSettings
 from hlgraph.stores.opensearch.doctor import check
-from hlgraph.stores.opensearch.indexes import Indexes
+from hlgraph.stores.opensearch.foreign_errors import FormRefusedError, IndexMovedError
+from hlgraph.stores.opensearch.indexes import Home, Indexes
+from hlgraph.stores.opensearch.kept_vectors import KeptVectors
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
-from hlgraph.stores.opensearch.purge import begin_purge, deleted_share, purge
+from hlgraph.stores.opensearch.purge import begin_purge, purge
 from hlgraph.stores.opensearch.query_bodies import (
     PAGE,
+    VECTORS,
     Inside,
     Sizes,
+    State,
     by_text,
     by_vector,
-    find,
-    matrix,
     one_of,
     pages,
+    read_vectors,
     state,
 )
 from hlgraph.stores.opensearch.replica import Replica
-from hlgraph.stores.opensearch.where_query import conditions, to_query
-from hlgraph.stores.opensearch.wire import Anything, Json, Meta
+from hlgraph.stores.opensearch.rounds import Steps, find, together
+from hlgraph.stores.opensearch.row_documents import item, row_items, source_items
+from hlgraph.stores.opensearch.where_query import to_query
+from hlgraph.stores.opensearch.wire import Anything, Json
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
 from hlgraph.where import Where
+
+_LOG = logging.getLogger(__name__)
 
 PURGE_BELOW = 2_000
 """Maximum number of rows of an index for which every delete rewrites the segments, which takes one or two seconds."""
 
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
-_VECTORS = 1_000  # vectors read by one request
 _MASKS = 64  # cached filters
 _COPIES = 4  # maximum number of copies of one row while a write on serverless is unfinished
 _DELETED_SHARE = 0.1  # share of deleted rows at which the segments of a larger index are rewritten
@@ -78,7 +83,8 @@ class OpenSearchVectorStore:
         self.indexes = Indexes(self.connection)
         self.target = OpenSearchTarget(self.connection)
         self._sizes = Sizes()
-        self._masks: dict[tuple[str, Where, tuple[int, float | None]], tuple[str, ...]] = {}
+        self._kept = KeptVectors()
+        self._masks: dict[tuple[str, Where, State], tuple[str, ...]] = {}
         self._replicas: dict[str, Replica] = {}
         self._guard = threading.Lock()
         self._is_checked = False
@@ -105,70 +111,96 @@ class OpenSearchVectorStore:
         for block in batch.blocks:
             _check(block)
         written: list[str] = []
-        aliases = [self.indexes.ensure(batch.corpus, block.kind, dimensions=block.dimensions) for block in batch.blocks]
+        homes = [self.indexes.ensure(batch.corpus, block.kind, dimensions=block.dimensions) for block in batch.blocks]
         if batch.sources:
-            alias = self.indexes.ensure(batch.corpus, Kind.SOURCE)
-            self._write(alias, map(_source_item, batch.sources))
-            written.append(alias)
-        for alias, block in zip(aliases, batch.blocks, strict=True):
-            self._write(alias, _row_items(block, batch.change_id))
-            written.append(alias)
+            home = self.indexes.ensure(batch.corpus, Kind.SOURCE)
+            self._write(home, lambda now: source_items(batch.sources, home=now))
+            written.append(home.alias)
+        for home, block in zip(homes, batch.blocks, strict=True):
+
+            def items(now: Home, block: VectorBlock = block) -> Iterable[bulk.Item]:
+                return row_items(block, batch.change_id, home=now, is_smile=self.connection.reads_smile)
+
+            self._write(home, items)
+            self._kept.drop(home.alias)
+            written.append(home.alias)
         self._refresh(written)
 
-    def _write(self, alias: str, items: Iterable[bulk.Item]) -> None:
-        if self.connection.is_serverless:
-            serverless.replace(self.connection, alias, items=items)
-        else:
-            bulk.write(self.connection, alias, items=items)
+    def _write(self, home: Home, items: Callable[[Home], Iterable[bulk.Item]]) -> bulk.Outcome:
+        """Writes to the index of a corpus. If the index is being moved, waits, and writes everything to the one in its place."""
+        waiting = Patience(self.connection.settings.patience)
+        now: Home | None = home
+        while now is not None:
+            try:
+                if self.connection.is_serverless:
+                    serverless.replace(self.connection, home.alias, items=items(now))
+                    return bulk.Outcome(0, 0)
+                return bulk.write(self.connection, home.alias, items=items(now))
+            except FormRefusedError as error:
+                _LOG.info("%s; writing JSON from now on", error)
+                self.connection.reads_smile = False
+            except IndexMovedError:
+                if not waiting.goes_on():
+                    raise
+                now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
+        return bulk.Outcome(0, 0)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`.
 
         From then on no search finds a deleted row. Lucene removes it from disk when it rewrites its segment. This method
-        starts the rewriting, without waiting for it, if that is cheap (up to ``PURGE_BELOW`` rows) or due (a tenth of the
-        rows is deleted). :meth:`purge` waits until nothing of any deleted row is left.
+        starts the rewriting, without waiting for it, if that is cheap (the index has up to ``PURGE_BELOW`` rows) or due (a
+        tenth of them is deleted). :meth:`purge` waits until nothing of any deleted row is left.
         """
         self._check_schema(is_writing=True)
         count = 0
-        left: dict[str, int] = {}
-        for name, wanted in ids.items():
-            kind = Kind(name)
-            if self.indexes.meta(corpus, kind, is_fresh=True) is None:
+        touched: list[str] = []
+        for kind, wanted in ids.items():
+            home = self.indexes.find(corpus, Kind(kind), is_fresh=True)
+            if home is None:
                 continue
-            alias = self.indexes.alias(corpus, kind)
             names = list(dict.fromkeys(wanted))
             if self.connection.is_serverless:
-                count += serverless.remove(self.connection, alias, ids=names)
+                count += serverless.remove(self.connection, home.alias, ids=names)
             else:
-                count += bulk.write(self.connection, alias, items=map(bulk.Item, names)).deleted
-                self._refresh([alias])
-            left[alias] = self._count(alias)
-        for alias in [alias for alias, rows in left.items() if not rows]:
-            # Another model may fill it. The caller holds the lock of the graph store, so no other process writes to it.
-            self._drop(alias)
-        if not self.connection.is_serverless:  # serverless merges by itself
-            self._tidy({alias: rows for alias, rows in left.items() if rows})
+                count += self._remove(home, names)
+                self._refresh([home.alias])
+            self._kept.drop(home.alias)
+            is_empty = not self._count(home.alias)
+            if is_empty:
+                # Another model may fill it. The caller holds the lock of the graph store, so no other process writes to it.
+                self._drop(home)
+            if home.meta.is_shared or not is_empty:
+                touched.append(home.name)
+        if touched and not self.connection.is_serverless:  # serverless merges by itself
+            begin_purge(self.connection, touched, always_below=PURGE_BELOW, share=_DELETED_SHARE)
+        return count
+
+    def _remove(self, home: Home, names: Sequence[str]) -> int:
+        """Deletes rows; an index of one corpus that took the place of a shared one would not have refused the deletion."""
+        count = self._write(home, lambda now: (item(name, None, home=now) for name in names)).deleted
+        if home.meta.is_shared:
+            now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
+            if now is not None and now.name != home.name:
+                count += self._remove(now, names)
         return count
 
     def purge(self, corpus: str) -> None:
-        """Removes every deleted row of a corpus from disk; takes up to a minute, and longer for large corpora."""
+        """Removes every deleted row of a corpus from disk; takes up to a minute, and longer for large corpora.
+
+        Corpora that share an index are purged together.
+        """
         if not self.connection.is_serverless:
-            kinds = [kind for kind in Kind if self.indexes.meta(corpus, kind, is_fresh=True) is not None]
-            purge(self.connection, [self.indexes.alias(corpus, kind) for kind in kinds])
+            homes = [self.indexes.find(corpus, kind, is_fresh=True) for kind in Kind]
+            # A corpus without rows has left the shared indexes, but its deleted rows may still be there.
+            names = {*(home.name for home in homes if home is not None), *self.indexes.all_shared()}
+            purge(self.connection, sorted(names))
 
-    def _tidy(self, left: Mapping[str, int]) -> None:
-        due = [
-            alias
-            for alias, rows in left.items()
-            if rows <= PURGE_BELOW or deleted_share(self.connection, alias) > _DELETED_SHARE
-        ]
-        begin_purge(self.connection, due)
-
-    def _drop(self, alias: str) -> None:
-        self.indexes.drop(alias)
+    def _drop(self, home: Home) -> None:
+        self.indexes.drop(home)
         with self._guard:
-            replica = self._replicas.pop(alias, None)
-            self._sizes.rows.pop(alias, None)
+            replica = self._replicas.pop(home.alias, None)
+            self._sizes.rows.pop(home.alias, None)
         if replica is not None:
             replica.close()
 
@@ -181,49 +213,67 @@ class OpenSearchVectorStore:
 
     def search(self, query: VectorQuery) -> list[Hit]:
         """See :meth:`VectorStore.search`."""
+        return self.search_many([query])[0]
+
+    def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
+        """See :meth:`VectorStore.search_many`. One request for each step that the searches take."""
+        allowed: dict[tuple[str, Where], tuple[str, ...]] = {}
+        # Where statements are searched by vector and by words, the vectors of those found by words are needed next.
+        of_statements = [at for at, query in enumerate(queries) if query.kind is Kind.STATEMENT]
+        by_words = [at for at in of_statements if queries[at].vector is None]
+        compared = set(by_words) if len(by_words) < len(of_statements) else set()
+        rankings = [self._rankings(query, allowed, needs_vectors=at in compared) for at, query in enumerate(queries)]
+        found = iter(together(self.connection, [each for some in rankings for each in some]))
+        results: list[list[Hit]] = []
+        for query, some in zip(queries, rankings, strict=True):
+            ranked = [next(found) for _ in some]
+            if query.vector is not None and query.text is not None and ranked:
+                fused = reciprocal_rank([[hit.id for hit in hits] for hits in ranked])
+                ranked = [[Hit(item, score) for item, score in fused[: query.k]]]
+            results.append(ranked[0] if ranked else [])
+        return results
+
+    def _rankings(
+        self, query: VectorQuery, allowed: dict[tuple[str, Where], tuple[str, ...]], *, needs_vectors: bool
+    ) -> list[Steps[list[Hit]]]:
+        """The rankings that a query takes: by vector, by text, or both; none if nothing can be found."""
         if query.k < 1:
             raise InputError(f"k is {query.k}; it must be at least 1")
-        meta = self._opened(query.kind, query.corpus)
-        if meta is None:
+        home = self._opened(query.kind, query.corpus)
+        if home is None:
             return []
         if query.vector is None and query.text is None:
             raise InputError("a search needs a vector, a text, or both")
-        if query.vector is not None and len(query.vector) != meta.dimensions:
+        if query.vector is not None and len(query.vector) != home.meta.dimensions:
             raise ModelMismatchError(
                 f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
-                f"{meta.dimensions}; use the embedding model of the corpus"
+                f"{home.meta.dimensions}; use the embedding model of the corpus"
             )
-        sources = None if query.where is None else self._allowed(query.corpus, query.where)
-        if sources is not None and not sources:
-            return []
-        inside = Inside(sources, query.hidden)
-        if query.vector is not None and query.text is not None:
-            depth = max(query.k, _FUSE)
-            rankings = [
-                [hit.id for hit in self._by_vector(query, depth, inside)],
-                [hit.id for hit in self._by_text(query, depth, inside)],
-            ]
-            return [Hit(item, score) for item, score in reciprocal_rank(rankings)[: query.k]]
+        sources = None
+        if query.where is not None:
+            key = (query.corpus, query.where)
+            sources = allowed[key] = allowed[key] if key in allowed else self._allowed(*key)
+            if not sources:
+                return []
+        inside = Inside(sources, query.hidden, home.clause, self.connection.settings.hnsw_ef_search)
+        made: list[Steps[list[Hit]]] = []
+        k = max(query.k, _FUSE) if query.vector is not None and query.text is not None else query.k
+        alias = home.alias
+        kept = self._kept.of_index(alias, meta=home.meta, state=query.state)
         if query.vector is not None:
-            return self._by_vector(query, query.k, inside)
-        return self._by_text(query, query.k, inside)
-
-    def _by_vector(self, query: VectorQuery, k: int, inside: Inside) -> list[Hit]:
-        alias = self.indexes.alias(query.corpus, query.kind)
-        vector = np.empty(0, dtype=np.float32) if query.vector is None else query.vector
-        return by_vector(self.connection, alias, vector=vector, k=k, inside=inside, sizes=self._sizes)
-
-    def _by_text(self, query: VectorQuery, k: int, inside: Inside) -> list[Hit]:
-        wanted = phrases(query.text or "")
-        alias = self.indexes.alias(query.corpus, query.kind)
-        return by_text(self.connection, alias, phrases=wanted, k=k, inside=inside) if wanted else []
+            made.append(by_vector(kept, vector=query.vector, k=k, inside=inside, sizes=self._sizes))
+        if query.text is not None:
+            asked = phrases(query.text)
+            made.append(by_text(alias, phrases=asked, k=k, inside=inside, kept=kept if needs_vectors else None))
+        return made
 
     def _allowed(self, corpus: str, where: Where) -> tuple[str, ...]:
         """The ids of the sources that a filter admits; cached until a source is written or deleted."""
-        if self.indexes.meta(corpus, Kind.SOURCE) is None:
+        home = self.indexes.find(corpus, Kind.SOURCE)
+        if home is None:
             return ()
-        alias = self.indexes.alias(corpus, Kind.SOURCE)
-        key = None if self.connection.is_serverless else (corpus, where, state(self.connection, alias))
+        alias = home.alias
+        key = None if self.connection.is_serverless else (corpus, where, state(self.connection, home))
         with self._guard:
             known = None if key is None else self._masks.get(key)
         if known is not None:
@@ -238,38 +288,30 @@ class OpenSearchVectorStore:
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """See :meth:`VectorStore.neighbours`. Uses a local copy of the vectors, see :class:`Replica`."""
-        meta = self._opened(kind, corpus)
-        if meta is None:
+        home = self._opened(kind, corpus)
+        if home is None:
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
-        alias = self.indexes.alias(corpus, kind)
         with self._guard:
-            replica = self._replicas.get(alias)
-            if replica is None or replica.meta != meta:
+            replica = self._replicas.get(home.alias)
+            if replica is None or replica.home.meta.made != home.meta.made:
                 if replica is not None:
                     replica.close()
-                replica = self._replicas[alias] = Replica(self.connection, alias, meta=meta)
+                replica = self._replicas[home.alias] = Replica(self.connection, home)
         return replica.neighbours(vectors, threshold=threshold)
 
-    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    def vectors(
+        self, kind: Kind, corpus: str, *, ids: Sequence[str], state: str = ""
+    ) -> tuple[list[str], NDArray[np.float32]]:
         """See :meth:`VectorStore.vectors`."""
-        meta = self._opened(kind, corpus)
-        if meta is None or not ids:
-            return [], np.empty((0, 0 if meta is None else meta.dimensions), dtype=np.float32)
-        alias = self.indexes.alias(corpus, kind)
-        wanted = list(dict.fromkeys(ids))
-        held: dict[str, int] = {}
-        parts = [np.empty((0, meta.dimensions), dtype=np.float32)]
-        for part in _cut(wanted, _VECTORS):
-            body: dict[str, Json] = {
-                "size": len(part) * (_COPIES if self.connection.is_serverless else 1),
-                "query": {"bool": {"filter": one_of("id", part)}},
-                "docvalue_fields": ["id", "data"],
-            }
-            rows = find(self.connection, alias, body=body).hits.hits
-            held.update({row.text("id"): at for at, row in enumerate(rows, len(held))})
-            parts.append(matrix(rows, meta.dimensions))
-        found = [item for item in wanted if item in held]
-        return found, np.concatenate(parts)[[held[item] for item in found]]
+        home = self._opened(kind, corpus)
+        if home is None or not ids:
+            return [], np.empty((0, 0 if home is None else home.meta.dimensions), dtype=np.float32)
+        kept = self._kept.of_index(home.alias, meta=home.meta, state=state)
+        copies = _COPIES if self.connection.is_serverless else 1
+        reading = read_vectors(kept, ids, known=kept.of_ids(ids), copies=copies)
+        found = together(self.connection, [reading])[0]
+        shape = (len(found), home.meta.dimensions)
+        return list(found), np.stack(list(found.values())) if found else np.empty(shape, np.float32)
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """See :meth:`VectorStore.ids`."""
@@ -285,33 +327,36 @@ class OpenSearchVectorStore:
 
     def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
         """See :meth:`VectorStore.examine`."""
-        meta = self._opened(kind, corpus)
-        if meta is None:
+        home = self._opened(kind, corpus)
+        if home is None:
             return Damage()
+        dimensions = home.meta.dimensions
         held = list(rows) if repair else rows
-        alias = self.indexes.alias(corpus, kind)
-        found = damage.examine(self.connection, alias, dimensions=meta.dimensions, rows=held)
+        found = damage.examine(self.connection, home.alias, dimensions=dimensions, rows=held)
         if not repair or found.is_none:
             return found
         written = {item.id: item for item in held if item.id in found.texts - found.vectors}
-        for part in _cut(sorted(written), _VECTORS):
+        for part in _cut(sorted(written), VECTORS):
             ids, matrix = self.vectors(kind, corpus, ids=part)
             texts, sources = zip(*(written[name][1:] for name in ids), strict=True)
-            block = VectorBlock(kind, tuple(ids), texts, sources, meta.dimensions, matrix.tobytes())
+            block = VectorBlock(kind, tuple(ids), texts, sources, dimensions, matrix.tobytes())
             self.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
         if found.vectors:
             self.delete(corpus, {kind: sorted(found.vectors)})
         return found
 
-    def _opened(self, kind: Kind, corpus: str) -> Meta | None:
+    def _opened(self, kind: Kind, corpus: str) -> Home | None:
         self._check_schema(is_writing=False)
-        return self.indexes.meta(corpus, kind)
+        return self.indexes.find(corpus, kind)
 
     def _count(self, alias: str) -> int:
         return find(self.connection, alias, body={"size": 0, "track_total_hits": True}).count
 
     def _check_schema(self, *, is_writing: bool) -> None:
-        """Checks the migrations of the server; applies all of them before the first write to an empty one."""
+        """Checks the migrations of the server; applies all of them before the first write to an empty one.
+
+        Reading goes on while a migration is pending or running: it re-indexes behind the aliases.
+        """
         if self._is_checked:
             return
         plan = migrate.plan(self.target)
@@ -320,6 +365,8 @@ class OpenSearchVectorStore:
                 return
             migrate.apply(self.target)
         elif plan.pending:
+            if not is_writing:
+                return
             names = ", ".join(item.label for item in plan.pending)
             raise MigrationError(
                 f"{self.connection.url}: the vector store needs migration {names}; run: hlgraph migrate apply"
@@ -335,39 +382,6 @@ def _check(block: VectorBlock) -> None:
         raise InputError(
             f"the vector of {block.kind} {block.ids[at]} holds a number that is not finite; embed its text again"
         )
-
-
-def _row_items(block: VectorBlock, change: str) -> Iterator[bulk.Item]:
-    """Each row as a document with its vector twice: as numbers for the k-NN field, and as bytes to read back."""
-    encoder = msgspec.json.Encoder()
-    values = np.ascontiguousarray(block.matrix(), dtype="<f4")
-    for at, name in enumerate(block.ids):
-        row = values[at]
-        words = terms(block.texts[at])
-        document = {
-            "id": name,
-            "source": block.source_ids[at],
-            "change": change,
-            "length": len(words),
-            "words": " ".join(words),
-            # Nine decimals, from which HNSW is built; scores come from the bytes.
-            "vector": np.round(row.astype(np.float64), 9).tolist(),
-            "data": base64.b64encode(row.tobytes()).decode(),
-        }
-        yield bulk.Item(name, encoder.encode(document))
-
-
-def _source_item(source: Source) -> bulk.Item:
-    document: dict[str, Json] = {
-        "id": source.id,
-        "conditions": list[Json](conditions(source)),
-        "described": {
-            "uri": source.uri,
-            "title": source.title,
-            "metadata": msgspec.json.encode(source.metadata).decode(),
-        },
-    }
-    return bulk.Item(source.id, msgspec.json.encode(document))
 
 
 def _cut(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:

@@ -48,7 +48,8 @@ class Row(msgspec.Struct):
     sort: list[str | int | float | None] = []
     matched_queries: dict[str, float] | list[str] = {}
     key: str = msgspec.field(name="_id", default="")
-    source: dict[str, str] = msgspec.field(name="_source", default={})
+    number_of_write: int = msgspec.field(name="_seq_no", default=-1)
+    source: dict[str, object] = msgspec.field(name="_source", default={})
 
     def number(self, name: str) -> float:
         """The single value of a numeric field."""
@@ -99,6 +100,21 @@ class Found(msgspec.Struct):
         return self.hits.total.value if self.hits.total else 0
 
 
+class Part(msgspec.Struct):
+    """The answer to one of several searches: what was found, or why it was refused."""
+
+    status: int = 200
+    error: Cause | str | None = None
+    hits: Hits = msgspec.field(default_factory=Hits)
+    aggregations: dict[str, Aggregation] = {}
+
+
+class Parts(msgspec.Struct):
+    """The answer to several searches, in the order of the request."""
+
+    responses: list[Part] = []
+
+
 class Written(msgspec.Struct):
     """The result of one item of a bulk request."""
 
@@ -120,8 +136,11 @@ class Meta(msgspec.Struct):
 
     Attributes
     ----------
+    corpus : name of the corpus; empty: the index is shared by corpora
     schema : number of the migration that defines the index
     made : unique for each index, so that an index created again under its old name can be told apart
+    shards : number of primary shards
+    moving : whether rows of this index are being copied to another one, which then takes its place
     """
 
     corpus: str = ""
@@ -130,6 +149,27 @@ class Meta(msgspec.Struct):
     schema: int = 0
     language: str = ""
     made: str = ""
+    shards: int = 1
+    moving: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the index holds rows of several corpora."""
+        return not self.corpus
+
+    @property
+    def spread(self) -> int:
+        """The number of shards over which the rows of one corpus are spread."""
+        return 1 if self.is_shared else self.shards
+
+
+class Method(msgspec.Struct):
+    """How a field of vectors is indexed."""
+
+    name: str = ""
+    engine: str = ""
+    space_type: str = ""
+    parameters: dict[str, object] = {}
 
 
 class Property(msgspec.Struct):
@@ -138,6 +178,7 @@ class Property(msgspec.Struct):
     type: str = "object"
     dimension: int = 0
     analyzer: str = ""
+    method: Method | None = None
 
 
 class Mappings(msgspec.Struct):

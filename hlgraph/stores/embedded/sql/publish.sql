@@ -17,12 +17,7 @@ INSERT OR IGNORE INTO t_dirty SELECT topic FROM chunk_topic WHERE chunk IN (SELE
 INSERT OR IGNORE INTO t_dirty SELECT fact FROM supports WHERE chunk IN (SELECT n FROM t_old);
 INSERT OR IGNORE INTO t_dirty SELECT entity FROM mentions WHERE chunk IN (SELECT n FROM t_old);
 
--- 3. Their share of the derived counts. Of a chunk with very many entities the first 100 (most mentioned, then by id) count.
-INSERT INTO t_pair
-  SELECT chunk, entity, -1 FROM (
-    SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-    FROM t_old CROSS JOIN mentions AS m ON m.chunk = t_old.n CROSS JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
-  ) WHERE place <= 100;
+-- 3. Their share of the counts of names.
 INSERT INTO t_alias
   SELECT entity, surface, kind, -count(*) FROM mentions WHERE chunk IN (SELECT n FROM t_old) GROUP BY entity, surface, kind;
 
@@ -76,37 +71,15 @@ INSERT OR IGNORE INTO mentions
 INSERT OR IGNORE INTO supports
   SELECT c.n, s.n, f.n FROM t_support AS t CROSS JOIN node AS c ON c.id = t.chunk CROSS JOIN node AS s ON s.id = t.statement CROSS JOIN node AS f ON f.id = t.fact;
 
--- 8. The new chunks' share of the derived counts.
-INSERT INTO t_pair
-  SELECT chunk, entity, 1 FROM (
-    SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-    FROM t_new CROSS JOIN mentions AS m ON m.chunk = t_new.n CROSS JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
-  ) WHERE place <= 100;
+-- 8. The new chunks' share of the counts of names.
 INSERT INTO t_alias
   SELECT entity, surface, kind, count(*) FROM mentions WHERE chunk IN (SELECT n FROM t_new) GROUP BY entity, surface, kind;
-INSERT INTO t_co
-  SELECT x.entity, y.entity, sum(x.sign) FROM t_pair AS x JOIN t_pair AS y ON y.sign = x.sign AND y.chunk = x.chunk AND y.entity > x.entity
-  GROUP BY x.entity, y.entity HAVING sum(x.sign) <> 0;
-INSERT INTO co_occurs SELECT a, b, d FROM t_co WHERE true ON CONFLICT (a, b) DO UPDATE SET chunks = chunks + excluded.chunks;
-DELETE FROM co_occurs WHERE chunks <= 0 AND (a, b) IN (SELECT a, b FROM t_co WHERE d < 0);
 INSERT INTO alias
   SELECT entity, surface, kind, sum(d) FROM t_alias GROUP BY entity, surface, kind HAVING sum(d) <> 0
   ON CONFLICT (entity, surface, kind) DO UPDATE SET mentions = mentions + excluded.mentions;
 DELETE FROM alias WHERE mentions <= 0 AND entity IN (SELECT entity FROM t_alias WHERE d < 0);
 
 -- 8b. For repairs: some entities are counted anew from what is there, since something was lost without being taken away.
-INSERT OR IGNORE INTO t_recounted_chunk SELECT m.chunk FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id CROSS JOIN mentions AS m ON m.entity = e.n;
-INSERT INTO t_pair
-  SELECT chunk, entity, 2 FROM (
-    SELECT m.chunk, m.entity, row_number() OVER (PARTITION BY m.chunk ORDER BY count(*) DESC, e.id) AS place
-    FROM t_recounted_chunk AS t CROSS JOIN mentions AS m ON m.chunk = t.n CROSS JOIN node AS e ON e.n = m.entity GROUP BY m.chunk, m.entity
-  ) WHERE place <= 100;
-DELETE FROM t_pair WHERE sign = 2 AND entity NOT IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
-DELETE FROM co_occurs WHERE a IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id)
-  AND b IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
-INSERT INTO co_occurs
-  SELECT x.entity, y.entity, count(*) FROM t_pair AS x JOIN t_pair AS y ON y.sign = x.sign AND y.chunk = x.chunk AND y.entity > x.entity
-  WHERE x.sign = 2 GROUP BY x.entity, y.entity;
 DELETE FROM alias WHERE entity IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
 INSERT INTO alias
   SELECT m.entity, m.surface, m.kind, count(*) FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id CROSS JOIN mentions AS m ON m.entity = e.n
@@ -184,7 +157,6 @@ DELETE FROM run WHERE c = (SELECT c FROM corpus WHERE name = :corpus) AND EXISTS
 INSERT OR REPLACE INTO synonym
   SELECT min(a.n, b.n), max(a.n, b.n), t.similarity FROM t_synonym AS t CROSS JOIN node AS a ON a.id = t.a CROSS JOIN node AS b ON b.id = t.b WHERE a.n <> b.n;
 
--- 13. The new version; an empty corpus is bound to no model.
-UPDATE corpus SET version = version + 1 WHERE name = :corpus;
+-- 13. An empty corpus is bound to no model. The new version is set with the list of the change (image_changes.py).
 UPDATE corpus SET embedding = '', dimensions = 0, calibration = NULL
   WHERE name = :corpus AND NOT EXISTS (SELECT 1 FROM node WHERE node.c = corpus.c);

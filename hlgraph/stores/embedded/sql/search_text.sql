@@ -1,5 +1,8 @@
--- The best rows of one kind of one corpus by BM25. {table} is their full text table, {inside} the filter on sources: names and
--- conditions from closed tables, put in by the caller. Parameters: :terms, :hidden (a JSON array), :k, :corpus in {inside}.
-SELECT v.id, -bm25({table}) AS score FROM {table} JOIN vector AS v ON v.n = {table}.rowid
-WHERE {table} MATCH :terms AND v.change NOT IN (SELECT value FROM json_each(:hidden)) AND {inside}
-ORDER BY score DESC, v.id LIMIT :k;
+-- The rows of some words of one matrix. Parameters: :file, :words (a JSON array).
+SELECT p.word, p.entries FROM json_each(:words) AS w CROSS JOIN posting AS p ON p.file = :file AND p.word = w.value
+ORDER BY w.key, p.first;
+
+-- Which of some rows a search may see. {inside} is the filter on sources: names and conditions from closed tables, put in by
+-- the caller. Parameters: :file, :rows and :hidden (JSON arrays), :corpus in {inside}.
+SELECT v.n, v.id FROM json_each(:rows) AS w CROSS JOIN vector AS v ON v.n = w.value
+WHERE v.file = :file AND v.change NOT IN (SELECT value FROM json_each(:hidden)) AND {inside};

@@ -1,0 +1,6 @@
+// Marks for which version of a corpus CO_OCCURS is stored; 0: for none yet, it is being written; null: it is not stored.
+// params: corpus, version
+// columns: name
+MATCH (c:Corpus {name: $corpus})
+SET c.co_occurs = $version
+RETURN c.name AS name

@@ -1,0 +1,12 @@
+// SUPPORTS of new statements: the ends by the integers of their element ids, then the chunks that assert it.
+// params: rows, prefix
+// columns: -
+UNWIND $rows AS row
+MATCH (a)
+WHERE elementId(a) = $prefix + toString(row[0])
+CALL (row) {
+  MATCH (b)
+  WHERE elementId(b) = $prefix + toString(row[1])
+  RETURN b
+}
+CREATE (a)-[:SUPPORTS {chunks: row[2]}]->(b)

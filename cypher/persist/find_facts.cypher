@@ -1,0 +1,6 @@
+// Those of some facts that the database has; columns as of create_chunks.
+// params: ids
+// columns: ids, numbers
+UNWIND $ids AS id
+MATCH (n:Fact {id: id})
+RETURN collect(id) AS ids, collect(toInteger(split(elementId(n), ':')[2])) AS numbers

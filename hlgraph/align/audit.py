@@ -1,0 +1,247 @@
+"""Audits pairs of answers before anything is trained on them: length, copies, leakage, balance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hlgraph.align.pairs import Pair, parts_of
+from hlgraph.align.split import named
+from hlgraph.errors import InputError
+from hlgraph.evaluate.metrics.exactness import normalised
+
+MOST_AUC = 0.95
+"""From this AUC of length alone the rejected answers teach length."""
+_FEW = 0.1
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with the pairs.
+
+    Attributes
+    ----------
+    name : short name, such as ``leaks_sources``
+    message : what is wrong, with the names, and what to do about it
+    breaks_training : a model that is trained or measured on these pairs proves nothing; else a warning
+    """
+
+    name: str
+    message: str
+    breaks_training: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Lengths of answers in characters: quantiles 5, 25, 50, 75 and 95 %."""
+
+    chosen: tuple[float, ...]
+    rejected: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LengthFigures:
+    """How far length alone tells the preferred answer.
+
+    Attributes
+    ----------
+    longer : share of the pairs whose preferred answer is the longer one
+    auc : probability that the preferred answer is longer, with a half for equal lengths: what a judge of length alone reaches
+    quantiles : of the lengths
+    """
+
+    longer: float
+    auc: float
+    quantiles: Lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result of an audit.
+
+    Attributes
+    ----------
+    pairs, held_out : number of pairs for training and held out
+    length : over all pairs for training
+    length_by_negative : by kind of the rejected answer
+    copies : number of pairs that occur more than once, of prompts with contradicting pairs, and of answers that are equal
+    balance : number of pairs by negative, k, type, hops and model, each by value
+    findings : what is wrong, the worst first
+    """
+
+    pairs: int
+    held_out: int
+    length: LengthFigures
+    length_by_negative: Mapping[str, LengthFigures]
+    copies: Mapping[str, int]
+    balance: Mapping[str, Mapping[str, int]]
+    findings: tuple[Finding, ...]
+
+    @property
+    def breaks_training(self) -> bool:
+        """Whether a finding does."""
+        return any(item.breaks_training for item in self.findings)
+
+
+def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float = MOST_AUC) -> Audit:
+    """The audit of pairs.
+
+    Parameters
+    ----------
+    train : pairs for training
+    test : held-out pairs, for leakage; default: none
+    most_auc : from this AUC of length alone training is broken, from 0.5; above 1 never (the paper's pairs, whose rejected
+        answers are all bare, have 1)
+
+    Raises
+    ------
+    InputError
+        There is no pair, or the AUC is below 0.5.
+    """
+    if not train:
+        raise InputError("there is no pair to audit; make some with: hlgraph align make")
+    if most_auc < 0.5:
+        raise InputError(f"the largest AUC of length is {most_auc}; 0.5 is chance, so give at least that")
+    copies = {
+        "equal_answers": sum(normalised(pair.chosen) == normalised(pair.rejected) for pair in train),
+        "repeated": _repeated((pair.prompt, pair.chosen, pair.rejected) for pair in train),
+        "contradicting": _contradicting(train),
+    }
+    length = length_figures(train)
+    findings = [
+        *_leaks(train, test),
+        *_copies(copies, len(train)),
+        *_forms(train),
+        *_length(length, most_auc),
+        *_balance(train, test),
+    ]
+    return Audit(
+        pairs=len(train),
+        held_out=len(test),
+        length=length,
+        length_by_negative={
+            kind: length_figures([pair for pair in train if pair.negative == kind])
+            for kind in sorted({pair.negative for pair in train})
+        },
+        copies=copies,
+        balance=balance_of(train),
+        findings=tuple(sorted(findings, key=lambda item: not item.breaks_training)),
+    )
+
+
+def length_figures(pairs: Sequence[Pair]) -> LengthFigures:
+    """How far length alone tells the preferred answers of these pairs; at least one pair."""
+    lengths = np.array([(len(pair.chosen), len(pair.rejected)) for pair in pairs], dtype=np.float64)
+    longer = float(np.mean(lengths[:, 0] > lengths[:, 1]))
+    equal = float(np.mean(lengths[:, 0] == lengths[:, 1]))
+    quantiles = np.quantile(lengths, _QUANTILES, axis=0).T
+    return LengthFigures(longer, longer + equal / 2, Lengths(*(tuple(map(float, row)) for row in quantiles)))
+
+
+def balance_of(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
+    """The number of pairs by negative, k, type, hops and model, each by value."""
+    return {
+        name: dict(sorted(Counter(str(getattr(pair, name)) for pair in pairs).items()))
+        for name in ("negative", "k", "type", "hops", "model")
+    }
+
+
+def leaking_sources(train: Iterable[Pair], test: Iterable[Pair]) -> list[str]:
+    """The gold sources of held-out pairs that a pair for training shows or rests on, ascending.
+
+    Parameters
+    ----------
+    train : pairs for training
+    test : held-out pairs
+    """
+    shown: frozenset[str] = frozenset().union(*(pair.sources for pair in train))
+    wanted: frozenset[str] = frozenset().union(*(pair.gold_sources for pair in test))
+    return sorted(shown & wanted)
+
+
+def check_no_leak(train: Sequence[Pair], test: Sequence[Pair]) -> None:
+    """Raise InputError, with the sources or questions named, where held-out pairs leak into training.
+
+    Parameters
+    ----------
+    train : pairs for training
+    test : held-out pairs
+    """
+    found = next((item for item in _leaks(train, test) if item.breaks_training), None)
+    if found is not None:
+        raise InputError(found.message)
+
+
+def _leaks(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:
+    findings = []
+    sources = leaking_sources(train, test)
+    if sources:
+        message = (
+            f"the split leaks: {len(sources)} sources that held-out answers rest on are shown in training: "
+            f"{named(sources)}; make the pairs again, all from one split"
+        )
+        findings.append(Finding("leaks_sources", message, breaks_training=True))
+    asked = {normalised(pair.question) for pair in train}
+    twice = sorted({pair.question_id for pair in test if normalised(pair.question) in asked})
+    if twice:
+        message = f"the split leaks: {len(twice)} held-out questions are asked in training: {named(twice)}; remove them"
+        findings.append(Finding("leaks_questions", message, breaks_training=True))
+    return findings
+
+
+def _copies(copies: Mapping[str, int], count: int) -> list[Finding]:
+    findings = []
+    if copies["equal_answers"]:
+        message = f"in {copies['equal_answers']} pairs both answers are the same; remove them"
+        findings.append(Finding("equal_answers", message, breaks_training=True))
+    if copies["contradicting"]:
+        message = f"{copies['contradicting']} answers are preferred in one pair of a prompt and rejected in another; remove one"
+        findings.append(Finding("contradicting", message, breaks_training=True))
+    if copies["repeated"]:
+        message = f"{copies['repeated']} of {count} pairs repeat another one, which then counts more; remove them"
+        findings.append(Finding("repeated", message, breaks_training=False))
+    return findings
+
+
+def _forms(train: Sequence[Pair]) -> list[Finding]:
+    wrong = [pair.id for pair in train if parts_of(pair.chosen) is None]
+    if not wrong:
+        return []
+    message = f"{len(wrong)} preferred answers are not a reason and an answer: {named(wrong)}; make them again"
+    return [Finding("form", message, breaks_training=True)]
+
+
+def _length(length: LengthFigures, most: float) -> list[Finding]:
+    if length.auc < most:
+        return []
+    message = (
+        f"length alone tells the preferred answer with an AUC of {length.auc:.3f} (at least {most:g}): a model can learn to "
+        "write more, and nothing else; add rejected answers of the same length (--negatives citation,other)"
+    )
+    return [Finding("length", message, breaks_training=True)]
+
+
+def _balance(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:
+    findings = []
+    if not test:
+        message = "no held-out pairs lie beside these, so leakage was not looked for"
+        findings.append(Finding("no_held_out", message, breaks_training=False))
+    for name, counts in balance_of(train).items():
+        rare = [value or "unknown" for value, count in counts.items() if count < _FEW * len(train) / len(counts)]
+        if rare:
+            message = f"few pairs have the {name} {named(rare)}: less than a tenth of an equal share"
+            findings.append(Finding(f"balance_{name}", message, breaks_training=False))
+    return findings
+
+
+def _repeated(keys: Iterable[Hashable]) -> int:
+    return sum(count - 1 for count in Counter(keys).values())
+
+
+def _contradicting(pairs: Sequence[Pair]) -> int:
+    chosen = {(pair.prompt, normalised(pair.chosen)) for pair in pairs}
+    return len(chosen & {(pair.prompt, normalised(pair.rejected)) for pair in pairs})

@@ -1,0 +1,256 @@
+"""The losses of preference training in numpy: mode-seeking (GraphMPA, Eq. 8), and DPO beside it. Pure functions.
+
+GraphMPA minimises the reverse KL divergence from the policy to the preferences. Over K answers to one prompt, with ``beta``
+and the log-probabilities of a policy pi and of the frozen reference,
+
+    f_i = softmax_i(beta (ln pi(y_i) - ln ref(y_i)))        p, of the policy
+    L   = sum_i f_i (ln f_i - ln r_i)                        r, the preferences over the same answers
+
+For two answers r = (1 - e, e) and L depends on one number, h = beta (dlog pi - dlog ref), where d is the preferred answer
+minus the other one:
+
+    L(h) = s(h) [ln s(h) - ln(1 - e)] + s(-h) [ln s(-h) - ln e],    s the logistic function
+
+TRL calls it ``exo_pair`` and e ``label_smoothing``. The paper prints arg max in Eq. 10 and 11 where the divergence is
+minimised, and in Eq. 13 an expectation over the policy where the forward divergence has one over the preferences; here they
+are as they are meant. The paper gives neither beta nor e.
+
+References
+----------
+GraphMPA, section 4, Eq. 8 to 14. Ji et al., Towards Efficient Exact Optimization of Language Model Alignment, ICML 2024
+(EXO), Eq. 16. Rafailov et al., Direct Preference Optimization, NeurIPS 2023, Eq. 7.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hlgraph.errors import InputError
+
+Floats = NDArray[np.float64]
+SMOOTHING = 1e-3
+"""Share of the preference that the rejected answer keeps, e; the value that the authors of EXO recommend."""
+BETA = 0.1
+"""Strength of the reference, beta; TRL's default."""
+
+
+class LossAndSlope(NamedTuple):
+    """A loss for each h, and its derivative with respect to h, of the same shape."""
+
+    loss: Floats
+    slope: Floats
+
+
+def margin(policy: ArrayLike, reference: ArrayLike, *, beta: float = BETA) -> Floats:
+    """The h of each pair: beta times the gain of the preferred answer over the other, policy against reference.
+
+    Parameters
+    ----------
+    policy : log-probabilities by the policy, shape (pairs, 2): the preferred answer first
+    reference : the same by the frozen reference
+    beta : strength of the reference, above 0; default 0.1
+
+    Raises
+    ------
+    InputError
+        The shapes differ or are not (pairs, 2), or ``beta`` is not above 0.
+
+    Examples
+    --------
+    >>> margin([[-2.0, -5.0]], [[-3.0, -4.0]], beta=0.5).tolist()
+    [1.0]
+    """
+    _check_beta(beta)
+    trained, frozen = np.asarray(policy, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    if trained.shape != frozen.shape or trained.ndim != 2 or trained.shape[1] != 2:
+        raise InputError(
+            f"log-probabilities have the shapes {trained.shape} and {frozen.shape}; give two arrays of shape (pairs, 2)"
+        )
+    ratios = trained - frozen
+    found: Floats = beta * (ratios[:, 0] - ratios[:, 1])
+    return found
+
+
+def mode_seeking(h: ArrayLike, *, smoothing: float = SMOOTHING) -> LossAndSlope:
+    """The reverse KL divergence of two answers, L(h), and its derivative s(h) s(-h) (h - ln((1 - e) / e)).
+
+    The minimum is 0, at h = ln((1 - e) / e). Far below 0 the derivative vanishes: a policy that prefers the wrong answer by far
+    learns little from that pair, while :func:`dpo` pulls with its full strength.
+
+    Parameters
+    ----------
+    h : margins of any shape, see :func:`margin`
+    smoothing : e, above 0 and below 0.5; default 0.001
+
+    Raises
+    ------
+    InputError
+        ``smoothing`` is out of its bounds, or a margin is not finite.
+
+    Examples
+    --------
+    >>> [round(float(each), 6) for each in mode_seeking([0.0, 1.0, -1.0]).loss]
+    [2.761231, 1.27631, 4.46804]
+    """
+    _check_smoothing(smoothing)
+    x = _finite(h)
+    log_yes, log_no = -np.logaddexp(0.0, -x), -np.logaddexp(0.0, x)
+    yes, no = np.exp(log_yes), np.exp(log_no)
+    best = np.log1p(-smoothing) - np.log(smoothing)
+    loss = yes * (log_yes - np.log1p(-smoothing)) + no * (log_no - np.log(smoothing))
+    return LossAndSlope(loss, yes * no * (x - best))
+
+
+def dpo(h: ArrayLike, *, smoothing: float = 0.0) -> LossAndSlope:
+    """The loss of DPO, -(1 - e) ln s(h) - e ln s(-h), and its derivative s(h) - (1 - e).
+
+    With e above 0 it is the forward KL divergence of the preferences, up to their entropy, and has its minimum where
+    :func:`mode_seeking` has it; with 0 it falls for ever.
+
+    Parameters
+    ----------
+    h : margins of any shape, see :func:`margin`
+    smoothing : e, from 0 and below 0.5; default 0
+
+    Raises
+    ------
+    InputError
+        ``smoothing`` is out of its bounds, or a margin is not finite.
+
+    Examples
+    --------
+    >>> [round(float(each), 6) for each in dpo([0.0, 1.0, -1.0]).loss]
+    [0.693147, 0.313262, 1.313262]
+    """
+    if smoothing != 0:
+        _check_smoothing(smoothing)
+    x = _finite(h)
+    log_yes, log_no = -np.logaddexp(0.0, -x), -np.logaddexp(0.0, x)
+    loss = -(1 - smoothing) * log_yes - smoothing * log_no
+    return LossAndSlope(loss, smoothing * np.exp(log_yes) - (1 - smoothing) * np.exp(log_no))
+
+
+def mode_seeking_of_many(scores: ArrayLike, preferences: ArrayLike) -> LossAndSlope:
+    """The reverse KL divergence of K answers (Eq. 8), and its gradient f_i (ln f_i - ln r_i - L) with respect to the scores.
+
+    Parameters
+    ----------
+    scores : beta (ln pi - ln ref) of each answer, shape (prompts, K), K at least 2
+    preferences : r, of the same shape: above 0, each row with the sum 1
+
+    Returns
+    -------
+    LossAndSlope
+        One loss for each prompt, and a gradient of shape (prompts, K).
+
+    Raises
+    ------
+    InputError
+        The shapes differ, a score is not finite, or a row is not a distribution without zeros.
+
+    Examples
+    --------
+    >>> found = mode_seeking_of_many([[1.0, 0.0]], [[0.999, 0.001]])
+    >>> bool(np.isclose(found.loss[0], mode_seeking(1.0).loss))
+    True
+    """
+    x, wanted = _finite(scores), np.asarray(preferences, dtype=np.float64)
+    if x.shape != wanted.shape or x.ndim != 2 or x.shape[1] < 2:
+        raise InputError(f"scores and preferences have the shapes {x.shape} and {wanted.shape}; give (prompts, K) both")
+    if not (np.all(wanted > 0) and np.allclose(wanted.sum(axis=1), 1.0)):
+        raise InputError(
+            "each row of preferences must be above 0 and have the sum 1; smooth zeros, as with 0.999, 0.001"
+        )
+    peak = x.max(axis=1, keepdims=True)
+    log_share = x - peak - np.log(np.exp(x - peak).sum(axis=1, keepdims=True))
+    share, apart = np.exp(log_share), log_share - np.log(wanted)
+    loss = (share * apart).sum(axis=1)
+    return LossAndSlope(loss, share * (apart - loss[:, None]))
+
+
+class Toy(NamedTuple):
+    """Two normal distributions fitted to one mixture of two: centre and width of each.
+
+    Attributes
+    ----------
+    reverse : fitted by reverse KL, as in mode-seeking: it takes one mode
+    forward : fitted by forward KL, as in DPO: it covers both from the middle
+    """
+
+    reverse: tuple[float, float]
+    forward: tuple[float, float]
+
+
+def toy_of_two_modes(*, apart: float = 3.0, width: float = 0.5, steps: int = 121) -> Toy:
+    """Normal distributions fitted to a mixture of two equal modes at -apart and +apart, by each divergence (Eq. 12 and 13).
+
+    Every centre and width of a grid is tried, so nothing depends on where a search begins. Of the two equally good centres of
+    the reverse divergence the smaller one is returned.
+
+    Parameters
+    ----------
+    apart : distance of a mode from 0, above 0; default 3
+    width : standard deviation of a mode, above 0; default 0.5
+    steps : number of centres that are tried, odd so that 0 is one; default 121
+
+    Raises
+    ------
+    InputError
+        A number is out of its bounds.
+
+    Notes
+    -----
+    Time is O(steps^2 * points).
+
+    Examples
+    --------
+    >>> toy_of_two_modes()
+    Toy(reverse=(-3.0, 0.5), forward=(0.0, 3.02))
+    """
+    if not (apart > 0 and width > 0 and steps >= 3 and steps % 2):
+        raise InputError(
+            f"apart {apart}, width {width}, steps {steps}: give positive numbers, and an odd number of steps"
+        )
+    reach = apart + 8 * width
+    points: Floats = np.linspace(-reach, reach, 801)
+    log_modes = np.logaddexp(_log_normal(points, -apart, width), _log_normal(points, apart, width)) - np.log(2)
+    modes, step = np.exp(log_modes), points[1] - points[0]
+    centres: Floats = np.linspace(-4 / 3 * apart, 4 / 3 * apart, steps)
+    widths: Floats = np.linspace(width, apart + width, 26)
+    fits = [(float(centre), float(size)) for centre in centres for size in widths]
+    reverse, forward = [], []
+    for centre, size in fits:
+        log_fit = _log_normal(points, centre, size)
+        reverse.append(float((np.exp(log_fit) * (log_fit - log_modes)).sum() * step))
+        forward.append(float((modes * (log_modes - log_fit)).sum() * step))
+
+    def best(divergences: list[float]) -> tuple[float, float]:
+        centre, size = fits[int(np.argmin(np.round(divergences, 9)))]
+        return round(centre, 6) + 0.0, round(size, 6)
+
+    return Toy(best(reverse), best(forward))
+
+
+def _log_normal(points: Floats, centre: float, width: float) -> Floats:
+    found: Floats = -(((points - centre) / width) ** 2) / 2 - np.log(width * np.sqrt(2 * np.pi))
+    return found
+
+
+def _finite(h: ArrayLike) -> Floats:
+    found: Floats = np.asarray(h, dtype=np.float64)
+    if not np.all(np.isfinite(found)):
+        raise InputError("a margin is infinite or not a number; give log-probabilities above minus infinity")
+    return found
+
+
+def _check_beta(beta: float) -> None:
+    if not beta > 0:
+        raise InputError(f"beta is {beta}; give a number above 0, such as {BETA}")
+
+
+def _check_smoothing(smoothing: float) -> None:
+    if not 0 < smoothing < 0.5:
+        raise InputError(f"smoothing is {smoothing}; give a number above 0 and below 0.5, such as {SMOOTHING}")

@@ -1,0 +1,190 @@
+"""Pairs of answers, one preferred and one not, as JSON lines: what TRL reads, and where each pair is from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from hlgraph.errors import InputError, ReadError
+from hlgraph.stores.files import make_folder, write_bytes
+
+Negative = Literal["bare", "citation", "other"]
+NEGATIVES: tuple[Negative, ...] = ("bare", "citation", "other")
+"""Kinds of rejected answers: the gold answer without a reason (the paper's), the same reason with wrong citations, and the
+answer of another question. The last two are as long as the preferred answer."""
+TRAIN_FILE, TEST_FILE = "train.jsonl", "test.jsonl"
+_PARTS = re.compile(r"\s*###\s*Reason\s*:\s*(?P<reason>.+?)\s*###\s*Answer\s*:\s*(?P<answer>.+?)\s*", re.DOTALL)
+
+
+class Parts(NamedTuple):
+    """The two parts of an answer."""
+
+    reason: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of context.
+
+    Attributes
+    ----------
+    id, kind : of the chunk, statement or summary
+    sources : uris of the sources that it rests on, ascending
+    """
+
+    id: str
+    kind: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One line of a file of pairs.
+
+    Attributes
+    ----------
+    id : the same for the same question, contexts, answers and kind
+    prompt, chosen, rejected : the three texts that TRL reads
+    negative : kind of the rejected answer
+    question_id, question, answers : the question with its accepted answers; the first is the gold in ``chosen``
+    type, hops : of the question, empty and 0 where unknown
+    k : number of pieces of context, 0 for none
+    pieces : the pieces, in the order of their numbers from 1
+    gold_sources : uris of the sources that the answer rests on, ascending
+    model : the chat model that wrote the reason
+    made_with : versions of the prompts
+    """
+
+    id: str
+    prompt: str
+    chosen: str
+    rejected: str
+    negative: Negative
+    question_id: str
+    question: str
+    answers: tuple[str, ...]
+    k: int
+    pieces: tuple[Piece, ...] = ()
+    gold_sources: tuple[str, ...] = ()
+    type: str = ""
+    hops: int = 0
+    model: str = ""
+    made_with: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """All sources that the pair shows or rests on."""
+        return frozenset(self.gold_sources).union(*(piece.sources for piece in self.pieces))
+
+
+def preferred(reason: str, answer: str) -> str:
+    r"""The preferred answer: the reason, then the answer (GraphMPA, appendix L).
+
+    Parameters
+    ----------
+    reason : on one line, with its citations
+    answer : the gold answer
+
+    Examples
+    --------
+    >>> preferred("Quill designed it [1].", "Mara Quill")
+    '###Reason: Quill designed it [1].\n###Answer: Mara Quill'
+    """
+    return f"###Reason: {reason}\n###Answer: {answer}"
+
+
+def parts_of(text: str) -> Parts | None:
+    """The reason and the answer of a text; None where it does not have exactly these two parts.
+
+    Examples
+    --------
+    >>> parts_of("###Reason: It is old [1]. ###Answer: yes")
+    Parts(reason='It is old [1].', answer='yes')
+    >>> parts_of("yes") is parts_of("###Reason: a ###Answer: b ###Answer: c") is None
+    True
+    """
+    found = _PARTS.fullmatch(text)
+    return Parts(found["reason"], found["answer"]) if found is not None and text.count("###") == 2 else None
+
+
+def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
+    """Write pairs to a file of JSON lines, readable by its owner alone; it is whole or not there.
+
+    Parameters
+    ----------
+    path : the file; its folder is made where it is missing
+    pairs : the pairs
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        make_folder(path.absolute().parent)
+        with write_bytes(part) as file:
+            for pair in pairs:
+                file.write(msgspec.json.encode(pair) + b"\n")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the pairs cannot be written: {error.strerror}; give a folder that can be written"
+        ) from error
+
+
+def read_pairs(path: str | Path) -> tuple[Pair, ...]:
+    """The pairs of a file that :func:`write_pairs` wrote, or of a folder with such files: those for training.
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read, or a line is not a pair (the message has its number).
+    """
+    file = Path(path) / TRAIN_FILE if Path(path).is_dir() else Path(path)
+    decoder = msgspec.json.Decoder(Pair)
+    pairs: list[Pair] = []
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        mend = "give a file or folder that hlgraph align make wrote"
+        raise ReadError(str(file), f"it cannot be read: {error.strerror}", mend) from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                pairs.append(decoder.decode(line))
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                mend = "each line must be a pair as hlgraph align make writes it"
+                raise ReadError(f"{file}, line {number}", str(error), mend) from error
+    return tuple(pairs)
+
+
+def held_out_beside(path: str | Path) -> tuple[Pair, ...]:
+    """The held-out pairs that lie in the same folder; empty where there is no such file."""
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    file = folder / TEST_FILE
+    return read_pairs(file) if file.is_file() and file != Path(path) else ()
+
+
+def check_negatives(names: Sequence[str]) -> tuple[Negative, ...]:
+    """The kinds of rejected answers by their names, in the order of ``NEGATIVES``.
+
+    Raises
+    ------
+    InputError
+        A name is unknown, or none is given.
+    """
+    unknown = [name for name in names if name not in NEGATIVES]
+    if unknown or not names:
+        raise InputError(
+            f"{unknown[0]!r} is no kind of rejected answer; choose of {', '.join(NEGATIVES)}"
+            if unknown
+            else f"no kind of rejected answer is named; choose of {', '.join(NEGATIVES)}"
+        )
+    return tuple(name for name in NEGATIVES if name in names)

@@ -1,0 +1,298 @@
+"""Trains an adapter on pairs of answers by TRL: mode-seeking as in GraphMPA, or DPO. Needs the extra ``align``."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hlgraph import progress
+from hlgraph.align.losses import BETA, SMOOTHING
+from hlgraph.align.pairs import Pair
+from hlgraph.align.policy import ADAPTER, Loaded, encoded, load, needing_extra, rows_for_training
+from hlgraph.errors import InputError
+from hlgraph.ids import checksum
+from hlgraph.stores.files import make_folder, write_bytes
+
+if TYPE_CHECKING:
+    from trl import DPOTrainer
+
+Loss = Literal["mode-seeking", "dpo"]
+_TRL_LOSS: Mapping[Loss, str] = {"mode-seeking": "exo_pair", "dpo": "sigmoid"}
+METRICS_FILE, SETTINGS_FILE, CHECKPOINTS = "metrics.jsonl", "settings.json", "checkpoints"
+_NAMES = {
+    "loss": "loss",
+    "rewards/margins": "margin",
+    "rewards/accuracies": "preferred",
+    "logps/chosen": "log_chosen",
+    "logps/rejected": "log_rejected",
+    "learning_rate": "learning_rate",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainSettings:
+    """How an adapter is trained. The paper gives the first four; the others are chosen here.
+
+    Attributes
+    ----------
+    learning_rate : default 1e-5 (GraphMPA, section 4.1), decays linearly to 0
+    batch : pairs in one step, default 4 (the paper's)
+    epochs : default 2 (the paper's)
+    samples : most pairs that are trained on, drawn by a hash of their ids; default 20,000 (the paper's)
+    loss : ``mode-seeking`` (Eq. 8; TRL's ``exo_pair``), or ``dpo``
+    beta : strength of the reference; default 0.1, TRL's
+    smoothing : e of the mode-seeking loss; default 0.001, that of the authors of EXO
+    rank : of the adapter (LoRA on all linear layers, alpha twice the rank, no dropout); default 16
+    max_length : tokens of a prompt with an answer; longer pairs are left out and counted; default 2,048
+    save_steps, log_steps : steps between two checkpoints (500) and between two lines of metrics (10)
+    seed : of the adapter's start and of the order of the pairs; default 0
+    device : ``cpu``, ``cuda``, or ``auto``: a GPU if there is one
+
+    Raises
+    ------
+    InputError
+        A value cannot be used.
+    """
+
+    learning_rate: float = 1e-5
+    batch: int = 4
+    epochs: float = 2.0
+    samples: int = 20_000
+    loss: Loss = "mode-seeking"
+    beta: float = BETA
+    smoothing: float = SMOOTHING
+    rank: int = 16
+    max_length: int = 2048
+    save_steps: int = 500
+    log_steps: int = 10
+    seed: int = 0
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be used."""
+        if self.loss not in _TRL_LOSS:
+            raise InputError(f"loss is {self.loss!r}; choose mode-seeking or dpo")
+        if not 0 < self.smoothing < 0.5:
+            raise InputError(f"smoothing is {self.smoothing}; give a number above 0 and below 0.5")
+        for name in (
+            "learning_rate",
+            "beta",
+            "epochs",
+            "batch",
+            "samples",
+            "rank",
+            "max_length",
+            "save_steps",
+            "log_steps",
+        ):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} is {getattr(self, name)}; give a number above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """The result of a training.
+
+    Attributes
+    ----------
+    adapter, metrics : folder of the adapter, and file of the metrics
+    pairs : number of pairs that were trained on
+    too_long : number that were left out, since they are longer than ``max_length``
+    steps : number of steps, those before a resumption included
+    trained, frozen : number of weights of the adapter and of the reference, which never changes
+    first, last : the first and the last line of the metrics: step, loss, margin (the h of the loss), preferred (share of pairs
+        whose h is above 0), log_chosen, log_rejected
+    seconds : duration
+    """
+
+    adapter: str
+    metrics: str
+    pairs: int
+    too_long: int
+    steps: int
+    trained: int
+    frozen: int
+    first: Mapping[str, float]
+    last: Mapping[str, float]
+    seconds: float
+
+
+def train(
+    pairs: Sequence[Pair], model: str, *, folder: Path, settings: TrainSettings | None = None, resume: bool = False
+) -> Trained:
+    """Train an adapter, and write it, its checkpoints and its metrics to a folder.
+
+    The reference of the loss is the model itself without the adapter: its weights are frozen.
+
+    Parameters
+    ----------
+    pairs : pairs for training
+    model : a folder, or a name that transformers can load
+    folder : where everything is written
+    settings : default: those of the paper
+    resume : continue from the last checkpoint in the folder, if it has one; default False
+
+    Raises
+    ------
+    MissingExtraError
+        The extra ``align`` is not installed.
+    InputError
+        The model cannot be loaded, no pair is short enough, the folder holds another training, or there is no pair.
+    """
+    chosen = settings or TrainSettings()
+    if not pairs:
+        raise InputError("there is no pair to train on; make some with: hlgraph align make")
+    with needing_extra():
+        import trl  # noqa: F401 - before the folder is touched
+    _claim(folder, _identity(pairs, model, chosen), resume=resume)
+    start = time.perf_counter()
+    loaded = load(model, device=chosen.device)
+    some = sorted(
+        sorted(pairs, key=lambda pair: checksum("sample", pair.id))[: chosen.samples], key=lambda pair: pair.id
+    )
+    fitting = [pair for pair in some if _fits(pair, loaded, chosen.max_length)]
+    if not fitting:
+        raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise --max-length")
+    trainer = _trainer(fitting, loaded, folder, chosen)
+    checkpoint = _last_checkpoint(folder) if resume else None
+    _keep_metrics_until(folder / METRICS_FILE, _step_of(checkpoint))
+    steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - _step_of(checkpoint)
+    with progress.step("train", steps, unit="steps"):
+        trainer.train(resume_from_checkpoint=checkpoint)
+    trainer.save_model(str(folder / ADAPTER))
+    counts = [(item.numel(), item.requires_grad) for item in trainer.model.parameters()]
+    lines = [json.loads(line) for line in (folder / METRICS_FILE).read_text(encoding="utf-8").splitlines()]
+    return Trained(
+        adapter=str(folder / ADAPTER),
+        metrics=str(folder / METRICS_FILE),
+        pairs=len(fitting),
+        too_long=len(some) - len(fitting),
+        steps=int(trainer.state.global_step),
+        trained=sum(count for count, is_trained in counts if is_trained),
+        frozen=sum(count for count, is_trained in counts if not is_trained),
+        first=lines[0],
+        last=lines[-1],
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _trainer(pairs: Sequence[Pair], loaded: Loaded, folder: Path, settings: TrainSettings) -> DPOTrainer:
+    import datasets
+    from peft import LoraConfig
+    from transformers import PrinterCallback
+    from trl import DPOConfig, DPOTrainer
+
+    is_gpu = loaded.device.startswith("cuda")
+    arguments = DPOConfig(
+        output_dir=str(folder / CHECKPOINTS),
+        learning_rate=settings.learning_rate,
+        per_device_train_batch_size=settings.batch,
+        num_train_epochs=settings.epochs,
+        loss_type=[_TRL_LOSS[settings.loss]],
+        beta=settings.beta,
+        label_smoothing=settings.smoothing if settings.loss == "mode-seeking" else 0.0,
+        max_length=settings.max_length,
+        save_steps=settings.save_steps,
+        save_total_limit=2,
+        logging_steps=settings.log_steps,
+        logging_first_step=True,
+        seed=settings.seed,
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=not is_gpu,
+        bf16=is_gpu,
+        gradient_checkpointing=is_gpu,
+    )
+    datasets.disable_progress_bars()
+    trainer = DPOTrainer(
+        model=loaded.model,
+        args=arguments,
+        train_dataset=datasets.Dataset.from_list(rows_for_training(pairs, loaded.tokenizer)),
+        processing_class=loaded.tokenizer,
+        peft_config=LoraConfig(
+            task_type="CAUSAL_LM",
+            r=settings.rank,
+            lora_alpha=2 * settings.rank,
+            lora_dropout=0.0,
+            target_modules="all-linear",
+        ),
+        callbacks=[_callback(folder / METRICS_FILE)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def _callback(path: Path) -> object:
+    """A callback of transformers that appends the metrics of a step as one JSON line, and tells the progress."""
+    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+    class MetricsFile(TrainerCallback):  # type: ignore[misc]  # untyped
+        def on_log(
+            self, _arguments: TrainingArguments, state: TrainerState, _control: TrainerControl, **kept: object
+        ) -> None:
+            logs = kept.get("logs")
+            if not isinstance(logs, Mapping) or "loss" not in logs:
+                return  # the line of totals at the end
+            line = {"step": state.global_step, "epoch": round(float(state.epoch or 0), 4)}
+            line |= {ours: float(logs[theirs]) for theirs, ours in _NAMES.items() if theirs in logs}
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+        def on_step_end(self, *_given: object, **_kept: object) -> None:
+            progress.advance("train")
+
+    return MetricsFile()
+
+
+def _fits(pair: Pair, loaded: Loaded, most: int) -> bool:
+    return all(
+        len(encoded(loaded.tokenizer, pair.prompt, answer=answer).ids) <= most
+        for answer in (pair.chosen, pair.rejected)
+    )
+
+
+def _identity(pairs: Sequence[Pair], model: str, settings: TrainSettings) -> dict[str, object]:
+    """What a training is of: a checkpoint of another one is not continued."""
+    return {"model": model, "pairs": checksum(*sorted(pair.id for pair in pairs)), **asdict(settings)}
+
+
+def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
+    """Refuse a folder that holds another training, or the same one where it is not to be resumed."""
+    file = folder / SETTINGS_FILE
+    if file.is_file():
+        if not resume:
+            raise InputError(f"{folder}: it holds a training; give --resume to continue it, or another folder")
+        held = json.loads(file.read_text(encoding="utf-8"))
+        other = sorted(name for name in identity if identity[name] != held.get(name))
+        if other:
+            raise InputError(
+                f"{folder}: the training in it has another {', '.join(other)}; give the same, or another folder"
+            )
+        return
+    try:
+        make_folder(folder.absolute())
+        with write_bytes(file) as written:
+            written.write(json.dumps(identity, indent=2).encode() + b"\n")
+    except OSError as error:
+        raise InputError(f"{folder}: it cannot be written: {error.strerror}; give another folder") from error
+
+
+def _last_checkpoint(folder: Path) -> str | None:
+    found = sorted((folder / CHECKPOINTS).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    return str(found[-1]) if found else None
+
+
+def _step_of(checkpoint: str | None) -> int:
+    return int(checkpoint.rpartition("-")[2]) if checkpoint else 0
+
+
+def _keep_metrics_until(path: Path, step: int) -> None:
+    """Drop the lines behind the checkpoint that is continued: their steps are made again."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
+    with write_bytes(path) as file:
+        file.write("".join(line for line in lines if json.loads(line)["step"] <= step).encode())

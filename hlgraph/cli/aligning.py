@@ -1,0 +1,186 @@
+"""What the commands ``hlgraph align`` do besides reading options: questions become tasks, and results become lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlgraph.cli.commands.ledger import money
+from hlgraph.cli.commands.plan import duration
+from hlgraph.cli.output import note, print_json, say
+from hlgraph.cli.state import budget_of
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.align.audit import Audit
+    from hlgraph.align.make import Made, MakeOptions, Tasks
+    from hlgraph.align.split import Split
+    from hlgraph.align.train import Trained
+    from hlgraph.evaluate.datasets import Dataset
+    from hlgraph.models.accounts.expected import ExpectedCost
+    from hlgraph.models.executor import Executor
+    from hlgraph.sdk.client import HLGraph
+    from hlgraph.settings import Settings
+
+
+def chat_names(given: Sequence[str] | None, settings: Settings) -> list[str]:
+    """The names of the chat models: those given, else that of the settings. Raises InputError where there is none."""
+    names = list(dict.fromkeys(given or ([settings.models.chat] if settings.models.chat else [])))
+    if not names:
+        raise InputError(
+            "the reasons are written by a chat model, and none is named; give --chat, or set HLGRAPH_CHAT or models.chat "
+            "(such as ollama:llama3:8b)"
+        )
+    return names
+
+
+def split_of(dataset: Dataset, test: str | None, *, held_out: float) -> Split:
+    """The split of the questions with answers: that of a held-out file, else one by source."""
+    from hlgraph.align.split import given_split, split_by_source
+    from hlgraph.evaluate.datasets import load
+
+    answered = [question for question in dataset.questions if question.answers]
+    if not answered:
+        raise InputError(f"no question of {dataset.name} has answers; give the questions a list answers")
+    if test is None:
+        return split_by_source(answered, held_out=held_out)
+    others = load(dataset.passages_path.parent, questions=test).questions
+    return given_split(answered, [question for question in others if question.answers])
+
+
+@contextmanager
+def executors_of(names: Sequence[str], settings: Settings, *, is_plan: bool) -> Iterator[list[Executor]]:
+    """The executors of chat models, with the ledger and the replies of the store; for a plan no model is made."""
+    from hlgraph.ingest.plan import NamedChat
+    from hlgraph.models import choose
+    from hlgraph.models.accounts.open import executor_of
+
+    with ExitStack() as closing:
+        made = []
+        for name in names:
+            model = NamedChat(name) if is_plan else choose.chosen_chat(name, settings.models)
+            made.append(executor_of(model, settings, corpus=settings.corpus))
+            closing.callback(made[-1].close)
+        yield made
+
+
+def found_tasks(graph: HLGraph, dataset: Dataset, split: Split, *, strategy: str, contexts: int) -> Tasks:
+    """The questions with what the strategy finds for them, over the corpus of the set, which is ingested first."""
+    from hlgraph.align.make import find_contexts
+    from hlgraph.cli.evaluating import ingest_set
+    from hlgraph.evaluate.asking import prepare
+    from hlgraph.retrieve.search import retriever
+
+    chosen = retriever(strategy, "paper")
+    for failure in ingest_set(graph, dataset).failed:
+        note(f"hlgraph: warning: not ingested: {failure.error}")
+    prepare(graph, [chosen])
+    return find_contexts(
+        split, lambda question, k: graph.search(question, strategy=chosen, k=k).evidence, most=contexts
+    )
+
+
+def made_pairs(
+    tasks: Tasks, executors: Sequence[Executor], options: MakeOptions, *, max_tokens: int | None, max_usd: float | None
+) -> Made:
+    """The pairs of all tasks, within the budget of the options."""
+    from hlgraph.align.make import make as made_of
+
+    return made_of(tasks, executors, options=options, budget=budget_of(max_tokens, max_usd))
+
+
+def print_plan(tasks: Tasks, costs: Sequence[ExpectedCost], *, is_json: bool) -> None:
+    """Print what the calls would cost."""
+    if is_json:
+        print_json({"tasks": len(tasks.train) + len(tasks.test), "models": [asdict(cost) for cost in costs]})
+        return
+    say(f"questions: {len(tasks.split.train):,} for training, {len(tasks.split.test):,} held out")
+    for cost in costs:
+        basis = (
+            f"measured on {cost.measured_calls:,} calls of this model in the ledger"
+            if cost.measured_calls
+            else "lengths of replies are guessed: the ledger holds too few calls of this model"
+        )
+        say(
+            f"calls: {cost.calls:,} of {cost.model}, {cost.kept_calls:,} more answered from stored replies",
+            f"tokens: {cost.input_tokens:,} in, {cost.output_tokens:,} out",
+            f"money: {money(cost.usd)}",
+            f"time: {duration(cost.seconds)}, and the search itself",
+            basis,
+        )
+
+
+def print_made(made: Made, out: Path, *, is_json: bool) -> None:
+    """Print what was made, and what was left out."""
+    from hlgraph.align.make import report_tree
+    from hlgraph.align.reasons import FAULTS
+
+    if is_json:
+        print_json({**report_tree(made), "out": str(out)})
+        return
+    say(
+        f"questions: {made.questions:,} for training, {made.held_out:,} held out",
+        f"reasons: {made.tasks:,} asked for, {sum(made.faults.values()):,} left out",
+        *(f"  {made.faults[name]:,} {name}: {text}" for name, text in FAULTS.items() if name in made.faults),
+        f"pairs: {len(made.train):,} for training, {len(made.test):,} held out, in {out}",
+        f"next: hlgraph align audit {out}" if made.train else "no reason was usable, so there is no pair to train on",
+    )
+
+
+def audit_lines(found: Audit) -> list[str]:
+    """An audit as lines for people."""
+    lines = [f"pairs: {found.pairs:,} for training, {found.held_out:,} held out"]
+    for name, figures in (("all", found.length), *found.length_by_negative.items()):
+        chosen, rejected = figures.quantiles.chosen, figures.quantiles.rejected
+        lines.append(
+            f"length, {name}: the preferred answer is longer in {100 * figures.longer:.1f} %, AUC {figures.auc:.3f}; median "
+            f"{chosen[2]:,.0f} against {rejected[2]:,.0f} characters"
+        )
+    lines.append("copies: " + ", ".join(f"{name} {count:,}" for name, count in found.copies.items()))
+    for name, counts in found.balance.items():
+        shown = ", ".join(f"{value or 'unknown'} {count:,}" for value, count in counts.items())
+        lines.append(f"{name}: {shown}")
+    lines += [f"{'broken' if item.breaks_training else 'warning'}: {item.message}" for item in found.findings]
+    return lines
+
+
+def trained_lines(found: Trained) -> list[str]:
+    """A training as lines for people."""
+    first, last = found.first, found.last
+    return [
+        f"pairs: {found.pairs:,} trained on, {found.too_long:,} left out as too long",
+        f"weights: {found.trained:,} trained, {found.frozen:,} frozen",
+        f"steps: {found.steps:,} in {duration(found.seconds)}",
+        f"loss: {first['loss']:.4f} at step {first['step']:.0f}, {last['loss']:.4f} at step {last['step']:.0f}",
+        f"margin: {first['margin']:.4f}, then {last['margin']:.4f}",
+        f"adapter: {found.adapter}",
+        f"metrics: {found.metrics}",
+    ]
+
+
+def adapter_folders(given: Sequence[str]) -> dict[str, Path]:
+    """The folders of adapters by their names, from NAME=DIR."""
+    from hlgraph.align.contest import UNTRAINED
+
+    folders: dict[str, Path] = {}
+    for text in given:
+        name, sign, folder = text.partition("=")
+        if not sign or not name or not folder or name == UNTRAINED or name in folders:
+            raise InputError(f"--adapter {text!r}: write NAME=DIR, each name once, and none is {UNTRAINED}")
+        folders[name] = Path(folder)
+    return folders
+
+
+def write_tree(path: Path, tree: dict[str, object]) -> None:
+    """Write figures to a file of JSON."""
+    import msgspec
+
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(tree)) + b"\n")
+    except OSError as error:
+        raise InputError(
+            f"{path}: it cannot be written: {error.strerror}; give a file in an existing folder"
+        ) from error

@@ -1,0 +1,153 @@
+"""Exact match and F1 of answers against gold answers, whether retrieved texts hold an answer, and multiple choice.
+
+Answers are normalised as HotpotQA, MuSiQue and HippoRAG do (from SQuAD): lower case, without ASCII punctuation, without the
+articles a, an and the, with single spaces. Letters with marks are compared in their composed form (NFC), so that equal texts are
+equal. Punctuation beyond ASCII stays, as in the scripts of these sets. Of several gold answers the best counts.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from hlgraph.errors import InputError
+
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_LETTER = re.compile(r"\b([A-Z])\b")
+_MARKED = re.compile(r"\banswer(?:\s+is)?\s*[:=]?\s*\(?\b([A-Z])\b", re.IGNORECASE)
+
+
+def normalised(text: str) -> str:
+    """An answer in the form in which answers are compared.
+
+    Examples
+    --------
+    >>> normalised("The Halfmoon  Bridge, Ombry!")
+    'halfmoon bridge ombry'
+    """
+    composed = unicodedata.normalize("NFC", text)
+    return " ".join(_ARTICLE.sub(" ", composed.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(answer: str, golds: Sequence[str]) -> float:
+    """1 if the answer equals a gold answer once both are normalised, else 0.
+
+    Parameters
+    ----------
+    answer : the answer; empty for none
+    golds : accepted answers, at least one
+
+    Raises
+    ------
+    InputError
+        There is no gold answer.
+
+    Examples
+    --------
+    >>> exact_match("the River Velm.", ["Velm", "River Velm"])
+    1.0
+    """
+    given = normalised(answer)
+    return float(any(given == normalised(gold) for gold in _some(golds)))
+
+
+def f1(answer: str, golds: Sequence[str]) -> float:
+    """The highest harmonic mean of precision and recall of the words of an answer, over the gold answers.
+
+    Two answers without a word are equal (SQuAD 2.0).
+
+    Parameters
+    ----------
+    answer : the answer; empty for none
+    golds : accepted answers, at least one
+
+    Raises
+    ------
+    InputError
+        There is no gold answer.
+
+    Examples
+    --------
+    >>> f1("It is the River Velm", ["Velm", "River Velm"])
+    0.6666666666666666
+    """
+    given = normalised(answer).split()
+    return max(_f1(given, normalised(gold).split()) for gold in _some(golds))
+
+
+def _f1(given: list[str], gold: list[str]) -> float:
+    if not given or not gold:
+        return float(given == gold)
+    same = sum((Counter(given) & Counter(gold)).values())
+    return 2 * same / (len(given) + len(gold))
+
+
+def has_answer(texts: Sequence[str], golds: Sequence[str]) -> float:
+    """1 if a gold answer stands in one of the texts as a run of whole words, else 0 (answer recall of one question).
+
+    A gold answer that has no word once it is normalised stands in no text. Words end at white space, so that an answer in a script
+    without spaces is found where it stands alone.
+
+    Parameters
+    ----------
+    texts : retrieved texts
+    golds : accepted answers, at least one
+
+    Raises
+    ------
+    InputError
+        There is no gold answer.
+
+    Examples
+    --------
+    >>> has_answer(["The Velm flooded Ombry in 1897."], ["1897"]), has_answer(["In 18970."], ["1897"])
+    (1.0, 0.0)
+    """
+    wanted = [f" {words} " for words in map(normalised, _some(golds)) if words]
+    return float(any(words in f" {normalised(text)} " for text in texts for words in wanted))
+
+
+def chosen_option(reply: str, options: Mapping[str, str]) -> str | None:
+    """The option of a multiple choice question that a reply names: by its letter, else by its text. None if it names none.
+
+    The letter after "answer" counts, else the only letter of an option in the reply, else the only option whose text
+    stands in the reply. A reply that names several is not read.
+
+    Parameters
+    ----------
+    reply : what a model said
+    options : texts by letter, from A to Z
+
+    Raises
+    ------
+    InputError
+        There are fewer than two options, or one is not named by a letter from A to Z.
+
+    Examples
+    --------
+    >>> options = {"A": "in Ombry", "B": "in Kestrin"}
+    >>> [chosen_option(text, options) for text in ("Answer: B", "(A)", "She was born in Kestrin.", "A or B", "")]
+    ['B', 'A', 'B', None, None]
+    """
+    if len(options) < 2 or not all(_LETTER.fullmatch(letter) for letter in options):
+        raise InputError(
+            f"the options are {', '.join(options) or 'none'}; give at least two, named by letters from A to Z"
+        )
+    if (marked := _MARKED.search(reply)) and marked[1].upper() in options:
+        return str(marked[1]).upper()
+    letters: set[str] = {letter for letter in _LETTER.findall(reply) if letter in options}
+    if len(letters) == 1:
+        return letters.pop()
+    text = f" {normalised(reply)} "
+    named = [letter for letter, option in options.items() if normalised(option) and f" {normalised(option)} " in text]
+    return named[0] if not letters and len(named) == 1 else None
+
+
+def _some(golds: Sequence[str]) -> Sequence[str]:
+    if not golds or isinstance(golds, str):
+        raise InputError("an answer is measured against a list of gold answers; give at least one")
+    return golds

@@ -1,0 +1,211 @@
+"""Checks questions against their corpus: gold that is there, answers in it, duplicates, and answers in one source alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import InputError
+from hlgraph.evaluate.questions.making import leaks
+from hlgraph.evaluate.questions.record import MadeQuestion
+from hlgraph.records import Chunk, Kind, Statement
+from hlgraph.text import content_words, words
+
+if TYPE_CHECKING:
+    from hlgraph.sdk.client import HLGraph
+
+ALIKE = 0.8
+"""Jaccard index of the content words of two questions from which they count as near duplicates."""
+_HELD_SHARE = 0.5
+_SINGLE_GOLD = frozenset({"null", "abstract"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with a question.
+
+    Attributes
+    ----------
+    question_id : the question
+    what : ``gold``, ``answer``, ``duplicate`` or ``leak``
+    reason : in words
+    """
+
+    question_id: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The findings about a file of questions.
+
+    Attributes
+    ----------
+    counts : number of questions by kind
+    findings : in the order of the questions
+    is_changed : whether the corpus has changed since a question was made
+    """
+
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    is_changed: bool
+
+
+def check(graph: HLGraph, questions: Sequence[MadeQuestion]) -> CheckReport:
+    """Check questions against the corpus that they were made from, by words.
+
+    Parameters
+    ----------
+    graph : the corpus
+    questions : the questions, at least one
+
+    Returns
+    -------
+    CheckReport
+
+    Raises
+    ------
+    InputError
+        The questions are of another corpus.
+    UnknownNameError
+        There is no such corpus.
+    """
+    facts = graph.facts
+    check_corpus(questions, graph.corpus)
+    held = {
+        kind: facts.records(kind, [name for item in questions for name in ids_of(item, kind)])
+        for kind in (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.FACT)
+    }
+    wanted = {name for item in questions for name in item.source_ids}
+    if wanted and not held[Kind.SOURCE]:
+        raise InputError(
+            f"corpus {graph.corpus!r} holds no source of these questions: they were made from another corpus of that name; "
+            "name its store, or make questions of this one"
+        )
+    findings = [
+        *_missing(questions, held),
+        *_unanswered(questions, held),
+        *duplicates(questions),
+        *_leaking(graph, questions),
+    ]
+    place = {item.id: number for number, item in enumerate(questions)}
+    fingerprint = facts.read().fingerprint
+    return CheckReport(
+        dict(sorted(Counter(item.type for item in questions).items())),
+        tuple(sorted(findings, key=lambda item: (place[item.question_id], item.what))),
+        any(item.fingerprint != fingerprint for item in questions),
+    )
+
+
+def check_corpus(questions: Sequence[MadeQuestion], corpus: str) -> None:
+    """Check that questions were made from a corpus. Raises InputError if one was not.
+
+    Parameters
+    ----------
+    questions : the questions
+    corpus : its name
+    """
+    other = next((item for item in questions if item.corpus != corpus), None)
+    if other is not None:
+        raise InputError(
+            f"question {other.id} was made from corpus {other.corpus!r}, not from {corpus!r}; open that corpus "
+            f"(--corpus {other.corpus})"
+        )
+
+
+def duplicates(questions: Sequence[MadeQuestion]) -> Iterator[Finding]:
+    """Questions that ask what an earlier one asks, in the same or nearly the same words.
+
+    Parameters
+    ----------
+    questions : the questions
+
+    Yields
+    ------
+    Finding
+    """
+    seen: list[tuple[str, str, frozenset[str]]] = []
+    for item in questions:
+        text, key = " ".join(words(item.question)), frozenset(content_words(item.question))
+        for name, other, kept in seen:
+            if text == other:
+                yield Finding(item.id, "duplicate", f"it has the words of {name}")
+                break
+            if key and len(key & kept) >= ALIKE * len(key | kept):
+                yield Finding(item.id, "duplicate", f"it has nearly the words of {name}")
+                break
+        seen.append((item.id, text, key))
+
+
+def ids_of(question: MadeQuestion, kind: Kind) -> tuple[str, ...]:
+    """The gold ids of a question of one kind of record.
+
+    Parameters
+    ----------
+    question : the question
+    kind : source, chunk, statement or fact
+    """
+    return {
+        Kind.SOURCE: question.source_ids,
+        Kind.CHUNK: question.chunk_ids,
+        Kind.STATEMENT: question.statement_ids,
+        Kind.FACT: question.fact_ids,
+    }[kind]
+
+
+def _missing(questions: Sequence[MadeQuestion], held: Mapping[Kind, Mapping[str, object]]) -> Iterator[Finding]:
+    for item in questions:
+        for kind, records in held.items():
+            for name in ids_of(item, kind):
+                if name not in records:
+                    yield Finding(item.id, "gold", f"{kind.value} {name} is no longer in the corpus")
+        if item.has_gold and not item.chunk_ids:
+            yield Finding(item.id, "gold", "it has no gold chunk")
+
+
+def _unanswered(questions: Sequence[MadeQuestion], held: Mapping[Kind, Mapping[str, object]]) -> Iterator[Finding]:
+    for item in questions:
+        texts = [
+            record.text
+            for kind in (Kind.STATEMENT, Kind.CHUNK)
+            for name in ids_of(item, kind)
+            if isinstance(record := held[kind].get(name), Statement | Chunk)
+        ]
+        if item.is_null or not item.answers or not texts:
+            continue
+        text, is_there = " \n ".join(texts), _says if item.type == "synthesis" else holds
+        if not any(is_there(answer, text) for answer in item.answers):
+            yield Finding(item.id, "answer", f"the gold text does not hold the answer {item.answers[0]!r}")
+
+
+def holds(answer: str, text: str) -> bool:
+    """Whether a text has the words of an answer side by side.
+
+    Parameters
+    ----------
+    answer : the answer; one without words is held by nothing
+    text : the text
+    """
+    said = " ".join(words(answer))
+    return bool(said) and f" {said} " in f" {' '.join(words(text))} "
+
+
+def _says(answer: str, text: str) -> bool:
+    """Whether a text has half of the content words of an answer that a model wrote."""
+    wanted, held = content_words(answer), {*words(text)}
+    return sum(word in held for word in wanted) >= _HELD_SHARE * len(wanted)
+
+
+def _leaking(graph: HLGraph, questions: Sequence[MadeQuestion]) -> Iterator[Finding]:
+    asked = [item for item in questions if item.type not in _SINGLE_GOLD or item.is_null]
+    found = leaks(graph, [(item.question, () if item.is_null else item.answers) for item in asked])
+    for place, source in sorted(found.items()):
+        what = (
+            "it may hold an answer after all"
+            if asked[place].is_null
+            else "the words of question and answer are all in it"
+        )
+        yield Finding(asked[place].id, "leak", f"source {source} alone: {what}")

@@ -1,0 +1,407 @@
+"""Makes questions without a model: candidates from paths of facts, refused where they are not sure, and chosen by quotas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hlgraph import progress
+from hlgraph.errors import InputError
+from hlgraph.evaluate.asking import PREFIX
+from hlgraph.evaluate.questions.askable import Askable, hubs
+from hlgraph.evaluate.questions.asserted import Clause, clause_of
+from hlgraph.evaluate.questions.leaks import answers_alone, names_in, words_of
+from hlgraph.evaluate.questions.record import NO_ANSWER, TEMPLATE_KINDS, MadeQuestion, QuestionKind
+from hlgraph.evaluate.questions.templates import BY_KIND, TEMPLATES, Candidate, Paths
+from hlgraph.evaluate.questions.word_lists import is_finite_verb
+from hlgraph.ids import checksum, content_id
+from hlgraph.records import Source
+from hlgraph.text import content_words, words
+
+if TYPE_CHECKING:
+    from hlgraph.sdk.client import HLGraph
+    from hlgraph.sdk.facts import StoredFacts
+
+SHARES: Mapping[QuestionKind, float] = {"bridge": 0.3, "comparison": 0.25, "intersection": 0.3, "null": 0.15}
+_SURPLUS = 12  # candidates of a kind that are tested for leakage, for each question wanted
+_CLAUSE_USES = 10
+_FILLING: tuple[QuestionKind, ...] = (
+    "intersection",
+    "bridge",
+    "comparison",
+)  # take the place of kinds that give too few
+_ANSWER_SHARE = 0.25
+_ALIKE = 0.7
+_MOST_WORDS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSet:
+    """Questions, and what became of the candidates.
+
+    Attributes
+    ----------
+    questions : the questions, by kind
+    wanted : number of questions wanted of each kind
+    dropped : why facts and candidates were not used, with their number
+    """
+
+    questions: tuple[MadeQuestion, ...]
+    wanted: Mapping[QuestionKind, int]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lacking(self) -> dict[QuestionKind, int]:
+        """Number of questions that could not be made, by kind."""
+        counts = Counter(item.type for item in self.questions)
+        return {kind: count - counts[kind] for kind, count in self.wanted.items() if counts[kind] < count}
+
+
+def quotas(count: int, kinds: Sequence[QuestionKind] = TEMPLATE_KINDS) -> dict[QuestionKind, int]:
+    """How many questions of each kind make up a number of questions: 30 % bridges, 25 % comparisons, 30 % intersections, 15 % null.
+
+    Parameters
+    ----------
+    count : number of questions
+    kinds : the kinds; their shares are kept to each other
+
+    Raises
+    ------
+    InputError
+        The number is below 1, or there is no such kind.
+
+    Examples
+    --------
+    >>> quotas(200)
+    {'bridge': 60, 'comparison': 50, 'intersection': 60, 'null': 30}
+    """
+    if count < 1:
+        raise InputError(f"count is {count}; ask for at least one question")
+    chosen = tuple(dict.fromkeys(kinds))
+    unknown = [kind for kind in chosen if kind not in SHARES]
+    if unknown or not chosen:
+        raise InputError(
+            f"no questions of kind {', '.join(unknown) or 'none'}; choose among {', '.join(TEMPLATE_KINDS)}"
+        )
+    total = sum(SHARES[kind] for kind in chosen)
+    found = {kind: int(count * SHARES[kind] / total + 1e-9) for kind in chosen}
+    for kind in chosen[: count - sum(found.values())]:
+        found[kind] += 1
+    return found
+
+
+def make(
+    graph: HLGraph,
+    wanted: Mapping[QuestionKind, int],
+    *,
+    seed: int = 0,
+    by: str = "",
+) -> MadeSet:
+    """Questions from the facts of a corpus, without a model.
+
+    Parameters
+    ----------
+    graph : the corpus
+    wanted : number of questions of each kind, see :func:`quotas`
+    seed : of the choice; the same corpus and seed give the same questions on every store
+    by : metadata field that names the document of a source, where a corpus holds several sources of one document; default: each
+        source is a document
+
+    Returns
+    -------
+    MadeSet
+        Fewer questions than wanted where the facts give no more; :attr:`MadeSet.lacking` says so.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such corpus.
+    InputError
+        The corpus holds no fact.
+    """
+    held = graph.facts.read()
+    if not held.facts:
+        raise InputError(f"corpus {held.corpus!r} holds no fact to ask about; ingest text that states facts")
+    maker = _Maker(held, seed=seed, by=by)
+    chosen: dict[QuestionKind, list[Candidate]] = {
+        kind: maker.candidates(kind, _SURPLUS * count) for kind, count in wanted.items()
+    }
+    everything = [item for items in chosen.values() for item in items]
+    leaking = leaks(graph, [(item.text, maker.answers(item)) for item in everything])
+    if leaking:
+        maker.dropped["one source alone answers it"] = len(leaking)
+    refused = {everything[place].text for place in leaking}
+    left = {kind: [each for each in items if each.text not in refused] for kind, items in chosen.items()}
+    picked = {kind: maker.picked(items, wanted[kind]) for kind, items in left.items()}
+    missing = sum(wanted.values()) - sum(map(len, picked.values()))
+    for kind in _FILLING:
+        if missing and kind in wanted:
+            more = maker.picked(left[kind], missing, beside=picked[kind])
+            missing -= len(more)
+            picked[kind] += more
+    questions = [maker.question(item) for items in picked.values() for item in items]
+    return MadeSet(
+        tuple(questions), dict(wanted), dict(sorted((+maker.dropped).items(), key=lambda item: (-item[1], item[0])))
+    )
+
+
+def leaks(graph: HLGraph, asked: Sequence[tuple[str, Sequence[str]]]) -> dict[int, str]:
+    """The questions that one source alone answers, by its words: their index, and the id of the first such source.
+
+    Parameters
+    ----------
+    graph : the corpus; all its chunks are read once, 200 sources at a time
+    asked : texts and answers; no answers for a null question
+    """
+    sources = sorted(graph.facts.sources())
+    found: dict[int, str] = {}
+    with progress.step("look for leaks", len(sources), unit="sources"):
+        for chunks in graph.facts.chunks(sources):
+            for source in words_of(chunks):
+                for place, (text, answers) in enumerate(asked):
+                    if place not in found and answers_alone(source, text, answers=answers):
+                        found[place] = source.source_id
+                progress.advance("look for leaks")
+    return found
+
+
+class _Maker:
+    """Makes questions from facts; counts what it drops."""
+
+    def __init__(self, held: StoredFacts, *, seed: int, by: str) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._held = held
+        self._seed = seed
+        self._by = by
+        self._askable = Askable(
+            held.entities,
+            [fact for fact, _ in held.facts],
+            sources=held.sources,
+            texts=[item.text for item in held.statements.values()],
+        )
+        by_subject, links = self._clauses()
+        by_object: dict[str, list[Clause]] = {}
+        for clause in (each for clauses in links.values() for each in clauses):
+            by_object.setdefault(self._askable.group(clause.fact.object_id or ""), []).append(clause)
+        self._paths = Paths(
+            by_subject,
+            links,
+            by_object,
+            self._told_of(),
+            self._askable,
+            self._document,
+            {name: self._askable.answers(name)[0] for name in held.entities},
+            self._named_in(),
+            seed,
+        )
+        self._uses: Counter[str] = Counter()
+        self._keys: list[frozenset[str]] = []
+        self._ends: dict[tuple[str, str], set[str]] = {}
+
+    def answers(self, item: Candidate) -> tuple[str, ...]:
+        """Accepted answers of a candidate; none for a null question."""
+        return self._askable.answers(item.answer_id) if item.answer_id else ()
+
+    def candidates(self, kind: QuestionKind, most: int) -> list[Candidate]:
+        """The candidates of a kind that the graph answers without doubt, in a seeded order."""
+        every = sorted(BY_KIND[kind](self._paths), key=lambda item: self._paths.order(kind, item.text))
+        found: list[Candidate] = []
+        for item in every:
+            if len(found) == most:
+                break
+            if fault := self._fault(item):
+                self.dropped[fault] += 1
+            else:
+                found.append(item)
+        return found
+
+    def picked(self, items: Sequence[Candidate], count: int, *, beside: Sequence[Candidate] = ()) -> list[Candidate]:
+        """The first candidates that use no clause and no answer too often, and are not like another one."""
+        answers = Counter(item.answer_id or item.text for item in beside)
+        most = max(2, round(_ANSWER_SHARE * (count + len(beside))))
+        compared = {item.clauses[0].statement.id for item in beside if item.kind == "comparison"}
+        found: list[Candidate] = []
+        for item in (each for each in items if each not in beside):
+            if len(found) == count:
+                break
+            names = [clause.statement.id for clause in item.clauses]
+            key = frozenset(content_words(item.text))
+            is_asked = item.kind == "comparison" and item.clauses[0].statement.id in compared
+            if (
+                is_asked
+                or any(self._uses[name] >= _CLAUSE_USES for name in names)
+                or answers[item.answer_id or item.text] >= most
+            ):
+                self.dropped["its facts or its answer were used often enough"] += 1
+            elif any(len(key & other) >= _ALIKE * len(key | other) for other in self._keys):
+                self.dropped["another question is nearly the same"] += 1
+            else:
+                self._keys.append(key)
+                self._uses.update(names)
+                answers[item.answer_id or item.text] += 1
+                compared.add(item.clauses[0].statement.id)
+                found.append(item)
+        return found
+
+    def question(self, item: Candidate) -> MadeQuestion:
+        """The record of a candidate."""
+        held = self._held
+        text = f"{item.text[0].upper()}{item.text[1:]}"
+        statements = [clause.statement for clause in item.clauses]
+        gold = statements if item.answer_id else []
+        sources = list(dict.fromkeys(one.source_id for one in gold))
+        return MadeQuestion(
+            id=content_id("question", held.corpus, item.kind, text),
+            question=text,
+            answers=self.answers(item) or (NO_ANSWER,),
+            type=item.kind,
+            hops=len(sources),
+            entities=names_in(text),
+            source_ids=tuple(sources),
+            chunk_ids=tuple(dict.fromkeys(one.chunk_id for one in gold)),
+            statement_ids=tuple(dict.fromkeys(one.id for one in gold)),
+            fact_ids=tuple(clause.fact.id for clause in item.clauses) if gold else (),
+            supporting_passage_ids=tuple(
+                dict.fromkeys(passage_of(held.sources[one.source_id], one.chunk_id) for one in gold)
+            ),
+            evidence=tuple(dict.fromkeys(one.text for one in statements)),
+            corpus=held.corpus,
+            fingerprint=held.fingerprint,
+            made_by=f"{TEMPLATES}, seed {self._seed}",
+        )
+
+    # Parts
+
+    def _document(self, source: str) -> str:
+        value = self._held.sources[source].metadata.get(self._by) if self._by else None
+        return source if value is None else f"{self._by}:{value}"
+
+    def _named_in(self) -> dict[str, frozenset[str]]:
+        """The groups of the entities whose facts a document holds."""
+        found: dict[str, set[str]] = {}
+        for fact, names in self._held.facts:
+            ends = {self._askable.group(end) for end in (fact.subject_id, fact.object_id) if end}
+            for name in names:
+                found.setdefault(self._document(self._held.statements[name].source_id), set()).update(ends)
+        return {document: frozenset(ends) for document, ends in found.items()}
+
+    def _told_of(self) -> list[Clause]:
+        """The facts whose subject can be named, in their own words."""
+        held, found = self._held, []
+        for fact, names in held.facts:
+            if names and not self._askable.refusal(fact.subject_id) and is_finite_verb(fact.predicate.split()[0]):
+                text = fact.text.removeprefix(f"{held.entities[fact.subject_id].name} ")
+                found.append(Clause(fact, held.statements[names[0]], fact.subject_id, text))
+        return found
+
+    def _clauses(self) -> tuple[dict[str, list[Clause]], dict[str, list[Clause]]]:
+        """The clauses that identify their subject, one of each text, and those that can end with their object; by subject."""
+        held = self._held
+        pairs = [(fact, held.statements[name]) for fact, names in held.facts for name in names]
+        crowded = hubs(
+            ((self._askable.group(fact.subject_id), one.source_id) for fact, one in pairs),
+            source_count=len(held.sources),
+        )
+        found: dict[tuple[str, ...], Clause] = {}
+        links: dict[tuple[str, ...], Clause] = {}  # one text may hold several objects: "sued Kea in Orne"
+        owners: dict[tuple[str, ...], set[str]] = {}
+        for fact, statement in pairs:
+            group = self._askable.group(fact.subject_id)
+            clause = clause_of(fact, statement, source=held.sources[statement.source_id], entities=held.entities)
+            if fault := self._askable.refusal(fact.subject_id):
+                self.dropped[f"fact: the subject cannot be asked for: {fault}"] += 1
+            elif group in crowded:
+                self.dropped["fact: the subject is a hub"] += 1
+            elif isinstance(clause, str):
+                self.dropped[f"fact: {clause}"] += 1
+            else:
+                found.setdefault((group, clause.text), clause)
+                owners.setdefault(clause.key, set()).add(group)
+                if clause.ahead:
+                    links.setdefault((group, clause.text, clause.fact.object_id or ""), clause)
+        self.dropped["fact: several subjects share it"] += sum(len(owners[each.key]) > 1 for each in found.values())
+        return self._by_subject(found, owners), self._by_subject(links, owners)
+
+    def _by_subject(
+        self, found: Mapping[tuple[str, ...], Clause], owners: Mapping[tuple[str, ...], set[str]]
+    ) -> dict[str, list[Clause]]:
+        """Clauses of one subject alone, by subject, in a seeded order."""
+        by_subject: dict[str, list[Clause]] = {}
+        for (group, *_), clause in found.items():
+            if len(owners[clause.key]) == 1:
+                by_subject.setdefault(group, []).append(clause)
+
+        def order(item: Clause) -> str:
+            return checksum(str(self._seed), item.fact.id, item.statement.id)
+
+        return {group: sorted(by_subject[group], key=order) for group in sorted(by_subject)}
+
+    def _fault(self, item: Candidate) -> str:
+        """Why the graph does not answer a candidate without doubt."""
+        kind, answers = item.kind, self.answers(item)
+        shown = item.text.rpartition(":")[0] if kind == "comparison" else item.text
+        middle = self._askable.answers(item.about[0]) if kind == "bridge" else ()
+        nameless = [clause for clause in item.clauses if not names_in(f"x {clause.text}")]
+        faults: dict[str, Callable[[], bool]] = {
+            "the question names its answer": lambda: any(_stands_in(name, shown) for name in answers),
+            "the question names the middle of its path": lambda: any(_stands_in(name, shown) for name in middle),
+            "the path has two answers": lambda: self._has_two_answers(item),
+            "the two names are alike": lambda: kind in ("comparison", "null") and self._are_alike(item),
+            "the question names nothing": lambda: not names_in(shown),
+            "a null question needs a name in each clause": lambda: kind == "null" and bool(nameless),
+            "the question is too long": lambda: len(words(item.text)) > _MOST_WORDS,
+        }
+        return next((reason for reason, is_so in faults.items() if is_so()), "")
+
+    def _has_two_answers(self, item: Candidate) -> bool:
+        return any(len(self._matching(clause, end)) > 1 for clause, end in self._asked_ends(item))
+
+    def _asked_ends(self, item: Candidate) -> Iterator[tuple[Clause, str]]:
+        """The clauses of a candidate that must have one subject, or one object, with the end that the question leaves open."""
+        first, second = item.clauses
+        if item.kind == "bridge":
+            yield first, "subject"
+        if item.kind in ("bridge", "intersection"):
+            yield second, "object" if self._paths.told(second) in item.text else "subject"
+
+    def _matching(self, clause: Clause, end: str) -> set[str]:
+        """The entities at one end of the facts that share predicate and other end with the fact of a clause."""
+        if (clause.fact.id, end) not in self._ends:
+            wanted, group = clause.fact, self._askable.group
+            self._ends[clause.fact.id, end] = {
+                group(fact.subject_id if end == "subject" else fact.object_id or "")
+                for fact, _ in self._held.facts
+                if fact.predicate == wanted.predicate
+                and fact.object_id
+                and (
+                    fact.object_id == wanted.object_id
+                    if end == "subject"
+                    else group(fact.subject_id) == group(wanted.subject_id)
+                )
+            }
+        return self._ends[clause.fact.id, end]
+
+    def _are_alike(self, item: Candidate) -> bool:
+        one, other = (
+            {part for name in self._askable.answers(end) for part in words(name)}
+            for end in [name for name in (item.answer_id, *item.about) if name]
+        )
+        return bool(one & other)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    wanted = " ".join(words(name))
+    return bool(wanted) and f" {wanted} " in f" {' '.join(words(text))} "
+
+
+def passage_of(source: Source, chunk_id: str) -> str:
+    """The id by which ``hlgraph eval`` knows a passage: its own where it ingested the corpus, else that of the chunk.
+
+    Parameters
+    ----------
+    source : the source of the chunk
+    chunk_id : the chunk
+    """
+    return source.uri.removeprefix(PREFIX) if source.uri.startswith(PREFIX) else chunk_id

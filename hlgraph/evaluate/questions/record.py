@@ -1,0 +1,165 @@
+"""The record of a made question, and files of them: JSON lines that ``hlgraph eval --questions`` reads too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from hlgraph.errors import InputError, ReadError
+
+QuestionKind = Literal["bridge", "comparison", "intersection", "null", "synthesis", "abstract"]
+KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
+TEMPLATE_KINDS: tuple[QuestionKind, ...] = ("bridge", "comparison", "intersection", "null")
+NO_ANSWER = "no answer"
+"""Gold answer of a null question: the corpus does not hold what it asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeQuestion:
+    """A question made from a corpus, with its gold by id.
+
+    Attributes
+    ----------
+    id : hash of the corpus, the kind and the text
+    question : the text
+    answers : accepted answers, the best first; of a null question ``no answer`` alone
+    type : kind of the question: ``bridge``, ``comparison``, ``intersection`` or ``null`` from facts; ``synthesis`` or ``abstract``
+        from a chat model
+    hops : number of sources that must be joined; 0 for a null question
+    entities : names in the question, without the answer
+    source_ids, chunk_ids, statement_ids, fact_ids : the gold, in the order of the hops; empty for a null question
+    supporting_passage_ids : what ``hlgraph eval`` compares with: ids of passages where the corpus was ingested by it, else of
+        chunks
+    evidence : texts of the gold statements; of a null question those of the facts that it mixes
+    corpus, fingerprint : the corpus and its state, see :class:`hlgraph.sdk.facts.StoredFacts`
+    made_by : version of the templates and the seed, or versions of the prompts and models
+    """
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    type: QuestionKind
+    hops: int
+    entities: tuple[str, ...] = ()
+    source_ids: tuple[str, ...] = ()
+    chunk_ids: tuple[str, ...] = ()
+    statement_ids: tuple[str, ...] = ()
+    fact_ids: tuple[str, ...] = ()
+    supporting_passage_ids: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    corpus: str
+    fingerprint: str
+    made_by: str
+
+    @property
+    def is_null(self) -> bool:
+        """Whether the corpus holds no answer."""
+        return self.type == "null"
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether passages answer it: those of null and of abstract questions are not known."""
+        return self.type not in {"null", "abstract"}
+
+
+_DECODER = msgspec.json.Decoder(MadeQuestion)
+
+
+def line_of(question: MadeQuestion) -> str:
+    """The line of a question in a file of questions."""
+    return f"{json.dumps(asdict(question), ensure_ascii=False)}\n"
+
+
+def write_questions(questions: Iterable[MadeQuestion], path: str | Path) -> None:
+    """Write questions to a file, in one step: a reader sees the old file or the new one.
+
+    Parameters
+    ----------
+    questions : the questions
+    path : the file
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    target = Path(path)
+    part = target.with_name(f"{target.name}.part")
+    try:
+        part.write_text("".join(map(line_of, questions)), encoding="utf-8")
+        part.replace(target)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; give a file in a writable folder") from error
+
+
+def read_questions(path: str | Path) -> list[MadeQuestion]:
+    """The questions of a file.
+
+    Parameters
+    ----------
+    path : a file that :func:`write_questions` wrote
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read, holds no question, or a line is no question (the message has its number).
+    """
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise ReadError(
+            str(path), error.strerror or str(error), "give a file that hlgraph questions make wrote"
+        ) from error
+    found: list[MadeQuestion] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(_DECODER.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            mend = "each line must be a question that hlgraph questions make wrote; remove the line, or make the file again"
+            raise ReadError(f"{path}, line {number}", str(error), mend) from error
+    if not found:
+        raise ReadError(str(path), "it holds no question", "make questions with: hlgraph questions make")
+    return found
+
+
+def corpus_of(questions: Sequence[MadeQuestion], path: str | Path) -> str:
+    """The corpus that questions were made from. Raises InputError if there are several.
+
+    Parameters
+    ----------
+    questions : at least one
+    path : their file, for the error
+    """
+    names = sorted({item.corpus for item in questions})
+    if len(names) > 1:
+        raise InputError(f"{path}: its questions are of several corpora ({', '.join(names)}); keep a file for each")
+    return names[0]
+
+
+def check_target(path: str | Path) -> None:
+    """Check that questions can be written to a file: its folder exists, and what it holds are questions.
+
+    Parameters
+    ----------
+    path : the file
+
+    Raises
+    ------
+    InputError
+        The folder does not exist, or the file holds something else.
+    """
+    target = Path(path)
+    if not target.absolute().parent.is_dir():
+        raise InputError(f"{path}: the folder {target.parent} does not exist; create it, or give another path")
+    if target.is_file() and target.stat().st_size:
+        try:
+            read_questions(target)
+        except ReadError as error:
+            raise InputError(f"{path} holds something else than questions; give another file") from error

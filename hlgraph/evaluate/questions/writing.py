@@ -1,0 +1,352 @@
+"""Makes questions with a chat model: the pipeline of HLG, abstract questions as in ToPG, and questions without an answer.
+
+References
+----------
+HLG, section 5.2: topic collection, chunk selection, query generation, critiquing and refinement by a second model, and validation:
+a question is kept only if that model reconstructs the answer from the snippets. ToPG, appendix C (after LightRAG): users of the
+corpus, tasks of each user, questions of each task.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from hlgraph import progress
+from hlgraph.errors import HLGraphError, InputError, ModelError
+from hlgraph.evaluate.questions.askable import Askable
+from hlgraph.evaluate.questions.checking import duplicates
+from hlgraph.evaluate.questions.chunk_groups import LEAST, ChunkGroup, chunk_groups
+from hlgraph.evaluate.questions.leaks import names_in
+from hlgraph.evaluate.questions.making import passage_of
+from hlgraph.evaluate.questions.question_calls import DropError, QuestionCalls, listed, prompt
+from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind
+from hlgraph.evaluate.questions.reply_forms import Asked, Critique, Draft, Questions, Users
+from hlgraph.ids import content_id
+from hlgraph.models.prompts import delimited
+from hlgraph.records import Chunk, Kind
+from hlgraph.text import content_words
+
+if TYPE_CHECKING:
+    from hlgraph.models.executor import Executor
+    from hlgraph.sdk.client import HLGraph
+
+CHAT_KINDS: tuple[QuestionKind, ...] = ("synthesis", "null", "abstract")
+USERS = TASKS = QUESTIONS = 5
+"""Users, tasks of each, questions of each task (ToPG, appendix C)."""
+_GOLD_WORDS = 3  # content words that a statement shares with question and answer, to be gold
+_EVIDENCE = 10
+_TITLES, _TOPICS = 100, 200
+_Item = TypeVar("_Item")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSet:
+    """Questions that a chat model wrote, and what became of the others.
+
+    Attributes
+    ----------
+    questions : the questions, by kind
+    wanted : number of questions wanted of each kind
+    dropped : why drafts were not used, with their number
+    unreadable : number of replies that could not be read, by prompt
+    stopped : the error that ended the run before it was complete, such as a BudgetError; None if it is complete
+    """
+
+    questions: tuple[MadeQuestion, ...]
+    wanted: Mapping[QuestionKind, int]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    stopped: HLGraphError | None = None
+
+    @property
+    def lacking(self) -> dict[QuestionKind, int]:
+        """Number of questions that could not be made, by kind."""
+        counts = Counter(item.type for item in self.questions)
+        return {kind: count - counts[kind] for kind, count in self.wanted.items() if counts[kind] < count}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A group of chunks as a model is shown it.
+
+    Attributes
+    ----------
+    subject : what the chunks share
+    topics : topics of the chunks
+    chunks : the chunks
+    snippets : their texts, each after the title of its source
+    """
+
+    subject: str
+    topics: tuple[str, ...]
+    chunks: tuple[Chunk, ...]
+    snippets: tuple[str, ...]
+
+
+def write(
+    graph: HLGraph,
+    wanted: Mapping[QuestionKind, int],
+    *,
+    writer: Executor,
+    validator: Executor | None = None,
+    seed: int = 0,
+    by: str = "",
+) -> WrittenSet:
+    """Questions that a chat model writes about a corpus.
+
+    The same call again asks for nothing that was paid: after a kill, or a budget that ended, it gives the same questions.
+
+    Parameters
+    ----------
+    graph : the corpus
+    wanted : number of questions of each kind: ``synthesis``, ``null``, ``abstract``
+    writer : writes questions
+    validator : criticises, answers and compares; default: the writer, which is a weaker check
+    seed : of the order in which groups of chunks are used
+    by : metadata field that names the document of a source; default: each source is a document
+
+    Returns
+    -------
+    WrittenSet
+        With ``stopped`` set if a budget or the provider ended the run; what was finished is there.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such corpus.
+    InputError
+        A kind is unknown, or the corpus holds no group of chunks of three documents.
+    """
+    unknown = [kind for kind in wanted if kind not in CHAT_KINDS]
+    if unknown:
+        raise InputError(f"a chat model makes no {unknown[0]} questions; choose among {', '.join(CHAT_KINDS)}")
+    made = Writing(graph, writer, validator=validator or writer, seed=seed, by=by)
+    for kind, count in wanted.items():
+        if made.stopped is None:
+            made.run(kind, count)
+    return replace(made.result(), wanted=dict(wanted))
+
+
+class Writing:
+    """One run of the pipeline.
+
+    Parameters
+    ----------
+    graph : the corpus
+    writer, validator : executors of the two models
+    seed, by : see :func:`write`
+    """
+
+    def __init__(self, graph: HLGraph, writer: Executor, *, validator: Executor, seed: int, by: str) -> None:
+        limit = graph.settings.models.max_tokens
+        self.stopped: HLGraphError | None = None
+        self._graph = graph
+        self._writer = QuestionCalls(writer, max_tokens=limit)
+        self._validator = self._writer if validator is writer else QuestionCalls(validator, max_tokens=limit)
+        self._held = graph.facts.read()
+        self._by = by
+        self._seed = seed
+        self._dropped: Counter[str] = Counter()
+        self._found: list[MadeQuestion] = []
+
+    def run(self, kind: QuestionKind, count: int) -> None:
+        """Make questions of a kind, until there are enough or nothing is left to write about.
+
+        Parameters
+        ----------
+        kind : the kind
+        count : number of questions
+        """
+        if kind == "abstract":
+            self._write_abstract(count)
+            return
+        groups = self._groups()
+        action = self._synthesis if kind == "synthesis" else self._null
+        start = missing = 0
+        missing = count
+        with progress.step(f"write {kind}", count, unit="questions"):
+            while missing and start < len(groups) and self.stopped is None:
+                # A wave depends on the outcomes of those before it alone, so that a repeated run makes the same calls.
+                wave = groups[start : start + missing]
+                start += len(wave)
+                taken = self._take(self._each(action, self._shown(wave), self._writer.model), most=missing)
+                missing -= taken
+                progress.advance(f"write {kind}", taken)
+
+    def result(self) -> WrittenSet:
+        """What was made so far."""
+        unreadable = self._writer.unreadable + (
+            self._validator.unreadable if self._validator is not self._writer else Counter()
+        )
+        dropped = dict(sorted(self._dropped.items(), key=lambda item: (-item[1], item[0])))
+        return WrittenSet(tuple(self._found), {}, dropped, dict(sorted(unreadable.items())), self.stopped)
+
+    # Kinds
+
+    def _synthesis(self, shown: Shown) -> MadeQuestion:
+        values = {"subject": shown.subject, "topics": "; ".join(shown.topics), "snippets": listed(shown.snippets)}
+        draft = self._writer.ask("synthesis", Draft, values=values)
+        asked = {"question": delimited("question", draft.question), "answer": delimited("answer", draft.answer)}
+        found = self._validator.ask("critique", Critique, values={**asked, "snippets": values["snippets"]})
+        if not found.is_usable:
+            raise DropError("the critique rejects it")
+        needed = sorted({number - 1 for number in found.snippets if 1 <= number <= len(shown.chunks)})
+        if len({self._document(shown.chunks[at].source_id) for at in needed}) < LEAST:
+            raise DropError(f"it needs fewer than {LEAST} sources")
+        snippets = [shown.snippets[at] for at in needed]
+        reply = self._validator.answered(found.question, snippets)
+        if not self._validator.agrees(found.question, found.answer, found=reply):
+            raise DropError("the snippets do not give the answer")
+        for snippet in snippets:
+            alone = self._validator.answered(found.question, [snippet])
+            if self._validator.agrees(found.question, found.answer, found=alone):
+                raise DropError("one source alone answers it")
+        return self._question(
+            "synthesis", found.question, chunks=[shown.chunks[at] for at in needed], answer=found.answer
+        )
+
+    def _null(self, shown: Shown) -> MadeQuestion:
+        values = {"subject": shown.subject, "topics": "; ".join(shown.topics), "snippets": listed(shown.snippets)}
+        question = self._writer.ask("unanswerable", Asked, values=values).question
+        found = self._graph.search(question, k=_EVIDENCE, unit="chunk", strategy="chunk").evidence
+        if self._validator.answered(question, shown.snippets) or self._validator.answered(
+            question, [item.text for item in found]
+        ):
+            raise DropError("the corpus answers it, though it should not")
+        return self._question("null", question)
+
+    def _write_abstract(self, count: int) -> None:
+        collection = delimited("collection", self._collection())
+        calls = self._writer
+
+        def tasks() -> list[tuple[str, str]]:
+            values = {"users": str(USERS), "tasks": str(TASKS), "collection": collection}
+            users = calls.ask("users", Users, values=values).users[:USERS]
+            return [(each.user, task) for each in users for task in each.tasks[:TASKS]]
+
+        def ask(pair: tuple[str, str]) -> list[str]:
+            user, task = (delimited(name, text) for name, text in zip(("user", "task"), pair, strict=True))
+            values = {"count": str(QUESTIONS), "user": user, "task": task, "collection": collection}
+            return calls.ask("abstract", Questions, values=values).questions[:QUESTIONS]
+
+        with progress.step("write abstract", count, unit="questions"):
+            pairs = [pair for found in self._each(lambda _: tasks(), [None], calls.model) for pair in found]
+            left = count
+            for start in range(0, len(pairs), max(1, -(-count // QUESTIONS))):
+                if not left or self.stopped is not None:
+                    break
+                part = pairs[start : start + max(1, -(-count // QUESTIONS))]
+                texts = [text for found in self._each(ask, part, calls.model) for text in found]
+                left -= self._take([self._question("abstract", text) for text in texts], most=left)
+
+    # Parts
+
+    def _each(self, action: Callable[[_Item], _T], items: Sequence[_Item], model: Executor) -> list[_T]:
+        """The results of an action for the items that are not dropped, in order; an error of the model ends the run."""
+        found: dict[int, _T] = {}
+        reasons: dict[int, str] = {}
+
+        def one(numbered: tuple[int, _Item]) -> None:
+            try:
+                found[numbered[0]] = action(numbered[1])
+            except DropError as error:
+                reasons[numbered[0]] = str(error)
+
+        try:
+            model.run(one, list(enumerate(items)))
+        except ModelError as error:
+            self.stopped = error
+        self._dropped.update(reasons.values())
+        return [found[at] for at in sorted(found)]
+
+    def _take(self, items: Sequence[MadeQuestion], *, most: int) -> int:
+        """Keep questions that are not like one before; returns their number."""
+        taken = 0
+        for item in items:
+            if taken == most:
+                break
+            if [each for each in duplicates([*self._found, item]) if each.question_id == item.id]:
+                self._dropped["another question is nearly the same"] += 1
+                continue
+            self._found.append(item)
+            taken += 1
+        return taken
+
+    def _groups(self) -> list[ChunkGroup]:
+        held = self._held
+        askable = Askable(
+            held.entities,
+            [fact for fact, _ in held.facts],
+            sources=held.sources,
+            texts=[item.text for item in held.statements.values()],
+        )
+        found = chunk_groups(held, askable=askable, document=self._document, seed=self._seed)
+        if not found:
+            raise InputError(
+                f"no entity of corpus {held.corpus!r} is in facts of {LEAST} documents, so there is nothing to join; ingest "
+                "more documents about the same things"
+            )
+        return found
+
+    def _document(self, source: str) -> str:
+        value = self._held.sources[source].metadata.get(self._by) if self._by else None
+        return source if value is None else f"{self._by}:{value}"
+
+    def _shown(self, groups: Sequence[ChunkGroup]) -> list[Shown]:
+        """Groups with their texts and topics: two reads for all of them."""
+        ids = [name for group in groups for name in group.chunk_ids]
+        held = self._graph.facts.records(Kind.CHUNK, ids)
+        topics = self._graph.facts.topics(ids)
+        found = []
+        for group in groups:
+            chunks = [item for name in group.chunk_ids if isinstance(item := held.get(name), Chunk)]
+            titles = [self._held.sources[item.source_id].title for item in chunks]
+            snippets = tuple(f"{title}\n{item.text}" for title, item in zip(titles, chunks, strict=True))
+            about = dict.fromkeys(name for item in chunks for name in topics.get(item.id, ()))
+            found.append(Shown(group.subject, tuple(about), tuple(chunks), snippets))
+        return found
+
+    def _collection(self) -> str:
+        """Titles of sources, and the subjects of the most facts: what stands for a summary of the corpus."""
+        titles = sorted({item.title for item in self._held.sources.values() if item.title})
+        step = max(1, len(titles) // _TITLES)
+        counts = Counter(self._held.entities[fact.subject_id].name for fact, _ in self._held.facts)
+        names = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_TOPICS]]
+        return "\n".join((*titles[::step][:_TITLES], f"Subjects: {'; '.join(names)}"))
+
+    def _question(
+        self, kind: QuestionKind, text: str, *, chunks: Sequence[Chunk] = (), answer: str = ""
+    ) -> MadeQuestion:
+        held = self._held
+        said = {*content_words(f"{text} {answer}")}
+        ids = {item.id for item in chunks}
+        statements = [
+            item
+            for item in held.statements.values()
+            if item.chunk_id in ids and len(said & {*content_words(item.text)}) >= _GOLD_WORDS
+        ]
+        names = ("synthesis", "critique", "answer", "agree") if kind == "synthesis" else ("unanswerable", "answer")
+        used = names if kind != "abstract" else ("users", "abstract")
+        models = dict.fromkeys((self._writer.model.fingerprint, self._validator.model.fingerprint))
+        return MadeQuestion(
+            id=content_id("question", held.corpus, kind, text),
+            question=text,
+            answers=(answer,) if answer else (NO_ANSWER,) if kind == "null" else (),
+            type=kind,
+            hops=len({self._document(item.source_id) for item in chunks}),
+            entities=names_in(text),
+            source_ids=tuple(dict.fromkeys(item.source_id for item in chunks)),
+            chunk_ids=tuple(item.id for item in chunks),
+            statement_ids=tuple(item.id for item in statements),
+            supporting_passage_ids=tuple(
+                dict.fromkeys(passage_of(held.sources[item.source_id], item.id) for item in chunks)
+            ),
+            evidence=tuple(item.text for item in statements),
+            corpus=held.corpus,
+            fingerprint=held.fingerprint,
+            made_by=f"{'+'.join(prompt(name).version for name in used)}, {' and '.join(models)}, seed {self._seed}",
+        )

@@ -1,0 +1,163 @@
+"""Whether the stores answer, and whether this hlgraph can work with them now; a few small requests, each with a time-out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from hlgraph.errors import HLGraphError, InputError
+from hlgraph.settings import Settings
+from hlgraph.stores import migrate
+from hlgraph.stores.open import Finding, Probe, open_stores
+
+
+class ImageLag(NamedTuple):
+    """How far the graph image that this machine has of a corpus is behind it.
+
+    Attributes
+    ----------
+    corpus : the corpus
+    version : its present version
+    image : version of the image; None: there is no image, and the server answers until one is filled
+    """
+
+    corpus: str
+    version: int
+    image: int | None
+
+    @property
+    def behind(self) -> int | None:
+        """Number of published changes that the image lacks; None without an image."""
+        return None if self.image is None else self.version - self.image
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the stores can be used.
+
+    Attributes
+    ----------
+    is_live : every store answers
+    is_ready : every check passed: the stores are live, of a version that hlgraph supports, and no migration is pending
+    checks : every check with what it saw; what does not answer is a failed check, never an error
+    image : of the corpus, where the graph store has images; else None. A lag is no failure: the server answers meanwhile
+    hlgraph : version of this hlgraph
+    """
+
+    is_live: bool
+    is_ready: bool
+    checks: tuple[Finding, ...]
+    image: ImageLag | None
+    hlgraph: str
+
+
+def health(settings: Settings, *, timeout: float) -> Health:
+    """The health of the stores of the settings, asked over connections of its own, side by side.
+
+    Parameters
+    ----------
+    settings : the stores and the corpus
+    timeout : seconds, above 0, after which a store counts as down
+
+    Raises
+    ------
+    InputError
+        The timeout cannot be used.
+    SettingsError, UnknownNameError
+        The settings name no stores.
+    """
+    if not 0 < timeout <= 3_600:
+        raise InputError(f"timeout is {timeout}; choose seconds above 0, up to an hour")
+    quick = replace(
+        settings,
+        neo4j=replace(settings.neo4j, timeout=timeout, retry_seconds=timeout),
+        opensearch=replace(settings.opensearch, timeout=timeout, patience=0.0),
+    )
+    asked = [_Asked(quick, place) for place in range(len(_probes(quick)))]
+    end = time.monotonic() + timeout
+    for item in asked:
+        item.start()
+    for item in asked:
+        item.join(max(0.0, end - time.monotonic()))
+    checks = tuple(finding for item in asked for finding in item.findings(timeout))
+    is_live = all(item.is_live for item in asked)
+    image = next((item.image for item in asked if item.image is not None), None)
+    return Health(is_live, all(item.is_fine for item in checks), checks, image, migrate.running_version())
+
+
+def _probes(settings: Settings) -> tuple[Probe, ...]:
+    opened = open_stores(settings)
+    opened.closing.close()  # nothing is connected before it is asked
+    return opened.probes
+
+
+class _Asked(threading.Thread):
+    """One store, asked in a thread that is abandoned when it takes too long."""
+
+    def __init__(self, settings: Settings, place: int) -> None:
+        super().__init__(name="hlgraph-health", daemon=True)
+        self._settings = settings
+        self._place = place
+        self._context = copy_context()
+        self._found: list[Finding] = []
+        self._is_done = False
+        self._name = "store"
+        self.is_live = False
+        self.image: ImageLag | None = None
+
+    def run(self) -> None:
+        """Asks; what is found is read after the time-out, even where this goes on."""
+        self._context.run(self._ask)
+
+    def findings(self, timeout: float) -> list[Finding]:
+        """What was found until now, and that the rest is missing."""
+        late = [] if self._is_done else [Finding(self._name, False, f"no answer within {timeout:g} s")]
+        return [*self._found, *late]
+
+    def _ask(self) -> None:
+        opened = open_stores(self._settings)
+        probe = opened.probes[self._place]
+        self._name = probe.name
+        with opened.closing:
+            try:
+                for finding in probe.ask():
+                    self._found.append(finding)
+                    self.is_live = True
+                self._found.append(_schema(probe))
+                if probe.image is not None:
+                    self.image = _image(probe.image, self._settings.corpus)
+            except HLGraphError as error:
+                self._found.append(Finding(probe.name, False, str(error)))
+        self._is_done = True
+
+
+def _schema(probe: Probe) -> Finding:
+    plan = migrate.plan(probe.target)
+    name = f"schema of the {probe.name}"
+    if not plan.applied:
+        return Finding(name, True, "nothing of hlgraph is there yet; the first ingest makes it")
+    pending = ", ".join(item.label for item in plan.pending)
+    said = (
+        f"{pending} pending; run: hlgraph migrate apply" if pending else f"{len(plan.applied)} migrations, all applied"
+    )
+    return Finding(name, not pending, said)
+
+
+def _image(lag: Callable[[str], tuple[int, int | None] | None], corpus: str) -> ImageLag | None:
+    found = lag(corpus)
+    return None if found is None else ImageLag(corpus, *found)
+
+
+def lines(found: Health) -> Iterator[str]:
+    """The health as lines for people."""
+    for item in found.checks:
+        yield f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}"
+    if found.image is not None:
+        seen = "none; the server answers" if found.image.image is None else f"{found.image.behind} changes behind"
+        yield f"ok   graph image of corpus {found.image.corpus} (version {found.image.version}): {seen}"
+    said = "ready" if found.is_ready else "live, but not ready" if found.is_live else "not live"
+    yield f"hlgraph {found.hlgraph}: {said}"

@@ -1,0 +1,189 @@
+"""The lists of what changes did to the graph: one is recorded with each new version of a corpus, and read to patch an image.
+
+A list leads from one state of a corpus to the next. A state is a version and a stamp, which no other state has, so a list never
+fits the image of a database that was restored or made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from hlgraph.change import Change, Synonym
+from hlgraph.records import Kind
+from hlgraph.stores.image.changes import (
+    KEPT,
+    Asserted,
+    ChangeList,
+    Stored,
+    edited,
+    is_listed,
+    listed,
+    merged,
+    pack,
+    shared,
+    unpack,
+)
+
+_STATEMENTS = (
+    "FROM json_each(:ids) AS w CROSS JOIN node AS s ON s.id = w.value CROSS JOIN in_chunk AS i ON i.statement = s.n"
+)
+_ASSERTED = tuple(
+    f"SELECT DISTINCT s.id, o.id {_STATEMENTS} CROSS JOIN {table} AS t ON t.chunk = i.chunk AND t.statement = s.n "
+    f"CROSS JOIN node AS o ON o.n = t.{column}"
+    for table, column in (("about", "topic"), ("mentions", "entity"), ("supports", "fact"))
+)
+_CHUNKS = """
+    SELECT x.id, c.position, n.id FROM json_each(:ids) AS w CROSS JOIN node AS x ON x.id = w.value
+    CROSS JOIN node AS n ON n.source = x.n AND n.kind = 1 CROSS JOIN chunk AS c ON c.n = n.n"""
+_SYNONYMS = """
+    SELECT a.id, b.id, s.similarity FROM t_synonym AS t CROSS JOIN node AS a ON a.id = t.a CROSS JOIN node AS b ON b.id = t.b
+    CROSS JOIN synonym AS s ON s.a = min(a.n, b.n) AND s.b = max(a.n, b.n)"""
+
+
+class State(NamedTuple):
+    """The state of a corpus."""
+
+    version: int
+    stamp: str
+
+
+class Step(NamedTuple):
+    """From one state to the next."""
+
+    before: State
+    after: State
+    data: bytes
+
+    def change(self) -> ChangeList:
+        """The list of the change between them."""
+        return unpack(self.data)
+
+
+def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[str, Sequence[str]]) -> None:
+    """Gives a corpus its next version, and lists the change that made it; the temporary tables still hold the change.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    change : the change, which is applied
+    vanished : ids of the records that vanished, by kind
+    """
+    found = None
+    if is_listed(change, vanished):
+        old = (
+            name for (name,) in connection.execute("SELECT id FROM t_dirty CROSS JOIN node USING (n) WHERE kind = 3")
+        )
+        stored = Stored(
+            vanished,
+            _asserted(connection, shared(change, old=old, vanished=vanished)),
+            _following(connection, edited(change, removed=vanished.get(Kind.CHUNK.value, ()))),
+            [Synonym(*row) for row in connection.execute(_SYNONYMS)],
+        )
+        found = listed(change, stored)
+    _record(connection, change.corpus, found, has_deleted=bool(change.removed_sources))
+
+
+def record_merges(
+    connection: sqlite3.Connection, corpus: str, *, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]
+) -> None:
+    """Gives a corpus its next version, and lists which entities are merged.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    corpus : name of the corpus
+    cut : pairs that are merged no more, in either direction
+    added : pairs that are merged: the alias and the canonical entity
+    """
+    _record(connection, corpus, merged(cut=cut, added=added), has_deleted=False)
+
+
+def _record(connection: sqlite3.Connection, corpus: str, found: ChangeList | None, *, has_deleted: bool) -> None:
+    c, version, before = connection.execute("SELECT c, version, stamp FROM corpus WHERE name = ?", (corpus,)).fetchone()
+    stamp = uuid.uuid4().hex
+    connection.execute("UPDATE corpus SET version = ?, stamp = ? WHERE c = ?", (version + 1, stamp, c))
+    connection.execute(
+        "INSERT INTO image_change VALUES (?, ?, ?, ?, ?, ?)",
+        (c, version + 1, before, stamp, has_deleted, b"" if found is None else pack(found)),
+    )
+    connection.execute("DELETE FROM image_change WHERE c = ? AND version <= ?", (c, version + 1 - KEPT))
+
+
+def _asserted(connection: sqlite3.Connection, ids: list[str]) -> Iterator[Asserted]:
+    parts: tuple[dict[str, list[str]], ...] = ({}, {}, {})
+    for part, query in zip(parts, _ASSERTED, strict=True):
+        for statement, other in connection.execute(query, {"ids": json.dumps(ids)}) if ids else ():
+            part.setdefault(statement, []).append(other)
+    for name in ids:
+        yield Asserted(name, *(part.get(name, ()) for part in parts))
+
+
+def _following(connection: sqlite3.Connection, sources: list[str]) -> Iterator[tuple[str, str | None]]:
+    rows = connection.execute(_CHUNKS, {"ids": json.dumps(sources)}) if sources else ()
+    chunks = {(source, position): chunk for source, position, chunk in rows}
+    for (source, position), chunk in sorted(chunks.items()):
+        yield chunk, chunks.get((source, position + 1))
+
+
+def state_of(connection: sqlite3.Connection, corpus: str) -> tuple[int, State] | None:
+    """The number of a corpus and its state; None if there is none.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    corpus : name of the corpus
+    """
+    row = connection.execute("SELECT c, version, stamp FROM corpus WHERE name = ?", (corpus,)).fetchone()
+    return None if row is None else (row[0], State(row[1], row[2]))
+
+
+def steps(connection: sqlite3.Connection, c: int, *, to: State, after: int = -1) -> list[Step]:
+    """The steps that lead to a state without a gap, the oldest first; each has its list.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    c : number of the corpus
+    to : the present state
+    after : version before which no step is wanted
+    """
+    return _steps(connection, "list", c=c, to=to, after=after)
+
+
+def _steps(connection: sqlite3.Connection, data: str, *, c: int, to: State, after: int) -> list[Step]:
+    rows = connection.execute(
+        f"SELECT version, before, stamp, length(list), {data} FROM image_change WHERE c = ? AND version > ? "
+        "ORDER BY version DESC",
+        (c, after),
+    )
+    found: list[Step] = []
+    for version, before, stamp, size, held in rows:
+        if State(version, stamp) != to or not size:
+            break
+        to = State(version - 1, before)
+        found.append(Step(to, State(version, stamp), held))
+    return found[::-1]
+
+
+def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:
+    """The present state of each corpus, and the states from which lists lead to it, with the numbers of their corpora.
+
+    What was there before a source was deleted is not among them.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    """
+    found = set()
+    for c, version, stamp in connection.execute("SELECT c, version, stamp FROM corpus").fetchall():
+        present = State(version, stamp)
+        (deleted,) = connection.execute(
+            "SELECT coalesce(max(version), -1) FROM image_change WHERE c = ? AND has_deleted", (c,)
+        ).fetchone()
+        some = _steps(connection, "x''", c=c, to=present, after=deleted)
+        found |= {(c, present), *((c, item.before) for item in some)}
+    return found

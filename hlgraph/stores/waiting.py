@@ -1,0 +1,86 @@
+"""Waits for the right to write while another writer has it, in turn: a writer that comes again queues behind those that wait.
+
+Every kind of store has two exclusive rights for this: the one to write, and the one to be next. A writer that finds the
+right to write taken first gets the right to be next, and gives it back when it writes. So a writer that has just written
+cannot pass one that was waiting meanwhile. Where several wait to be next, chance decides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import random
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from hlgraph import progress
+from hlgraph.errors import StoreLockedError
+
+_LOG = logging.getLogger(__name__)
+WITHOUT_LIMIT = math.inf
+"""As long as it takes."""
+_FIRST, _LONGEST = 0.02, 0.3
+"""Seconds between two attempts: the first pause, and the longest."""
+_TOLD, _AGAIN = 3.0, 60.0
+"""Seconds after which the log names the holder for the first time, and between two times."""
+
+
+class Patience:
+    """Repeats attempts while they raise a retryable StoreLockedError, and for some seconds in all.
+
+    Parameters
+    ----------
+    seconds : how long; 0: one attempt each
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._began = time.monotonic()
+        self._seconds = seconds
+        self._told = _TOLD
+
+    def repeat(self, attempt: Callable[[], object]) -> None:
+        """Calls a function until it raises no StoreLockedError. Raises the last one, if it is final or time is over."""
+        pause = _FIRST
+        with contextlib.ExitStack() as shown:
+            while True:
+                try:
+                    attempt()
+                except StoreLockedError as error:
+                    waited = time.monotonic() - self._began
+                    if not error.retryable or waited >= self._seconds:
+                        raise
+                    if pause == _FIRST:
+                        shown.enter_context(progress.step("wait"))
+                    if waited >= self._told:
+                        self._told = waited + _AGAIN
+                        _LOG.warning("waiting for %.0f s by now: %s", waited, error)
+                    time.sleep(min(pause * random.uniform(0.5, 1.0), self._seconds - waited))  # noqa: S311 - no secret
+                    pause = min(2 * pause, _LONGEST)
+                else:
+                    return
+
+
+def take_in_turn(
+    take: Callable[[], None], *, turn: Callable[[Patience], AbstractContextManager[None]], seconds: float
+) -> None:
+    """Takes a right, behind the writers that wait already.
+
+    Parameters
+    ----------
+    take : one attempt; raises StoreLockedError, naming the holder
+    turn : holds the right to be next during a block, with the patience of the caller
+    seconds : how long to wait, :data:`WITHOUT_LIMIT` or a number from 0; 0: one attempt, which passes those that wait
+
+    Raises
+    ------
+    StoreLockedError
+        Another writer had the right for all of that time.
+    """
+    if not seconds:
+        take()
+        return
+    patience = Patience(seconds)
+    with turn(patience):
+        patience.repeat(take)

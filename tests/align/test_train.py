@@ -1,0 +1,163 @@
+"""Training on the CPU of a tiny random model, by TRL: its loss is ours, the reference stays, and what is saved comes back.
+
+Not collected by `make test`, since torch is heavy: `make test-align` installs the extra and runs these.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_causal_model import make_model
+
+from hlgraph.align.contest import UNTRAINED, compare
+from hlgraph.align.losses import dpo, mode_seeking
+from hlgraph.align.negatives import Reasoned, pairs_of
+from hlgraph.align.pairs import NEGATIVES, Pair, Piece
+from hlgraph.align.policy import TransformersPolicy, encoded, load, with_adapter
+from hlgraph.align.reasons import Context, Task
+from hlgraph.align.train import METRICS_FILE, Loss, TrainSettings, train
+from hlgraph.errors import InputError
+from hlgraph.evaluate.datasets import Question
+
+NAMES = ("Mara Quill", "Ivo Brandt", "Lene Voss", "Otto Falk", "Rika Sund", "Palle Dorn")
+THINGS = ("bridge", "mill", "harbour", "tower", "school", "lighthouse")
+QUICK = TrainSettings(learning_rate=1e-2, epochs=6, rank=8, log_steps=1, save_steps=12, device="cpu")
+
+
+def made_pairs() -> list[Pair]:
+    found = []
+    for at, (name, thing) in enumerate(zip(NAMES, THINGS, strict=True)):
+        question = Question(f"q{at}", f"Who built the {thing}?", frozenset({f"p{at}"}), answers=(name,))
+        texts = (f"The {thing} was built by {name}.", f"The {THINGS[at - 1]} is very old.")
+        contexts = tuple(Context(text, Piece(f"c{at}{n}", "chunk", (f"u{at}{n}",))) for n, text in enumerate(texts))
+        found.append(Reasoned(Task(question, contexts), f"The {thing} was built by {name} [1].", "made-up"))
+    return pairs_of(found, negatives=NEGATIVES)
+
+
+PAIRS = made_pairs()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    texts = [text for pair in PAIRS for text in (pair.prompt, pair.chosen, pair.rejected)]
+    return make_model(tmp_path_factory.mktemp("model"), texts)
+
+
+@pytest.fixture(scope="module")
+def trained(model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    found = train(PAIRS, model, folder=folder, settings=QUICK)
+    assert found.pairs == len(PAIRS)
+    assert found.too_long == 0
+    assert 0 < found.trained < found.frozen
+    return folder
+
+
+def metrics(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / METRICS_FILE).read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("loss", "smoothing"), [("mode-seeking", 1e-3), ("mode-seeking", 0.2), ("dpo", 1e-3)])
+def test_the_losses_are_those_of_trl(model: str, tmp_path: Path, loss: Loss, smoothing: float) -> None:
+    """With one pair a step, TRL's loss is ours of its margin."""
+    alone = replace(QUICK, loss=loss, smoothing=smoothing, batch=1, samples=6, epochs=1, learning_rate=3e-2)
+    train(PAIRS, model, folder=tmp_path / "t", settings=alone)
+    lines = metrics(tmp_path / "t")
+    h = np.array([line["margin"] for line in lines])
+    ours = mode_seeking(h, smoothing=smoothing).loss if loss == "mode-seeking" else dpo(h).loss
+    assert np.abs(h).max() > 0.1
+    assert np.abs(ours - [line["loss"] for line in lines]).max() < 1e-6
+
+
+def test_every_line_of_metrics_has_a_loss(model: str, tmp_path: Path) -> None:
+    found = train(
+        PAIRS, model, folder=tmp_path / "t", settings=replace(QUICK, batch=1, samples=6, epochs=1, log_steps=4)
+    )
+    assert [line["step"] for line in metrics(tmp_path / "t") if line["loss"] > 0] == [1, 4]
+    assert (found.steps, found.last["step"]) == (6, 4)
+
+
+def test_the_margin_rises_and_the_loss_falls(trained: Path) -> None:
+    lines = metrics(trained)
+    assert lines[0]["step"] == 1
+    assert lines[0]["margin"] == pytest.approx(0, abs=1e-6)
+    assert lines[0]["loss"] == pytest.approx(2.761231, abs=1e-4)  # L(0)
+    epochs = [[line for line in lines if number < line["epoch"] <= number + 1] for number in range(6)]
+    margins = [np.mean([line["margin"] for line in some]) for some in epochs]
+    assert margins[-1] > max(0.5, margins[0])
+    assert np.mean([line["loss"] for line in epochs[-1]]) < 2.3
+    assert np.mean([line["preferred"] for line in epochs[-1]]) > 0.8
+
+
+def test_the_reference_does_not_change_and_the_adapter_comes_back(model: str, trained: Path) -> None:
+    before = {name: value.clone() for name, value in load(model, device="cpu").model.state_dict().items()}
+    loaded = with_adapter(load(model, device="cpu"), trained)
+    base = {name: value for name, value in loaded.model.named_parameters() if "lora_" not in name}
+    for name, value in base.items():
+        plain = name.removeprefix("base_model.model.").replace(".base_layer.", ".")
+        assert torch.equal(value, before[plain])
+    found = compare(
+        PAIRS,
+        [
+            (UNTRAINED, lambda: TransformersPolicy(load(model, device="cpu"))),
+            ("ms", lambda: TransformersPolicy(loaded)),
+        ],
+        answer_tokens=40,
+    )
+    plain, ms = found.policies
+    assert plain.margin == 0
+    assert ms.margin > 0.5
+    assert ms.loss < plain.loss
+    assert ms.by_negative["bare"] == 1
+    assert [item.k for item in ms.answers] == [2]
+
+
+def test_log_probabilities_are_those_of_one_text_alone(model: str) -> None:
+    loaded = load(model, device="cpu")
+    texts = [(PAIRS[0].prompt, PAIRS[0].chosen), (PAIRS[0].prompt, PAIRS[0].rejected)]
+    together = TransformersPolicy(loaded).log_probabilities(texts)
+    for (prompt, answer), found in zip(texts, together, strict=True):
+        ids, start = encoded(loaded.tokenizer, prompt, answer=answer)
+        with torch.no_grad():
+            logs = torch.log_softmax(loaded.model(torch.tensor([ids])).logits[0], dim=-1)
+        by_hand = sum(float(logs[at - 1, ids[at]]) for at in range(start, len(ids)))
+        assert found == pytest.approx(by_hand, abs=1e-3)
+        assert loaded.tokenizer.decode(ids[start:]) == f"{answer}<|end|>"
+
+
+def test_a_killed_training_continues_where_its_checkpoint_is(model: str, trained: Path, tmp_path: Path) -> None:
+    short = tmp_path / "killed"
+    train(PAIRS, model, folder=short, settings=QUICK)
+    whole = metrics(trained)
+    # As after a kill behind the first checkpoint: no adapter, and lines of steps that no checkpoint holds.
+    for later in (short / "checkpoints").iterdir():
+        if later.name not in ("checkpoint-12", "README.md"):
+            shutil.rmtree(later)
+    with pytest.raises(InputError, match="it holds a training; give --resume"):
+        train(PAIRS, model, folder=short, settings=QUICK)
+    with pytest.raises(InputError, match="has another beta"):
+        train(PAIRS, model, folder=short, settings=replace(QUICK, beta=0.2), resume=True)
+    found = train(PAIRS, model, folder=short, settings=QUICK, resume=True)
+    again = metrics(short)
+    assert found.steps == whole[-1]["step"]
+    assert [line["step"] for line in again] == [line["step"] for line in whole]
+    assert again[-1]["loss"] == pytest.approx(whole[-1]["loss"], rel=1e-3)
+
+
+def test_bad_input_is_told(model: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no pair to train on"):
+        train([], model, folder=tmp_path / "a")
+    with pytest.raises(InputError, match="longer than 5 tokens"):
+        train(PAIRS, model, folder=tmp_path / "b", settings=TrainSettings(max_length=5, device="cpu"))
+    with pytest.raises(InputError, match="the model cannot be loaded"):
+        load(str(tmp_path / "none"), device="cpu")
+    with pytest.raises(InputError, match="no adapter in it"):
+        with_adapter(load(model, device="cpu"), tmp_path)
+    with pytest.raises(InputError, match="batch is 0"):
+        TrainSettings(batch=0)

@@ -1,0 +1,63 @@
+"""New sources, which are created, make the same graph as by merging; what is left of a source is merged with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
+from hlgraph.records import Document
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
+from hlgraph.stores.neo4j import publish
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.protocols import Stores
+from hlgraph.testing.embedder import WordEmbedder
+
+_STEPS = pipeline.Steps(ContentDefinedChunker(40, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=4)
+_DOCUMENTS = [
+    Document(
+        f"doc:{at}",
+        f"# Bridges\n\nMara Quill designed the Aldane Bridge. Ivo Brandt {at % 3} visited Tessing. MARA QUILL left Tessing.\n\n"
+        f"# bridges\n\nMara Quill designed the Aldane Bridge. The Orne flooded Tessing {at} in 1897.\n\n"
+        "# Notes\n\nEmeric Vaude wrote about the Orne. The Orne is a river.",
+        "Tessing",
+        {"year": 1900 + at},
+    )
+    for at in range(8)
+]
+_NODES = "MATCH (n) WHERE n.corpus = 'c' AND n.id IS NOT NULL RETURN labels(n) AS labels, properties(n) AS properties"
+_LINKS = (
+    "MATCH (a)-[r]->(b) WHERE a.corpus = 'c' AND b.id IS NOT NULL "
+    "RETURN a.id AS a, type(r) AS type, b.id AS b, properties(r) AS properties"
+)
+
+
+def ingested(server: Server, folder: Path) -> pipeline.Report:
+    stores = Stores(Neo4jGraphStore(server), EmbeddedVectorStore(Database(folder)))
+    return pipeline.ingest(_DOCUMENTS, "c", stores=stores, steps=_STEPS)
+
+
+def stored(server: Server) -> list[str]:
+    """Every node and every relationship with all its properties."""
+    with server.driver().session(database=server.settings.database) as session:
+        return sorted(str(sorted(row.items())) for query in (_NODES, _LINKS) for row in map(dict, session.run(query)))
+
+
+def test_new_sources_are_written_as_by_merging(
+    graph_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = ingested(graph_server, tmp_path / "created")
+    created = stored(graph_server)
+    assert report.added["statement"] > 20
+    graph_server.schema(["MATCH (n:Source) DETACH DELETE n"])  # their chunks and statements are left
+    assert ingested(graph_server, tmp_path / "created").added["source"] == len(_DOCUMENTS)
+    assert stored(graph_server) == created
+    graph_server.schema(["MATCH (n) WHERE NOT n:Migration DETACH DELETE n"])
+    monkeypatch.setattr(publish, "is_new", lambda *_: False)
+    assert ingested(graph_server, tmp_path / "merged").added == report.added
+    assert stored(graph_server) == created

@@ -1,0 +1,274 @@
+"""Measures of answers, each against its reference: SQuAD's script, rouge-score, sacrebleu, the definitions of RAGChecker."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hlgraph.errors import InputError
+from hlgraph.evaluate.metrics.claims import Checked, ClaimScores, check_claims, claim_scores, mean_scores
+from hlgraph.evaluate.metrics.exactness import chosen_option, exact_match, f1, has_answer, normalised
+from hlgraph.evaluate.metrics.overlap import bleu, rouge_l, rouge_n
+
+_TEXTS = st.lists(
+    st.sampled_from(["a", "The", "an", "river", "RIVER", "velm,", "1897.", "(of)", "O'Brien", "--"]), max_size=8
+).map(" ".join)
+
+
+def _squad_f1(prediction: str, gold: str) -> float:
+    """The function of SQuAD 2.0, as published."""
+
+    def tokens(text: str) -> list[str]:
+        kept = "".join(sign for sign in text.lower() if sign not in set(string.punctuation))
+        return re.sub(r"\b(a|an|the)\b", " ", kept).split()
+
+    wanted, found = tokens(gold), tokens(prediction)
+    same = sum((Counter(wanted) & Counter(found)).values())
+    if not wanted or not found:
+        return float(wanted == found)
+    if not same:
+        return 0.0
+    precision, recall = same / len(found), same / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+@given(_TEXTS, st.lists(_TEXTS, min_size=1, max_size=3))
+def test_f1_is_that_of_squad_over_the_best_gold_answer(answer: str, golds: list[str]) -> None:
+    assert f1(answer, golds) == pytest.approx(max(_squad_f1(answer, gold) for gold in golds))
+    assert exact_match(answer, golds) == float(normalised(answer) in [normalised(gold) for gold in golds])
+    assert exact_match(answer, golds) <= f1(answer, golds) <= 1
+
+
+def test_answers_of_any_script_are_compared() -> None:
+    assert exact_match("Łódź", ["łódź"]) == f1("東京", ["東京"]) == 1.0
+    assert f1("東京", ["京都"]) == 0.0
+    # one letter and its mark, or both as one character
+    assert exact_match("Cafe\u0301", ["Caf\u00e9"]) == has_answer(["the cafe\u0301 of Orne"], ["Caf\u00e9"]) == 1.0
+    assert rouge_l("cafe\u0301", "caf\u00e9").f1 == rouge_n("cafe\u0301 Orne", "caf\u00e9 Orne", n=2).f1 == 1.0
+    assert rouge_l("", "x") == rouge_n("", "", n=1) == (0.0, 0.0, 0.0)
+    assert (exact_match("", ["x"]), f1("", ["the"]), f1("", ["x"])) == (0.0, 1.0, 0.0)
+
+
+def test_a_text_has_an_answer_as_whole_words() -> None:
+    assert has_answer(["no", "It was in The Hague, in 1899."], ["the Hague"]) == 1.0
+    assert has_answer(["Haguenau"], ["Hague"]) == has_answer([], ["Hague"]) == has_answer(["a"], ["the"]) == 0.0
+
+
+@pytest.mark.parametrize("measure", [exact_match, f1])
+def test_an_answer_needs_a_list_of_gold_answers(measure: type) -> None:
+    for golds in ([], "Velm"):
+        with pytest.raises(InputError, match="at least one"):
+            measure("x", golds)
+
+
+@pytest.mark.parametrize(
+    ("reply", "chosen"),
+    [
+        ("The answer is (b).", "B"),
+        ("B) in Kestrin", "B"),
+        ("in ombry", "A"),
+        ("Neither in Ombry nor in Kestrin", None),
+        ("Answer: D", None),
+        ("A, not B", None),
+        ("I do not know", None),
+    ],
+)
+def test_the_option_that_a_reply_names(reply: str, chosen: str | None) -> None:
+    assert chosen_option(reply, {"A": "in Ombry", "B": "in Kestrin", "C": "!"}) == chosen
+
+
+def test_options_have_letters() -> None:
+    for options in ({"A": "x"}, {"1": "x", "2": "y"}, {}):
+        with pytest.raises(InputError, match="from A to Z"):
+            chosen_option("A", options)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "rouge1", "rouge2", "rougel"),
+    [
+        (
+            "O'Brien ferry the The",
+            "1897. velm, The 1897. sank velm,",
+            (0.2, 0.166667, 0.181818),
+            (0.0, 0.0, 0.0),
+            (0.2, 0.166667, 0.181818),
+        ),
+        (
+            "-- the 1897. -- river sank sank",
+            "the O'Brien the",
+            (0.2, 0.25, 0.222222),
+            (0.0, 0.0, 0.0),
+            (0.2, 0.25, 0.222222),
+        ),
+        (
+            "-- sank -- 1897. -- sank",
+            "river river The 1897. river the ferry",
+            (0.333333, 0.142857, 0.2),
+            (0.0, 0.0, 0.0),
+            (0.333333, 0.142857, 0.2),
+        ),
+        (
+            "sank the O'Brien -- river -- sank",
+            "1897. sank 1897. sank The river sank 1897.",
+            (0.666667, 0.5, 0.571429),
+            (0.4, 0.285714, 0.333333),
+            (0.666667, 0.5, 0.571429),
+        ),
+        (
+            "velm, ferry 1897. -- velm, O'Brien velm,",
+            "-- -- the O'Brien the The ferry velm,",
+            (0.571429, 0.571429, 0.571429),
+            (0.166667, 0.166667, 0.166667),
+            (0.428571, 0.428571, 0.428571),
+        ),
+        (
+            "the the -- sank O'Brien velm, The 1897.",
+            "-- 1897. ferry",
+            (0.125, 0.5, 0.2),
+            (0.0, 0.0, 0.0),
+            (0.125, 0.5, 0.2),
+        ),
+        (
+            "velm, velm, ferry velm,",
+            "O'Brien O'Brien -- velm, ferry",
+            (0.5, 0.333333, 0.4),
+            (0.333333, 0.2, 0.25),
+            (0.5, 0.333333, 0.4),
+        ),
+        (
+            "1897. The -- The sank 1897. velm, 1897.",
+            "velm, ferry velm, the 1897. ferry river",
+            (0.428571, 0.428571, 0.428571),
+            (0.0, 0.0, 0.0),
+            (0.285714, 0.285714, 0.285714),
+        ),
+        ("", "", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0, 0, 0)),
+        ("ferry", "", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0, 0, 0)),
+    ],
+)
+def test_rouge_is_that_of_rouge_score(
+    text: str,
+    reference: str,
+    rouge1: tuple[float, ...],
+    rouge2: tuple[float, ...],
+    rougel: tuple[float, ...],
+) -> None:
+    """Figures of rouge-score 0.1.2, which is not installed here: it brings absl, whose import holds on to standard error."""
+    found = [rouge_n(text, reference, n=1), rouge_n(text, reference, n=2), rouge_l(text, reference)]
+    assert np.array(found) == pytest.approx(np.array([rouge1, rouge2, rougel]), abs=1e-6)
+
+
+def test_bleu_takes_the_best_of_several_references() -> None:
+    text = "the ferry crossed the river at noon"
+    assert bleu([text], [[text]]) == pytest.approx(1.0)
+    assert bleu([text, text], [["x y z w", text], [text]]) == pytest.approx(1.0)
+    assert bleu([text], [["the ferry sank in the river at dusk"]]) < 0.5
+
+
+def test_what_has_no_overlap_is_refused() -> None:
+    with pytest.raises(InputError, match="at least one word"):
+        rouge_n("a", "a", n=0)
+    for texts, references in (([], []), (["a"], []), (["a"], [[]])):
+        with pytest.raises(InputError, match="at least one"):
+            bleu(texts, references)
+
+
+# RAGChecker
+
+
+def _flags(rows: int, columns: int) -> st.SearchStrategy[np.ndarray]:
+    return st.lists(st.booleans(), min_size=rows * columns, max_size=rows * columns).map(
+        lambda flags: np.array(flags, dtype=np.bool_).reshape(rows, columns)
+    )
+
+
+@st.composite
+def _checked(draw: st.DrawFn) -> Checked:
+    m, g, k = draw(st.integers(0, 4)), draw(st.integers(0, 4)), draw(st.integers(0, 3))
+    return Checked(draw(_flags(m, 1))[:, 0], draw(_flags(g, 1))[:, 0], draw(_flags(m, k)), draw(_flags(g, k)))
+
+
+def _slow(checked: Checked) -> dict[str, float | None]:
+    """The definitions of the paper, claim by claim."""
+    answer, gold = range(len(checked.answer_in_gold)), range(len(checked.gold_in_answer))
+    chunks = range(checked.gold_in_chunks.shape[1])
+    relevant = [k for k in chunks if any(checked.gold_in_chunks[g, k] for g in gold)]
+    other = [k for k in chunks if k not in relevant]
+
+    def share(claims: Sequence[int], of: Sequence[int]) -> float | None:
+        return len(claims) / len(of) if of else None
+
+    def inside(m: int, some: Sequence[int]) -> bool:
+        return any(checked.answer_in_chunks[m, k] for k in some)
+
+    right = [m for m in answer if checked.answer_in_gold[m]]
+    wrong = [m for m in answer if m not in right]
+    found = [g for g in gold if any(checked.gold_in_chunks[g, k] for k in chunks)]
+    said = [g for g in gold if checked.gold_in_answer[g]]
+    precision, recall = share(right, answer), share(said, gold)
+    both = None if precision is None or recall is None else precision + recall
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": None if both is None else 2 * precision * recall / both if both else 0.0,  # type: ignore[operator]
+        "claim_recall": share(found, gold),
+        "context_precision": share(relevant, chunks),
+        "context_utilization": share([g for g in found if g in said], found),
+        "noise_sensitivity_in_relevant": share([m for m in wrong if inside(m, relevant)], answer),
+        "noise_sensitivity_in_irrelevant": share(
+            [m for m in wrong if inside(m, other) and not inside(m, relevant)], answer
+        ),
+        "hallucination": share([m for m in wrong if not inside(m, chunks)], answer),
+        "self_knowledge": share([m for m in right if not inside(m, chunks)], answer),
+        "faithfulness": share([m for m in answer if inside(m, chunks)], answer),
+    }
+
+
+@given(_checked())
+def test_the_eleven_measures_are_their_definitions(checked: Checked) -> None:
+    found = claim_scores(checked)
+    assert asdict(found) == pytest.approx(_slow(checked))
+    if found.precision is not None:
+        noise = found.noise_sensitivity_in_relevant + found.noise_sensitivity_in_irrelevant  # type: ignore[operator]
+        assert found.faithfulness + found.self_knowledge + found.hallucination == pytest.approx(1)  # type: ignore[operator]
+        assert 1 - found.precision == pytest.approx(noise + found.hallucination)
+
+
+class _Sentences:
+    def claims(self, text: str) -> tuple[str, ...]:
+        return tuple(part.strip() for part in text.split(".") if part.strip())
+
+
+class _Inside:
+    def entailed(self, claims: Sequence[str], text: str) -> list[bool]:
+        return [claim in text for claim in claims]
+
+
+def test_claims_are_checked_against_the_other_text_and_every_chunk() -> None:
+    chunks = ["It stands in Ombry. It is red.", "It opened in 1900."]
+    answer, gold = "It stands in Ombry. It is red. It is old.", "It stands in Ombry. It opened in 1901."
+    found = claim_scores(check_claims(answer, gold, chunks=chunks, extractor=_Sentences(), checker=_Inside()))
+    third = pytest.approx(1 / 3)
+    assert (found.precision, found.recall, found.claim_recall) == (third, 0.5, 0.5)
+    assert (found.context_precision, found.context_utilization) == (0.5, 1.0)
+    assert (found.noise_sensitivity_in_relevant, found.noise_sensitivity_in_irrelevant) == (third, 0.0)
+    assert (found.hallucination, found.self_knowledge, found.faithfulness) == (third, 0.0, pytest.approx(2 / 3))
+    silent = claim_scores(check_claims("", gold, chunks=[], extractor=_Sentences(), checker=_Inside()))
+    assert (silent.precision, silent.recall, silent.faithfulness, silent.context_precision) == (None, 0.0, None, None)
+    assert mean_scores([found, silent]).recall == 0.25
+    assert mean_scores([found, silent]).precision == third
+    assert mean_scores([]) == ClaimScores(**dict.fromkeys(asdict(found)))
+
+
+def test_shapes_that_differ_are_refused() -> None:
+    none = np.zeros(0, dtype=np.bool_)
+    with pytest.raises(InputError, match=r"answer_in_gold \(0,\).*give \(m,\)"):
+        Checked(none, none, np.zeros((1, 2), dtype=np.bool_), np.zeros((0, 2), dtype=np.bool_))

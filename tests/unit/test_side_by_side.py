@@ -1,0 +1,56 @@
+"""Work in another thread while a block runs: no error is lost, and nothing goes on when the block has ended."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+
+import pytest
+
+from hlgraph.stores.neo4j.side_by_side import side_by_side
+
+_PLACE: ContextVar[str] = ContextVar("place", default="nowhere")
+
+
+def test_the_work_runs_beside_the_block_in_its_context() -> None:
+    is_inside, seen = threading.Event(), list[str]()
+    token = _PLACE.set("here")
+
+    def work() -> None:
+        assert is_inside.wait(10)
+        seen.append(_PLACE.get())
+
+    with side_by_side(work) as finished:
+        is_inside.set()
+        finished()
+        finished()
+        assert seen == ["here"]
+    _PLACE.reset(token)
+
+
+def test_an_error_of_the_work_is_raised_where_it_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    def work() -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"), side_by_side(work) as finished:
+        finished()
+    assert not caplog.records
+
+
+def test_where_both_fail_the_block_raises_and_the_other_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    has_failed, is_over = threading.Event(), list[bool]()
+
+    def work() -> None:
+        assert has_failed.wait(10)
+        is_over.append(True)
+        raise OSError("the disk is full")
+
+    def interrupted() -> None:
+        with side_by_side(work):
+            has_failed.set()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert is_over
+    assert "the disk is full" in caplog.text
