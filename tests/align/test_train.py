@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from tiny_causal_model import make_model
 
 from hlgraph.align.contest import UNTRAINED, compare
 from hlgraph.align.losses import dpo, mode_seeking
@@ -44,7 +44,7 @@ PAIRS = made_pairs()
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+def model(tmp_path_factory: pytest.TempPathFactory, make_model: Callable[[Path, Iterable[str]], str]) -> str:
     texts = [text for pair in PAIRS for text in (pair.prompt, pair.chosen, pair.rejected)]
     return make_model(tmp_path_factory.mktemp("model"), texts)
 

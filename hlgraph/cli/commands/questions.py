@@ -218,8 +218,8 @@ def export(
         others = {"null_questions": found.nulls, "abstract_questions": found.abstracts}
         print_json({"folder": str(found.folder), **counts, **others})
     else:
-        others = f"{found.nulls} null questions, {found.abstracts} abstract ones"
-        say(f"{found.folder}: {found.passages:,} passages, {found.questions} questions, {others}")
+        apart = f"{found.nulls} null questions, {found.abstracts} abstract ones"
+        say(f"{found.folder}: {found.passages:,} passages, {found.questions} questions, {apart}")
 
 
 def _check_tree(found: CheckReport) -> dict[str, object]:

@@ -1,10 +1,11 @@
-"""A tiny language model made on the spot: random weights, and a tokenizer trained on the texts that it will read."""
+"""The tiny language model of these tests, made on the spot: random weights, and a tokenizer trained on what it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -12,7 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 END = "<|end|>"
 
 
-def make_model(folder: Path, texts: Iterable[str], *, seed: int = 0) -> str:
+def made_model(folder: Path, texts: Iterable[str], seed: int = 0) -> str:
     """Write a Llama of two layers with random weights and its tokenizer to a folder; its path."""
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -38,3 +39,8 @@ def make_model(folder: Path, texts: Iterable[str], *, seed: int = 0) -> str:
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(scope="session")
+def make_model() -> Callable[[Path, Iterable[str]], str]:
+    return made_model
