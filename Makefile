@@ -119,7 +119,7 @@ test-compat: setup
 $(ALIGN_STAMP): $(DEV_STAMP)
 	$(PYTHON) -m venv $(ALIGN)
 	echo $(call PACKAGES_OF,$(RUN)) > $(call PACKAGES_OF,$(ALIGN)/bin)/setup.pth
-	$(ALIGN)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[align]'
+	$(ALIGN)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[align]'
 	touch $@
 
 # A tiny model is made on the spot and trained on one core, without a network. `make test` does not collect these tests

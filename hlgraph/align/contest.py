@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.align.losses import BETA, SMOOTHING, margin, mode_seeking
-from hlgraph.align.pairs import Pair, parts_of
+from hlgraph.align.losses import BETA, SMOOTHING, dpo, margin, mode_seeking
+from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of
 from hlgraph.align.policy import Policy
 from hlgraph.errors import InputError
-from hlgraph.evaluate.metrics.exactness import exact_match, f1
+from hlgraph.evaluate.bootstrap import Difference, Resamples
+from hlgraph.evaluate.metrics.exactness import exact_match, f1, has_answer
 
 UNTRAINED = "untrained"
 """Name of the model without an adapter, the reference of all margins."""
@@ -21,13 +23,33 @@ UNTRAINED = "untrained"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Five figures of a distribution, as a box plot draws them."""
+    """Five figures of a distribution, as a box plot draws them: minimum, quartiles and maximum."""
 
     low: float
     quarter: float
     median: float
     three_quarters: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeFigures:
+    """The pairs with one kind of rejected answer.
+
+    Attributes
+    ----------
+    kind : of the rejected answers, see :data:`hlgraph.align.pairs.NEGATIVES`
+    pairs : number of pairs
+    prefers : share whose preferred answer is the more probable one
+    gains : share with a margin above 0; None for the untrained model, whose margins are all 0
+    margin : mean h
+    """
+
+    kind: str
+    pairs: int
+    prefers: float
+    gains: float | None
+    margin: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +61,21 @@ class AnswerFigures:
     k : number of contexts
     questions : number of answers
     exact, f1 : mean exact match and F1 of what stands behind the label of the answer; of the whole text where it is missing
-    formed : share of the answers that have a reason and an answer
+    contains : share of the texts in which a gold answer occurs
+    formed : share of the texts that have a reason and an answer
     """
 
     k: int
     questions: int
     exact: float
     f1: float
+    contains: float
     formed: float
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """What one policy does with the pairs.
+    """What one policy does with the pairs and the prompts.
 
     Attributes
     ----------
@@ -59,9 +83,11 @@ class PolicyFigures:
     chosen, rejected : spread of the log-probabilities of the preferred and of the rejected answers (the paper's Fig. 6)
     prefers : share of the pairs whose preferred answer is the more probable one
     margin : mean h, beta times the gain of the preferred answer over the other against the untrained model; 0 for itself
-    loss : mean mode-seeking loss of these margins
-    by_negative : share of the pairs with a margin above 0, by kind of the rejected answer
+    mode_seeking, dpo : mean losses of these margins, see :mod:`hlgraph.align.losses`
+    negatives : by kind of the rejected answer
     answers : by number of contexts (the paper's Fig. 5); empty where none were asked for
+    gain : F1 minus that of the untrained model, a mean over questions, with a paired interval; None for the untrained model,
+        and where no answers were asked for
     """
 
     name: str
@@ -69,24 +95,45 @@ class PolicyFigures:
     rejected: Spread
     prefers: float
     margin: float
-    loss: float
-    by_negative: Mapping[str, float]
+    mode_seeking: float
+    dpo: float
+    negatives: tuple[NegativeFigures, ...]
     answers: tuple[AnswerFigures, ...]
+    gain: Difference | None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The figures of all policies on the same pairs, the untrained first."""
+    """The figures of all policies on the same pairs and prompts, the untrained first.
+
+    Attributes
+    ----------
+    pairs, prompts, questions : number of pairs, of prompts that were answered, and of their questions
+    policies : the figures
+    """
 
     pairs: int
     prompts: int
+    questions: int
     policies: tuple[PolicyFigures, ...]
+
+
+class _Row(NamedTuple):
+    """The figures of one answer."""
+
+    question: str
+    k: int
+    exact: float
+    f1: float
+    contains: float
+    formed: float
 
 
 def compare(
     pairs: Sequence[Pair],
     policies: Iterable[tuple[str, Callable[[], Policy]]],
     *,
+    prompts: Sequence[Prompt] = (),
     answer_tokens: int = 200,
     beta: float = BETA,
     smoothing: float = SMOOTHING,
@@ -97,8 +144,9 @@ def compare(
     ----------
     pairs : held-out pairs
     policies : names, each with a function that loads its policy; the first is the untrained one; one is held at a time
+    prompts : what is answered; default: the prompts of the pairs, which are other questions for each number of contexts
     answer_tokens : limit of one answer, in tokens; 0: no answers are asked for
-    beta, smoothing : of the loss that is reported
+    beta, smoothing : of the losses that are reported
 
     Raises
     ------
@@ -107,19 +155,18 @@ def compare(
     """
     if not pairs:
         raise InputError("there is no pair to compare on; give held-out pairs, which hlgraph align make writes")
-    prompts = list({pair.prompt: pair for pair in pairs}.values())
+    asked = (prompts or prompts_of(pairs)) if answer_tokens else ()
     texts = [(pair.prompt, answer) for pair in pairs for answer in (pair.chosen, pair.rejected)]
     figures: list[PolicyFigures] = []
-    reference: NDArray[np.float64] | None = None
+    reference: tuple[NDArray[np.float64], list[_Row]] | None = None
     for name, load in policies:
         with progress.step(f"compare {name}", unit="policies"):
             policy = load()
             logs = policy.log_probabilities(texts).reshape(-1, 2)
-            replies = (
-                policy.answers([pair.prompt for pair in prompts], max_tokens=answer_tokens) if answer_tokens else []
-            )
-        reference = logs if reference is None else reference
-        margins = margin(logs, reference, beta=beta)
+            replies = policy.answers([item.prompt for item in asked], max_tokens=answer_tokens) if asked else []
+        rows = _rows(asked, replies)
+        first, first_rows = reference or (logs, rows)
+        margins = margin(logs, first, beta=beta)
         figures.append(
             PolicyFigures(
                 name=name,
@@ -127,14 +174,25 @@ def compare(
                 rejected=spread(logs[:, 1]),
                 prefers=float(np.mean(logs[:, 0] > logs[:, 1])),
                 margin=float(margins.mean()),
-                loss=float(mode_seeking(margins, smoothing=smoothing).loss.mean()),
-                by_negative=_by_negative(pairs, margins),
-                answers=_answers(prompts, replies),
+                mode_seeking=float(mode_seeking(margins, smoothing=smoothing).loss.mean()),
+                dpo=float(dpo(margins).loss.mean()),
+                negatives=_negatives(pairs, logs, None if reference is None else margins),
+                answers=_answers(rows),
+                gain=_gain(rows, first_rows) if reference is not None and rows else None,
             )
         )
+        reference = reference or (logs, rows)
     if not figures:
         raise InputError("there is no policy to compare; give a model")
-    return Comparison(len(pairs), len(prompts), tuple(figures))
+    return Comparison(len(pairs), len(asked), len({item.question_id for item in asked}), tuple(figures))
+
+
+def prompts_of(pairs: Sequence[Pair]) -> tuple[Prompt, ...]:
+    """The prompts of pairs, each once."""
+    return tuple(
+        Prompt(prompt=pair.prompt, question_id=pair.question_id, question=pair.question, answers=pair.answers, k=pair.k)
+        for pair in {pair.prompt: pair for pair in pairs}.values()
+    )
 
 
 def spread(values: NDArray[np.float64]) -> Spread:
@@ -148,47 +206,46 @@ def spread(values: NDArray[np.float64]) -> Spread:
     return Spread(*(float(each) for each in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))))
 
 
-def as_lines(found: Comparison) -> list[str]:
-    """A comparison as tables for people."""
-    width = max(len(item.name) for item in found.policies)
-    lines = [
-        f"{found.pairs:,} pairs, {found.prompts:,} prompts",
-        f"{'policy':{width}}  prefers  margin    loss  ln pi(chosen): median (quartiles)   ln pi(rejected): median",
-    ]
-    lines += [
-        f"{item.name:{width}}  {100 * item.prefers:6.1f}%  {item.margin:6.3f}  {item.loss:6.3f}  {item.chosen.median:9.1f} "
-        f"({item.chosen.quarter:.1f} to {item.chosen.three_quarters:.1f})  {item.rejected.median:9.1f}"
-        for item in found.policies
-    ]
-    kinds = sorted({kind for item in found.policies for kind in item.by_negative})
-    lines += ["", "share of pairs with a margin above 0, by kind of the rejected answer"]
-    lines += [
-        f"{item.name:{width}}  " + ", ".join(f"{kind} {100 * item.by_negative[kind]:.1f}%" for kind in kinds)
-        for item in found.policies
-    ]
-    if any(item.answers for item in found.policies):
-        lines += ["", f"{'policy':{width}}   k  questions      EM      F1  with reason and answer"]
-        lines += [
-            f"{item.name:{width}}  {each.k:2d}  {each.questions:9,}  {100 * each.exact:6.1f}  {100 * each.f1:6.1f}  "
-            f"{100 * each.formed:6.1f}%"
-            for item in found.policies
-            for each in item.answers
-        ]
-    return lines
-
-
-def _by_negative(pairs: Sequence[Pair], margins: NDArray[np.float64]) -> dict[str, float]:
+def _negatives(
+    pairs: Sequence[Pair], logs: NDArray[np.float64], margins: NDArray[np.float64] | None
+) -> tuple[NegativeFigures, ...]:
     kinds = np.array([pair.negative for pair in pairs])
-    return {str(kind): float(np.mean(margins[kinds == kind] > 0)) for kind in sorted(set(kinds.tolist()))}
+    found = []
+    for kind in NEGATIVES:
+        some = kinds == kind
+        if some.any():
+            found.append(
+                NegativeFigures(
+                    kind,
+                    int(some.sum()),
+                    float(np.mean(logs[some, 0] > logs[some, 1])),
+                    None if margins is None else float(np.mean(margins[some] > 0)),
+                    0.0 if margins is None else float(margins[some].mean()),
+                )
+            )
+    return tuple(found)
 
 
-def _answers(prompts: Sequence[Pair], replies: Sequence[str]) -> tuple[AnswerFigures, ...]:
-    if not replies:
-        return ()
-    rows: dict[int, list[tuple[float, float, float]]] = {}
-    for pair, reply in zip(prompts, replies, strict=True):
+def _rows(prompts: Sequence[Prompt], replies: Sequence[str]) -> list[_Row]:
+    rows = []
+    for item, reply in zip(prompts, replies, strict=True):
         parts = parts_of(reply)
         short = parts.answer if parts else reply.strip()
-        figures = (exact_match(short, pair.answers), f1(short, pair.answers), float(parts is not None))
-        rows.setdefault(pair.k, []).append(figures)
-    return tuple(AnswerFigures(k, len(some), *map(float, np.mean(some, axis=0))) for k, some in sorted(rows.items()))
+        right = exact_match(short, item.answers), f1(short, item.answers)
+        rows.append(_Row(item.question_id, item.k, *right, has_answer([reply], item.answers), float(parts is not None)))
+    return rows
+
+
+def _answers(rows: Sequence[_Row]) -> tuple[AnswerFigures, ...]:
+    by_k: dict[int, list[tuple[float, ...]]] = {}
+    for row in rows:
+        by_k.setdefault(row.k, []).append(row[2:])
+    return tuple(AnswerFigures(k, len(some), *map(float, np.mean(some, axis=0))) for k, some in sorted(by_k.items()))
+
+
+def _gain(rows: Sequence[_Row], first: Sequence[_Row]) -> Difference:
+    """F1 of each question, over its numbers of contexts, against that of the untrained model."""
+    values: dict[str, list[tuple[float, float]]] = {}
+    for row, before in zip(rows, first, strict=True):
+        values.setdefault(row.question, []).append((row.f1, before.f1))
+    return Resamples(np.array([np.mean(some, axis=0) for some in values.values()])).difference(0, 1)

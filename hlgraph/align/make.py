@@ -13,8 +13,8 @@ import msgspec
 
 from hlgraph import progress
 from hlgraph.align.negatives import Reasoned, pairs_of
-from hlgraph.align.pairs import NEGATIVES, TEST_FILE, TRAIN_FILE, Negative, Pair, write_pairs
-from hlgraph.align.reasons import FAULTS, Context, Task, context_of, messages, tasks_of, written
+from hlgraph.align.pairs import NEGATIVES, PROMPTS_FILE, TEST_FILE, TRAIN_FILE, Negative, Pair, Prompt, write_lines
+from hlgraph.align.reasons import FAULTS, Context, Task, context_of, messages, prompt_of, tasks_of, written
 from hlgraph.align.split import Split
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.evaluate.asking import PREFIX
@@ -71,6 +71,7 @@ class Made:
     Attributes
     ----------
     train, test : pairs for training, and held-out ones
+    prompts : every held-out question with each number of contexts
     questions, held_out : number of questions on either side
     tasks : number of reasons that were asked for
     faults : number of reasons that were left out, by what is wrong with them
@@ -79,6 +80,7 @@ class Made:
 
     train: list[Pair] = field(default_factory=list)
     test: list[Pair] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
     questions: int = 0
     held_out: int = 0
     tasks: int = 0
@@ -159,6 +161,7 @@ def make(tasks: Tasks, executors: Sequence[Executor], *, options: MakeOptions, b
             sides[side] += [
                 Reasoned(item.task, item.reason, executor.fingerprint) for item in outcomes if not item.fault
             ]
+    made.prompts = [prompt_of(task) for task in tasks.test]
     made.train = pairs_of(sides["train"], negatives=options.negatives)
     made.test = pairs_of(sides["test"], negatives=options.negatives)
     made.faults = {fault: faults[fault] for fault in FAULTS if faults[fault]}
@@ -186,15 +189,16 @@ def write(made: Made, folder: Path) -> None:
     Parameters
     ----------
     made : what was made
-    folder : made where it is missing; the three files in it are replaced
+    folder : made where it is missing; the four files in it are replaced
 
     Raises
     ------
     InputError
         The folder cannot be written.
     """
-    write_pairs(folder / TRAIN_FILE, made.train)
-    write_pairs(folder / TEST_FILE, made.test)
+    write_lines(folder / TRAIN_FILE, made.train)
+    write_lines(folder / TEST_FILE, made.test)
+    write_lines(folder / PROMPTS_FILE, made.prompts)
     with write_bytes(folder / REPORT_FILE) as file:
         file.write(msgspec.json.format(msgspec.json.encode(report_tree(made))) + b"\n")
 
@@ -216,6 +220,7 @@ def report_tree(made: Made) -> Mapping[str, object]:
             },
             "by_model": made.by_model,
         },
+        "prompts": len(made.prompts),
     }
 
 

@@ -13,7 +13,6 @@ from hlgraph.align.pairs import Negative, Pair, preferred
 from hlgraph.align.reasons import Task, versions
 from hlgraph.answer.citations import MARK, cited_sentences
 from hlgraph.answer.support import objection
-from hlgraph.evaluate.asking import PREFIX
 from hlgraph.evaluate.metrics.exactness import normalised
 from hlgraph.ids import checksum
 
@@ -134,8 +133,8 @@ def _pair(item: Reasoned, kind: Negative, rejected: str) -> Pair:
         question=question.text,
         answers=question.answers,
         k=len(task.contexts),
-        pieces=tuple(context.piece for context in task.contexts),
-        gold_sources=tuple(sorted(f"{PREFIX}{gold}" for gold in question.gold)),
+        pieces=task.pieces,
+        gold_sources=task.gold_sources,
         type=question.type,
         hops=question.hops,
         model=item.model,

@@ -1,12 +1,12 @@
-"""Pairs of answers, one preferred and one not, as JSON lines: what TRL reads, and where each pair is from."""
+"""Pairs of answers, one preferred and one not, and prompts to compare models on, as JSON lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,7 +17,8 @@ Negative = Literal["bare", "citation", "other"]
 NEGATIVES: tuple[Negative, ...] = ("bare", "citation", "other")
 """Kinds of rejected answers: the gold answer without a reason (the paper's), the same reason with wrong citations, and the
 answer of another question. The last two are as long as the preferred answer."""
-TRAIN_FILE, TEST_FILE = "train.jsonl", "test.jsonl"
+TRAIN_FILE, TEST_FILE, PROMPTS_FILE = "train.jsonl", "test.jsonl", "prompts.jsonl"
+_Item = TypeVar("_Item")
 _PARTS = re.compile(r"\s*###\s*Reason\s*:\s*(?P<reason>.+?)\s*###\s*Answer\s*:\s*(?P<answer>.+?)\s*", re.DOTALL)
 
 
@@ -83,6 +84,34 @@ class Pair:
         return frozenset(self.gold_sources).union(*(piece.sources for piece in self.pieces))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A held-out question with one number of contexts, whether a reason for it was found or not.
+
+    Pairs exist only where a reason holds, which is other questions for each number of contexts. Answers are therefore compared
+    on these prompts: the same questions for each number.
+
+    Attributes
+    ----------
+    prompt : the text that a model answers
+    question_id, question, answers : the question with its accepted answers
+    type, hops : of the question, empty and 0 where unknown
+    k : number of pieces of context, 0 for none
+    pieces : the pieces, in the order of their numbers from 1
+    gold_sources : uris of the sources that the answer rests on, ascending
+    """
+
+    prompt: str
+    question_id: str
+    question: str
+    answers: tuple[str, ...]
+    k: int
+    pieces: tuple[Piece, ...] = ()
+    gold_sources: tuple[str, ...] = ()
+    type: str = ""
+    hops: int = 0
+
+
 def preferred(reason: str, answer: str) -> str:
     r"""The preferred answer: the reason, then the answer (GraphMPA, appendix L).
 
@@ -113,13 +142,13 @@ def parts_of(text: str) -> Parts | None:
     return Parts(found["reason"], found["answer"]) if found is not None and text.count("###") == 2 else None
 
 
-def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
-    """Write pairs to a file of JSON lines, readable by its owner alone; it is whole or not there.
+def write_lines(path: Path, items: Iterable[Pair | Prompt]) -> None:
+    """Write pairs or prompts to a file of JSON lines, readable by its owner alone; it is whole or not there.
 
     Parameters
     ----------
     path : the file; its folder is made where it is missing
-    pairs : the pairs
+    items : the pairs or prompts
 
     Raises
     ------
@@ -130,46 +159,42 @@ def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
     try:
         make_folder(path.absolute().parent)
         with write_bytes(part) as file:
-            for pair in pairs:
-                file.write(msgspec.json.encode(pair) + b"\n")
+            for item in items:
+                file.write(msgspec.json.encode(item) + b"\n")
         part.replace(path)
     except OSError as error:
         raise InputError(
-            f"{path}: the pairs cannot be written: {error.strerror}; give a folder that can be written"
+            f"{path}: it cannot be written: {error.strerror}; give a folder that can be written"
         ) from error
 
 
-def read_pairs(path: str | Path) -> tuple[Pair, ...]:
-    """The pairs of a file that :func:`write_pairs` wrote, or of a folder with such files: those for training.
+def read_pairs(path: str | Path, *, held_out: bool = False) -> tuple[Pair, ...]:
+    """The pairs of a file that :func:`write_lines` wrote, or of a folder with such files.
+
+    Parameters
+    ----------
+    path : a file, or a folder
+    held_out : of a folder, the held-out pairs instead of those for training; default False
 
     Raises
     ------
     ReadError
         The file cannot be read, or a line is not a pair (the message has its number).
     """
-    file = Path(path) / TRAIN_FILE if Path(path).is_dir() else Path(path)
-    decoder = msgspec.json.Decoder(Pair)
-    pairs: list[Pair] = []
-    try:
-        lines = file.read_bytes().splitlines()
-    except OSError as error:
-        mend = "give a file or folder that hlgraph align make wrote"
-        raise ReadError(str(file), f"it cannot be read: {error.strerror}", mend) from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                pairs.append(decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                mend = "each line must be a pair as hlgraph align make writes it"
-                raise ReadError(f"{file}, line {number}", str(error), mend) from error
-    return tuple(pairs)
+    file = Path(path) / (TEST_FILE if held_out else TRAIN_FILE) if Path(path).is_dir() else Path(path)
+    return tuple(_lines(file, msgspec.json.Decoder(Pair), "pair"))
 
 
 def held_out_beside(path: str | Path) -> tuple[Pair, ...]:
     """The held-out pairs that lie in the same folder; empty where there is no such file."""
-    folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    file = folder / TEST_FILE
+    file = _folder(path) / TEST_FILE
     return read_pairs(file) if file.is_file() and file != Path(path) else ()
+
+
+def prompts_beside(path: str | Path) -> tuple[Prompt, ...]:
+    """The prompts that lie in the same folder as pairs; empty where there is no such file."""
+    file = _folder(path) / PROMPTS_FILE
+    return tuple(_lines(file, msgspec.json.Decoder(Prompt), "prompt")) if file.is_file() else ()
 
 
 def check_negatives(names: Sequence[str]) -> tuple[Negative, ...]:
@@ -188,3 +213,22 @@ def check_negatives(names: Sequence[str]) -> tuple[Negative, ...]:
             else f"no kind of rejected answer is named; choose of {', '.join(NEGATIVES)}"
         )
     return tuple(name for name in NEGATIVES if name in names)
+
+
+def _folder(path: str | Path) -> Path:
+    return Path(path) if Path(path).is_dir() else Path(path).parent
+
+
+def _lines(file: Path, decoder: msgspec.json.Decoder[_Item], what: str) -> Iterator[_Item]:
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        mend = "give a file or folder that hlgraph align make wrote"
+        raise ReadError(str(file), f"it cannot be read: {error.strerror}", mend) from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                mend = f"each line must be a {what} as hlgraph align make writes it"
+                raise ReadError(f"{file}, line {number}", str(error), mend) from error

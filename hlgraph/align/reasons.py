@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hlgraph.align.pairs import Parts, Piece, parts_of
+from hlgraph.align.pairs import Parts, Piece, Prompt, parts_of
 from hlgraph.answer.citations import CITED, cited_sentences, named_numbers, said
 from hlgraph.answer.support import objection
 from hlgraph.errors import ModelAnswerError
+from hlgraph.evaluate.asking import PREFIX
 from hlgraph.evaluate.metrics.exactness import exact_match, has_answer, normalised
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.prompts import delimited, read_prompt
@@ -74,6 +75,16 @@ class Task:
         return self.question.answers[0]
 
     @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What the contexts are."""
+        return tuple(context.piece for context in self.contexts)
+
+    @property
+    def gold_sources(self) -> tuple[str, ...]:
+        """Uris of the sources that the answer rests on, ascending."""
+        return tuple(sorted(f"{PREFIX}{gold}" for gold in self.question.gold))
+
+    @property
     def prompt(self) -> str:
         """The prompt of the trained model."""
         wanted = read_prompt(_PROMPTS / "answer.md")
@@ -112,6 +123,22 @@ def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> l
     most : most contexts of a task
     """
     return [Task(question, tuple(contexts[:k])) for k in range(min(most, len(contexts)) + 1)]
+
+
+def prompt_of(task: Task) -> Prompt:
+    """What a model is asked in a comparison."""
+    question = task.question
+    return Prompt(
+        prompt=task.prompt,
+        question_id=question.id,
+        question=question.text,
+        answers=question.answers,
+        k=len(task.contexts),
+        pieces=task.pieces,
+        gold_sources=task.gold_sources,
+        type=question.type,
+        hops=question.hops,
+    )
 
 
 def messages(task: Task) -> tuple[str, str, str]:

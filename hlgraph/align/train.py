@@ -105,8 +105,9 @@ class Trained:
     too_long : number that were left out, since they are longer than ``max_length``
     steps : number of steps, those before a resumption included
     trained, frozen : number of weights of the adapter and of the reference, which never changes
-    first, last : the first and the last line of the metrics: step, loss, margin (the h of the loss), preferred (share of pairs
-        whose h is above 0), log_chosen, log_rejected
+    curve : up to ten lines of the metrics, evenly spread, with the first and the last: step, epoch, loss, margin (the h of the
+        loss), preferred (share of pairs whose h is above 0), log_chosen, log_rejected, learning_rate; each a mean over the
+        steps since the line before it in the file
     seconds : duration
     """
 
@@ -117,8 +118,7 @@ class Trained:
     steps: int
     trained: int
     frozen: int
-    first: Mapping[str, float]
-    last: Mapping[str, float]
+    curve: tuple[Mapping[str, float], ...]
     seconds: float
 
 
@@ -175,10 +175,26 @@ def train(
         steps=int(trainer.state.global_step),
         trained=sum(count for count, is_trained in counts if is_trained),
         frozen=sum(count for count, is_trained in counts if not is_trained),
-        first=lines[0],
-        last=lines[-1],
+        curve=curve_of(lines),
         seconds=time.perf_counter() - start,
     )
+
+
+def curve_of(lines: Sequence[Mapping[str, float]], *, most: int = 10) -> tuple[Mapping[str, float], ...]:
+    """Lines of metrics, evenly spread, with the first and the last.
+
+    Parameters
+    ----------
+    lines : all of them, at least one
+    most : how many are wanted, from 2; default 10
+
+    Examples
+    --------
+    >>> [line["step"] for line in curve_of([{"step": at} for at in range(1, 30)], most=4)]
+    [1, 10, 20, 29]
+    """
+    count = min(most, len(lines))
+    return tuple(lines[round(at * (len(lines) - 1) / max(1, count - 1))] for at in range(count))
 
 
 def _trainer(pairs: Sequence[Pair], loaded: Loaded, folder: Path, settings: TrainSettings) -> DPOTrainer:

@@ -16,7 +16,9 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.align.audit import Audit
+    from hlgraph.align.contest import Comparison
     from hlgraph.align.make import Made, MakeOptions, Tasks
+    from hlgraph.align.pairs import Pair, Prompt
     from hlgraph.align.split import Split
     from hlgraph.align.train import Trained
     from hlgraph.evaluate.datasets import Dataset
@@ -126,6 +128,7 @@ def print_made(made: Made, out: Path, *, is_json: bool) -> None:
         f"reasons: {made.tasks:,} asked for, {sum(made.faults.values()):,} left out",
         *(f"  {made.faults[name]:,} {name}: {text}" for name, text in FAULTS.items() if name in made.faults),
         f"pairs: {len(made.train):,} for training, {len(made.test):,} held out, in {out}",
+        f"prompts: {len(made.prompts):,} of the held-out questions, to compare models on",
         f"next: hlgraph align audit {out}" if made.train else "no reason was usable, so there is no pair to train on",
     )
 
@@ -148,17 +151,77 @@ def audit_lines(found: Audit) -> list[str]:
 
 
 def trained_lines(found: Trained) -> list[str]:
-    """A training as lines for people."""
-    first, last = found.first, found.last
-    return [
+    """A training as lines for people: counts, then the curve of loss and margin."""
+    lines = [
         f"pairs: {found.pairs:,} trained on, {found.too_long:,} left out as too long",
         f"weights: {found.trained:,} trained, {found.frozen:,} frozen",
         f"steps: {found.steps:,} in {duration(found.seconds)}",
-        f"loss: {first['loss']:.4f} at step {first['step']:.0f}, {last['loss']:.4f} at step {last['step']:.0f}",
-        f"margin: {first['margin']:.4f}, then {last['margin']:.4f}",
-        f"adapter: {found.adapter}",
-        f"metrics: {found.metrics}",
+        "",
+        "  step     loss   margin  preferred  ln pi(chosen)  ln pi(rejected)",
     ]
+    lines += [
+        f"{each['step']:6.0f}  {each['loss']:7.4f}  {each['margin']:7.4f}  {100 * each['preferred']:7.1f} %  "
+        f"{each['log_chosen']:13.1f}  {each['log_rejected']:15.1f}"
+        for each in found.curve
+    ]
+    return [*lines, "", f"adapter: {found.adapter}", f"metrics: {found.metrics}"]
+
+
+def comparison_lines(found: Comparison) -> list[str]:
+    """A comparison as tables for people."""
+    width = max(len("policy"), *(len(item.name) for item in found.policies))
+    policy = f"{'policy':{width}}"
+    lines = [f"{found.pairs:,} pairs; margin and losses against {found.policies[0].name}", ""]
+    lines += [f"{policy}  prefers   margin  mode-seeking      dpo"]
+    lines += [
+        f"{item.name:{width}}  {100 * item.prefers:5.1f} %  {item.margin:7.3f}  {item.mode_seeking:12.3f}  {item.dpo:7.3f}"
+        for item in found.policies
+    ]
+    lines += ["", f"{policy}  rejected  pairs  prefers  margin > 0   margin"]
+    lines += [
+        f"{item.name:{width}}  {each.kind:8}  {each.pairs:5,}  {100 * each.prefers:5.1f} %  "
+        f"{'' if each.gains is None else f'{100 * each.gains:.1f} %':>10}  {each.margin:7.3f}"
+        for item in found.policies
+        for each in item.negatives
+    ]
+    lines += ["", f"{policy}  ln pi of    lowest  quarter   median  quarter  highest"]
+    lines += [
+        f"{item.name:{width}}  {name:8}  {each.low:8.1f} {each.quarter:8.1f} {each.median:8.1f} {each.three_quarters:8.1f} "
+        f"{each.high:8.1f}"
+        for item in found.policies
+        for name, each in (("chosen", item.chosen), ("rejected", item.rejected))
+    ]
+    return [*lines, *_answer_lines(found, policy, width)]
+
+
+def _answer_lines(found: Comparison, policy: str, width: int) -> list[str]:
+    if not found.prompts:
+        return []
+    lines = ["", f"answers to {found.prompts:,} prompts of {found.questions:,} questions", ""]
+    lines += [f"{policy}   k  questions     EM     F1  has gold  has form"]
+    lines += [
+        f"{item.name:{width}}  {each.k:2d}  {each.questions:9,}  {100 * each.exact:5.1f}  {100 * each.f1:5.1f}  "
+        f"{100 * each.contains:6.1f} %  {100 * each.formed:6.1f} %"
+        for item in found.policies
+        for each in item.answers
+    ]
+    lines += [
+        f"{item.name}: F1 {100 * item.gain.mean:+.1f} (95 %: {100 * item.gain.low:+.1f} to {100 * item.gain.high:+.1f}"
+        f"{', noise' if item.gain.is_noise else ''}) against {found.policies[0].name}, paired over questions"
+        for item in found.policies
+        if item.gain is not None
+    ]
+    return lines
+
+
+def prompts_for(path: Path, pairs: Sequence[Pair], *, most: int | None) -> list[Prompt]:
+    """The prompts beside a file of pairs, or else those of the pairs: of the first questions, ``most`` of them."""
+    from hlgraph.align.contest import prompts_of
+    from hlgraph.align.pairs import prompts_beside
+
+    prompts = prompts_beside(path) or prompts_of(pairs)
+    questions = set(list(dict.fromkeys(item.question_id for item in prompts))[:most])
+    return [item for item in prompts if item.question_id in questions]
 
 
 def adapter_folders(given: Sequence[str]) -> dict[str, Path]:

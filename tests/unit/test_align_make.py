@@ -12,21 +12,24 @@ import pytest
 from numpy.typing import NDArray
 
 from hlgraph.align.audit import audit, check_no_leak, leaking_sources
-from hlgraph.align.contest import UNTRAINED, as_lines, compare
+from hlgraph.align.contest import UNTRAINED, NegativeFigures, compare
 from hlgraph.align.make import Made, MakeOptions, Tasks, find_contexts, make, planned, write
 from hlgraph.align.pairs import (
     Pair,
     Parts,
     Piece,
+    Prompt,
     check_negatives,
     held_out_beside,
     parts_of,
     preferred,
+    prompts_beside,
     read_pairs,
 )
 from hlgraph.align.reasons import Context, Task, fault_of
 from hlgraph.align.split import given_split, split_by_source
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, ReadError
+from hlgraph.evaluate.bootstrap import Difference
 from hlgraph.evaluate.datasets import Question
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger
@@ -200,6 +203,12 @@ def test_pairs_have_three_kinds_of_rejected_answers(tmp_path: Path) -> None:
     write(made, tmp_path / "out")
     assert read_pairs(tmp_path / "out") == tuple(made.train)
     assert held_out_beside(tmp_path / "out" / "train.jsonl") == tuple(made.test)
+    # Every held-out question is there with every number of contexts, whatever became of its reasons.
+    prompts = prompts_beside(tmp_path / "out")
+    assert [(item.question_id, item.k) for item in prompts] == [
+        (question.id, k) for question in asked.split.test for k in range(3)
+    ]
+    assert {item.prompt for item in made.test} <= {item.prompt for item in prompts}
     assert (tmp_path / "out" / "report.json").stat().st_size > 100
 
 
@@ -297,12 +306,19 @@ def test_policies_are_compared_with_the_untrained_one() -> None:
     policies = [(UNTRAINED, lambda: Scripted(0)), ("ms", lambda: Scripted(5))]
     found = compare(pairs, policies)
     plain, trained = found.policies
-    assert (plain.margin, plain.prefers, round(plain.loss, 6)) == (0, 0, 2.761231)
-    assert (trained.margin, trained.prefers, trained.by_negative) == (0.5, 1, {"bare": 1.0})
+    assert (plain.margin, plain.prefers, round(plain.mode_seeking, 6), round(plain.dpo, 6)) == (0, 0, 2.761231, 0.693147)
+    assert (trained.margin, trained.prefers) == (0.5, 1)
+    assert (plain.negatives[0].gains, trained.negatives) == (None, (NegativeFigures("bare", 2, 1.0, 1.0, 0.5),))
     assert trained.chosen.median == -5
     assert [(item.k, item.exact, item.formed) for item in trained.answers] == [(1, 1.0, 1.0), (2, 1.0, 1.0)]
     assert [item.exact for item in plain.answers] == [0, 0]
-    assert any(line.startswith("ms ") for line in as_lines(found))
+    assert plain.gain is None
+    assert (trained.gain is not None, found.prompts, found.questions) == (True, 2, 1)
+    assert trained.gain == Difference(1.0, 1.0, 1.0, pytest.approx(2 / 10_001))
+    other = Prompt(prompt="S\n", question_id="s", question="S?", answers=("b",), k=0)
+    more = compare(pairs, policies, prompts=[other])
+    assert [(item.k, item.exact, item.contains) for item in more.policies[0].answers] == [(0, 1.0, 1.0)]
+    assert (more.prompts, more.questions) == (1, 1)
     assert compare(pairs, policies, answer_tokens=0).policies[0].answers == ()
     with pytest.raises(InputError, match="no pair to compare"):
         compare([], policies)

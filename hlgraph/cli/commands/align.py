@@ -257,16 +257,29 @@ def train(
 
 
 def compare(
-    pairs: PairsPath,
+    pairs: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PAIRS",
+            help="A file of held-out pairs, or the folder that align make wrote.",
+            show_default=False,
+        ),
+    ],
     model: Model,
     adapter: Adapters = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="Use only the first N pairs.", show_default=False)
     ] = None,
-    answer_tokens: Annotated[
-        int, typer.Option(metavar="N", help="Most tokens of one answer; 0: ask for no answers.")
-    ] = 200,
-    beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference, for margin and loss.")] = 0.1,
+    ask: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Ask for answers to the first N questions only; 0: to none.",
+            show_default=False,
+        ),
+    ] = None,
+    answer_tokens: Annotated[int, typer.Option(metavar="N", help="Most tokens of one answer.")] = 200,
+    beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference, for margin and losses.")] = 0.1,
     device: Device = "auto",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the figures as JSON.", show_default=False)
@@ -276,32 +289,34 @@ def compare(
 ) -> None:
     """Compare the untrained model with trained adapters on held-out pairs. Needs the extra align.
 
-    Prints how often each prefers the right answer, its margins and the spread of its log-probabilities (Fig. 6 of GraphMPA),
-    and exact match and F1 of the answers that it writes with 0, 1, 2, ... contexts (Fig. 5).
+    Prints how often each prefers the right answer, its margins and both losses, in all and by kind of the rejected answer; the
+    spread of its log-probabilities (Fig. 6 of GraphMPA); and exact match and F1 of the answers that it writes with 0, 1, 2, ...
+    contexts (Fig. 5), to all questions of prompts.jsonl beside the pairs, else to those of the pairs.
 
     \b
     Example:
-      hlgraph align compare pairs/test.jsonl --model ./llama-3.1-8b --adapter ms=trained --adapter dpo=trained-dpo
+      hlgraph align compare pairs --model ./llama-3.1-8b --adapter ms=trained --adapter dpo=trained-dpo
     """
     from functools import partial
 
-    from hlgraph.align.contest import UNTRAINED, as_lines
+    from hlgraph.align.contest import UNTRAINED
     from hlgraph.align.contest import compare as compared
     from hlgraph.align.pairs import read_pairs
     from hlgraph.align.policy import TransformersPolicy, load, with_adapter
-    from hlgraph.cli.aligning import adapter_folders, write_tree
+    from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, write_tree
 
     def policy(name: str) -> TransformersPolicy:
         loaded = load(model, device=device)
         return TransformersPolicy(with_adapter(loaded, folders[name]) if name in folders else loaded)
 
     folders = adapter_folders(adapter or ())
-    some = read_pairs(pairs)[:limit]
+    some = read_pairs(pairs, held_out=True)[:limit]
     with progress("comparing", quiet=quiet, is_json=json):
         found = compared(
             some,
             [(name, partial(policy, name)) for name in (UNTRAINED, *folders)],
-            answer_tokens=answer_tokens,
+            prompts=prompts_for(pairs, some, most=ask),
+            answer_tokens=0 if ask == 0 else answer_tokens,
             beta=beta,
         )
     if out is not None:
@@ -309,7 +324,7 @@ def compare(
     if json:
         print_json(asdict(found))
     else:
-        say(*as_lines(found))
+        say(*comparison_lines(found))
 
 
 def register(app: typer.Typer) -> None:
