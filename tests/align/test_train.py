@@ -5,6 +5,8 @@ Not collected by `make test`, since torch is heavy: `make test-align` installs t
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
 from collections.abc import Callable, Iterable
@@ -18,10 +20,11 @@ import torch
 from hlgraph.align.contest import UNTRAINED, compare
 from hlgraph.align.losses import dpo, mode_seeking
 from hlgraph.align.negatives import Reasoned, pairs_of
-from hlgraph.align.pairs import NEGATIVES, Pair, Piece
+from hlgraph.align.pairs import NEGATIVES, PROMPTS_FILE, TEST_FILE, TRAIN_FILE, Pair, Piece, write_lines
 from hlgraph.align.policy import TransformersPolicy, encoded, load, with_adapter
-from hlgraph.align.reasons import Context, Task
+from hlgraph.align.reasons import Context, Task, prompt_of, tasks_of
 from hlgraph.align.train import METRICS_FILE, Loss, TrainSettings, train
+from hlgraph.cli.app import main
 from hlgraph.errors import InputError
 from hlgraph.evaluate.datasets import Question
 
@@ -162,3 +165,77 @@ def test_bad_input_is_told(model: str, tmp_path: Path) -> None:
         with_adapter(load(model, device="cpu"), tmp_path)
     with pytest.raises(InputError, match="batch is 0"):
         TrainSettings(batch=0)
+
+
+def printed(*arguments: object) -> str:
+    """What a command prints, which succeeds."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    assert end.value.code == 0
+    return out.getvalue()
+
+
+def types(value: object) -> object:
+    """The keys of a tree, and the types of its leaves; a list has the type of all its items."""
+    if isinstance(value, dict):
+        return {name: types(item) for name, item in value.items()}
+    if isinstance(value, list):
+        kinds = [types(item) for item in value]
+        assert all(kind == kinds[0] for kind in kinds)
+        return kinds[:1]
+    return type(value).__name__
+
+
+SPREAD = dict.fromkeys(("low", "quarter", "median", "three_quarters", "high"), "float")
+ANSWERS = {"k": "int", "questions": "int", **dict.fromkeys(("exact", "f1", "contains", "formed"), "float")}
+LINE = {
+    "step": "int",
+    **dict.fromkeys(
+        ("epoch", "loss", "margin", "preferred", "log_chosen", "log_rejected", "learning_rate"),
+        "float",
+    ),
+}
+
+
+def policy_types(gains: str, gain: object) -> dict[str, object]:
+    return {
+        "name": "str",
+        "chosen": SPREAD,
+        "rejected": SPREAD,
+        **dict.fromkeys(("prefers", "margin", "mode_seeking", "dpo"), "float"),
+        "negatives": [{"kind": "str", "pairs": "int", "prefers": "float", "gains": gains, "margin": "float"}],
+        "answers": [ANSWERS],
+        "gain": gain,
+    }
+
+
+def test_the_commands_train_and_compare_print_json_of_one_shape(model: str, tmp_path: Path) -> None:
+    """No snapshot of `make test` has these shapes, for torch is not there."""
+    contexts = tuple(Context(f"It is {at}.", Piece(f"c{at}", "chunk", (f"u{at}",))) for at in range(2))
+    question = Question("q", "Who built it?", frozenset({"p"}), answers=("Mara Quill",))
+    write_lines(tmp_path / TRAIN_FILE, PAIRS[:-3])
+    write_lines(tmp_path / TEST_FILE, PAIRS[-3:])
+    write_lines(tmp_path / PROMPTS_FILE, [prompt_of(task) for task in tasks_of(question, contexts, most=2)])
+    options = ("--epochs", 1, "--log-steps", 2, "--learning-rate", 1e-2, "--device", "cpu", "--quiet", "--json")
+    trained = json.loads(printed("align", "train", tmp_path, "--model", model, "--out", tmp_path / "t", *options))
+    assert types(trained) == {
+        **dict.fromkeys(("adapter", "metrics"), "str"),
+        **dict.fromkeys(("pairs", "too_long", "steps", "trained", "frozen"), "int"),
+        "curve": [LINE],
+        "seconds": "float",
+    }
+    assert (trained["pairs"], trained["curve"][-1]["step"]) == (len(PAIRS) - 3, trained["steps"])
+    compare = ("align", "compare", tmp_path, "--model", model, "--adapter", f"ms={tmp_path / 't'}", "--device", "cpu")
+    figures = ("--answer-tokens", 8, "--out", tmp_path / "figures.json", "--quiet", "--json")
+    compared = json.loads(printed(*compare, *figures))
+    plain, ms = compared.pop("policies")
+    assert types(compared) == dict.fromkeys(("pairs", "prompts", "questions"), "int")
+    assert list(compared.values()) == [3, 3, 1]
+    assert types(plain) == policy_types("NoneType", "NoneType")
+    assert types(ms) == policy_types("float", dict.fromkeys(("mean", "low", "high", "p"), "float"))
+    assert [item["k"] for item in ms["answers"]] == [0, 1, 2]
+    assert json.loads((tmp_path / "figures.json").read_text())["policies"] == [plain, ms]
+    tables = printed(*compare, "--ask", 0, "--quiet").splitlines()
+    assert tables[0] == "3 pairs; margin and losses against untrained"
+    assert not any(line.startswith("answers") for line in tables)

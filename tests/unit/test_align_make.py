@@ -306,7 +306,12 @@ def test_policies_are_compared_with_the_untrained_one() -> None:
     policies = [(UNTRAINED, lambda: Scripted(0)), ("ms", lambda: Scripted(5))]
     found = compare(pairs, policies)
     plain, trained = found.policies
-    assert (plain.margin, plain.prefers, round(plain.mode_seeking, 6), round(plain.dpo, 6)) == (0, 0, 2.761231, 0.693147)
+    assert (plain.margin, plain.prefers, round(plain.mode_seeking, 6), round(plain.dpo, 6)) == (
+        0,
+        0,
+        2.761231,
+        0.693147,
+    )
     assert (trained.margin, trained.prefers) == (0.5, 1)
     assert (plain.negatives[0].gains, trained.negatives) == (None, (NegativeFigures("bare", 2, 1.0, 1.0, 0.5),))
     assert trained.chosen.median == -5
