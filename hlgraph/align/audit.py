@@ -10,8 +10,10 @@ import numpy as np
 
 from hlgraph.align.pairs import Pair, parts_of
 from hlgraph.align.split import named
+from hlgraph.answer.citations import MARK
 from hlgraph.errors import InputError
 from hlgraph.evaluate.metrics.exactness import normalised
+from hlgraph.text import sentences
 
 MOST_AUC = 0.95
 """From this AUC of length alone the rejected answers teach length."""
@@ -68,7 +70,8 @@ class Audit:
     pairs, held_out : number of pairs for training and held out
     length : over all pairs for training
     length_by_negative : by kind of the rejected answer
-    copies : number of pairs that occur more than once, of prompts with contradicting pairs, and of answers that are equal
+    copies : number of pairs whose answers are equal, that repeat another one, of answers that contradict, and of pairs whose
+        reason is quoted: it stands in the prompt word for word, but for its marks
     balance : number of pairs by negative, k, type, hops and model, each by value
     findings : what is wrong, the worst first
     """
@@ -110,11 +113,12 @@ def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float =
         "equal_answers": sum(normalised(pair.chosen) == normalised(pair.rejected) for pair in train),
         "repeated": _repeated((pair.prompt, pair.chosen, pair.rejected) for pair in train),
         "contradicting": _contradicting(train),
+        "quoted": sum(_is_quoted(pair) for pair in train),
     }
     length = length_figures(train)
     findings = [
         *_leaks(train, test),
-        *_copies(copies, len(train)),
+        *_copies(copies, len(train), sum(pair.k > 0 for pair in train)),
         *_forms(train),
         *_length(length, most_auc),
         *_balance(train, test),
@@ -193,7 +197,7 @@ def _leaks(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:
     return findings
 
 
-def _copies(copies: Mapping[str, int], count: int) -> list[Finding]:
+def _copies(copies: Mapping[str, int], count: int, shown: int) -> list[Finding]:
     findings = []
     if copies["equal_answers"]:
         message = f"in {copies['equal_answers']} pairs both answers are the same; remove them"
@@ -204,6 +208,12 @@ def _copies(copies: Mapping[str, int], count: int) -> list[Finding]:
     if copies["repeated"]:
         message = f"{copies['repeated']} of {count} pairs repeat another one, which then counts more; remove them"
         findings.append(Finding("repeated", message, breaks_training=False))
+    if copies["quoted"] > shown / 2:
+        message = (
+            f"the reasons of {copies['quoted']} of {shown} pairs with contexts are quoted from them word for word: a model can "
+            "learn to copy; let a better model, or several, write them (--chat)"
+        )
+        findings.append(Finding("quoted", message, breaks_training=False))
     return findings
 
 
@@ -236,6 +246,17 @@ def _balance(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:
             message = f"few pairs have the {name} {named(rare)}: less than a tenth of an equal share"
             findings.append(Finding(f"balance_{name}", message, breaks_training=False))
     return findings
+
+
+def _is_quoted(pair: Pair) -> bool:
+    """Whether each sentence of the reason stands in the prompt of a pair with contexts."""
+    parts = parts_of(pair.chosen)
+    if parts is None or not pair.k:
+        return False
+    reason = MARK.sub("", parts.reason)
+    said = [normalised(reason[start:end]) for start, end in sentences(reason)]
+    shown = f" {normalised(pair.prompt)} "
+    return all(f" {words} " in shown for words in said if words)
 
 
 def _repeated(keys: Iterable[Hashable]) -> int:

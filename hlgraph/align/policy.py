@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -63,7 +64,15 @@ def needing_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        if (error.name or "").partition(".")[0] in {"torch", "trl", "peft", "transformers", "datasets", "accelerate"}:
+        if (error.name or "").partition(".")[0] in {
+            "torch",
+            "trl",
+            "peft",
+            "transformers",
+            "datasets",
+            "accelerate",
+            "gguf",
+        }:
             raise MissingExtraError("align", _NEEDED_FOR) from error
         raise
 
@@ -73,7 +82,7 @@ def load(name: str, *, device: str = "auto") -> Loaded:
 
     Parameters
     ----------
-    name : a folder, or a name that transformers can load
+    name : a folder, a file of GGUF, whose weights are unpacked, or a name that transformers can load
     device : ``cpu``, ``cuda``, or ``auto``: a GPU if there is one
 
     Raises
@@ -88,19 +97,41 @@ def load(name: str, *, device: str = "auto") -> Loaded:
         from transformers import AutoModelForCausalLM, AutoTokenizer
         from transformers.utils import logging
     logging.disable_progress_bar()
+    path = Path(name)
+    is_gguf = path.suffix == ".gguf" and path.is_file()
+    place, file = (path.parent, {"gguf_file": path.name}) if is_gguf else (name, {})
     on = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     dtype = torch.bfloat16 if on.startswith("cuda") else torch.float32
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype).to(on)
-    except (OSError, ValueError, RuntimeError, AssertionError) as error:
+        with redirect_stderr(StringIO()) if is_gguf else nullcontext():  # a bar that no setting turns off
+            tokenizer = AutoTokenizer.from_pretrained(place, **file)
+            model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **file).to(on)
+    except (ImportError, OSError, ValueError, RuntimeError, AssertionError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"{name}: the model cannot be loaded on {on} ({reason}); give a folder with a model of transformers, or its name"
+            f"{name}: the model cannot be loaded on {on} ({reason}); give a folder with a model of transformers, a file of GGUF, "
+            "or its name"
         ) from error
+    if is_gguf and getattr(model, "hf_quantizer", None) is not None:
+        model.hf_quantizer.remove_quantization_config(model)  # its weights are plain numbers now, which can be trained
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Loaded(model.eval(), tokenizer, on)
+
+
+def adapter_in(folder: str | Path) -> Path:
+    """The folder of the adapter in the folder of a training, or this folder itself.
+
+    Raises
+    ------
+    InputError
+        There is no adapter.
+    """
+    inner = Path(folder) / ADAPTER
+    place = inner if inner.is_dir() else Path(folder)
+    if not (place / "adapter_config.json").is_file():
+        raise InputError(f"{folder}: no adapter in it; give the folder that hlgraph align train wrote")
+    return place
 
 
 def with_adapter(loaded: Loaded, folder: str | Path) -> Loaded:
@@ -118,10 +149,7 @@ def with_adapter(loaded: Loaded, folder: str | Path) -> Loaded:
     """
     with needing_extra():
         from peft import PeftModel
-    inner = Path(folder) / ADAPTER
-    place = inner if inner.is_dir() else Path(folder)
-    if not (place / "adapter_config.json").is_file():
-        raise InputError(f"{folder}: no adapter in it; give the folder that hlgraph align train wrote")
+    place = adapter_in(folder)
     try:
         model = PeftModel.from_pretrained(loaded.model, str(place)).eval()
     except (RuntimeError, ValueError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -158,11 +159,12 @@ def train(
     fitting = [pair for pair in some if _fits(pair, loaded, chosen.max_length)]
     if not fitting:
         raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise --max-length")
-    trainer = _trainer(fitting, loaded, folder, chosen)
     checkpoint = _last_checkpoint(folder) if resume else None
     _keep_metrics_until(folder / METRICS_FILE, _step_of(checkpoint))
     steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - _step_of(checkpoint)
-    with progress.step("train", steps, unit="steps"):
+    with progress.step("train", steps, unit="steps"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of TRL's own calls of transformers
+        trainer = _trainer(fitting, loaded, folder, chosen)
         trainer.train(resume_from_checkpoint=checkpoint)
     trainer.save_model(str(folder / ADAPTER))
     counts = [(item.numel(), item.requires_grad) for item in trainer.model.parameters()]

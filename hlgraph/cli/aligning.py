@@ -225,15 +225,16 @@ def prompts_for(path: Path, pairs: Sequence[Pair], *, most: int | None) -> list[
 
 
 def adapter_folders(given: Sequence[str]) -> dict[str, Path]:
-    """The folders of adapters by their names, from NAME=DIR."""
+    """The folders of adapters by their names, from NAME=DIR; all must be there before a model is asked for hours."""
     from hlgraph.align.contest import UNTRAINED
+    from hlgraph.align.policy import adapter_in
 
     folders: dict[str, Path] = {}
     for text in given:
         name, sign, folder = text.partition("=")
         if not sign or not name or not folder or name == UNTRAINED or name in folders:
             raise InputError(f"--adapter {text!r}: write NAME=DIR, each name once, and none is {UNTRAINED}")
-        folders[name] = Path(folder)
+        folders[name] = adapter_in(folder)
     return folders
 
 

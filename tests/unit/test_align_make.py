@@ -276,6 +276,9 @@ def test_an_audit_finds_what_breaks_training() -> None:
     assert findings([pair()], [held], most_auc=2) == {}
     assert findings([same, same], [held]) == {"repeated": False}
     assert findings([same], []) == {"no_held_out": False}
+    quoted = replace(same, prompt="Context:\n[1] House: So it is, they say. So it is.\n\nQuestion: Q?\n")
+    assert findings([quoted, replace(quoted, id="5", k=0, prompt="Q\n")], [held]) == {"quoted": False}
+    assert findings([quoted, same, replace(same, id="6", prompt="R\n")], [held]) == {}
     leaking = replace(held, gold_sources=("u1",))
     assert findings([same], [leaking]) == {"leaks_sources": True}
     with pytest.raises(InputError, match="are shown in training: u1;"):

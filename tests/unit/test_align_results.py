@@ -29,8 +29,8 @@ from hlgraph.align.pairs import (
     write_lines,
 )
 from hlgraph.align.train import Trained, curve_of
-from hlgraph.cli.aligning import comparison_lines, prompts_for, trained_lines
-from hlgraph.errors import ReadError
+from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, trained_lines
+from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.bootstrap import Difference
 
 LINE = {
@@ -176,3 +176,14 @@ def test_answers_are_asked_for_all_held_out_questions(tmp_path: Path) -> None:
     (tmp_path / PROMPTS_FILE).write_text('{"prompt": 1}\n')
     with pytest.raises(ReadError, match="line 1"):
         prompts_beside(tmp_path)
+
+
+def test_an_adapter_that_is_missing_is_told_before_anything_is_computed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no adapter in it"):
+        adapter_folders([f"ms={tmp_path}"])
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
+    assert adapter_folders([f"ms={tmp_path}"]) == {"ms": tmp_path / "adapter"}
+    for given in ("ms", "=x", "ms=", f"{UNTRAINED}={tmp_path}"):
+        with pytest.raises(InputError, match="write NAME=DIR"):
+            adapter_folders([given])
