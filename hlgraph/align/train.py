@@ -164,9 +164,10 @@ def train(
     steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - _step_of(checkpoint)
     with progress.step("train", steps, unit="steps"), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of TRL's own calls of transformers
+        warnings.filterwarnings("ignore", "Could not find a config file")  # beside a file of GGUF
         trainer = _trainer(fitting, loaded, folder, chosen)
         trainer.train(resume_from_checkpoint=checkpoint)
-    trainer.save_model(str(folder / ADAPTER))
+        trainer.save_model(str(folder / ADAPTER))
     counts = [(item.numel(), item.requires_grad) for item in trainer.model.parameters()]
     lines = [json.loads(line) for line in (folder / METRICS_FILE).read_text(encoding="utf-8").splitlines()]
     return Trained(

@@ -154,6 +154,20 @@ def test_a_killed_training_continues_where_its_checkpoint_is(model: str, trained
     assert again[-1]["loss"] == pytest.approx(whole[-1]["loss"], rel=1e-3)
 
 
+def test_a_file_of_gguf_is_trained_and_compared(
+    model: str, make_gguf: Callable[[Path, Path], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = make_gguf(Path(model), tmp_path / "tiny.gguf")
+    capsys.readouterr()
+    found = train(PAIRS, file, folder=tmp_path / "t", settings=replace(QUICK, samples=8, epochs=1))
+    assert (found.steps, found.curve[0]["loss"]) == (2, pytest.approx(2.761231, abs=1e-4))
+    after = TransformersPolicy(with_adapter(load(file, device="cpu"), tmp_path / "t"))
+    texts = [(PAIRS[0].prompt, PAIRS[0].chosen)]
+    before = TransformersPolicy(load(file, device="cpu"))
+    assert after.log_probabilities(texts)[0] != before.log_probabilities(texts)[0]
+    assert capsys.readouterr().err == ""
+
+
 def test_bad_input_is_told(model: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no pair to train on"):
         train([], model, folder=tmp_path / "a")

@@ -76,7 +76,10 @@ MostAuc = Annotated[
 Model = Annotated[
     str,
     typer.Option(
-        "--model", metavar="NAME", help="The model: a folder, or a name that transformers loads.", show_default=False
+        "--model",
+        metavar="NAME",
+        help="The model: a folder, a file of GGUF, or a name that transformers loads.",
+        show_default=False,
     ),
 ]
 Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda, or auto: a GPU if there is one.")]
@@ -124,7 +127,8 @@ def make(
     refused.
 
     Replies are kept: the same command, run again, continues and pays for nothing twice. Writes train.jsonl, test.jsonl (in
-    the form that TRL reads, with where each pair is from) and report.json.
+    the form that TRL reads, with where each pair is from), prompts.jsonl (every held-out question with each number of
+    contexts, for align compare) and report.json.
 
     \b
     Examples:
@@ -219,6 +223,7 @@ def train(
     nor smoothing, and does not say whether it trained adapters. Pairs whose held-out part leaks into them are refused.
 
     Writes the adapter, checkpoints, and metrics.jsonl: step, loss, margin, share of preferred answers, log-probabilities.
+    Prints ten of its lines.
 
     \b
     Examples:
