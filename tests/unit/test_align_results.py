@@ -28,8 +28,9 @@ from hlgraph.align.pairs import (
     read_pairs,
     write_lines,
 )
-from hlgraph.align.train import Trained, curve_of
+from hlgraph.align.train import Trained, TrainSettings, curve_of
 from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, trained_lines
+from hlgraph.cli.app import main
 from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.bootstrap import Difference
 
@@ -187,3 +188,25 @@ def test_an_adapter_that_is_missing_is_told_before_anything_is_computed(tmp_path
     for given in ("ms", "=x", "ms=", f"{UNTRAINED}={tmp_path}"):
         with pytest.raises(InputError, match="write NAME=DIR"):
             adapter_folders([given])
+
+
+def test_the_defaults_are_those_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = TrainSettings()
+    assert (chosen.learning_rate, chosen.batch, chosen.epochs, chosen.samples) == (1e-5, 4, 2, 20_000)
+    assert (chosen.loss, chosen.beta, chosen.smoothing) == ("mode-seeking", 0.1, 1e-3)
+    with pytest.raises(SystemExit):
+        main(["align", "train", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for default in (*map(str, asdict(chosen).values()),):
+        assert f"[default: {default}]" in shown
+
+
+def test_pairs_whose_split_leaks_are_not_trained_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = replace(_pair("q1", 1), gold_sources=("passage:p1",))
+    write_lines(tmp_path / TRAIN_FILE, [source])
+    write_lines(tmp_path / TEST_FILE, [replace(_pair("q2", 1), gold_sources=("passage:p1",))])
+    with pytest.raises(SystemExit) as end:
+        main(["align", "train", str(tmp_path), "--model", "m", "--out", str(tmp_path / "t")])
+    assert end.value.code
+    assert "1 sources that held-out answers rest on are shown in training: passage:p1;" in capsys.readouterr().err
+    assert not (tmp_path / "t").exists()
