@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from io import StringIO
@@ -151,7 +152,9 @@ def with_adapter(loaded: Loaded, folder: str | Path) -> Loaded:
         from peft import PeftModel
     place = adapter_in(folder)
     try:
-        model = PeftModel.from_pretrained(loaded.model, str(place)).eval()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of PEFT's own calls of transformers
+            model = PeftModel.from_pretrained(loaded.model, str(place)).eval()
     except (RuntimeError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(
