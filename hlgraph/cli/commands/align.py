@@ -126,9 +126,9 @@ def make(
     split, and no training prompt shows a passage that supports a held-out answer. A split given with --test that leaks is
     refused.
 
-    Replies are kept: the same command, run again, continues and pays for nothing twice. Writes train.jsonl, test.jsonl (in
-    the form that TRL reads, with where each pair is from), prompts.jsonl (every held-out question with each number of
-    contexts, for align compare) and report.json.
+    Replies that can be read are kept: the same command, run again, continues and pays for none of them twice. Writes
+    train.jsonl, test.jsonl (in the form that TRL reads, with where each pair is from), prompts.jsonl (every held-out question
+    with each number of contexts, for align compare) and report.json.
 
     \b
     Examples:
