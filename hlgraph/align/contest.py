@@ -19,6 +19,7 @@ from hlgraph.evaluate.metrics.exactness import exact_match, f1, has_answer
 
 UNTRAINED = "untrained"
 """Name of the model without an adapter, the reference of all margins."""
+_LEAST = 5  # questions of an interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class PolicyFigures:
     negatives : by kind of the rejected answer
     answers : by number of contexts (the paper's Fig. 5); empty where none were asked for
     gain : F1 minus that of the untrained model, a mean over questions, with a paired interval; None for the untrained model,
-        and where no answers were asked for
+        and where fewer than five questions were asked, which no interval can speak for
     """
 
     name: str
@@ -178,7 +179,7 @@ def compare(
                 dpo=float(dpo(margins).loss.mean()),
                 negatives=_negatives(pairs, logs, None if reference is None else margins),
                 answers=_answers(rows),
-                gain=_gain(rows, first_rows) if reference is not None and rows else None,
+                gain=None if reference is None else _gain(rows, first_rows),
             )
         )
         reference = reference or (logs, rows)
@@ -243,9 +244,11 @@ def _answers(rows: Sequence[_Row]) -> tuple[AnswerFigures, ...]:
     return tuple(AnswerFigures(k, len(some), *map(float, np.mean(some, axis=0))) for k, some in sorted(by_k.items()))
 
 
-def _gain(rows: Sequence[_Row], first: Sequence[_Row]) -> Difference:
+def _gain(rows: Sequence[_Row], first: Sequence[_Row]) -> Difference | None:
     """F1 of each question, over its numbers of contexts, against that of the untrained model."""
     values: dict[str, list[tuple[float, float]]] = {}
     for row, before in zip(rows, first, strict=True):
         values.setdefault(row.question, []).append((row.f1, before.f1))
+    if len(values) < _LEAST:
+        return None
     return Resamples(np.array([np.mean(some, axis=0) for some in values.values()])).difference(0, 1)

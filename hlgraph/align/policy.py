@@ -217,6 +217,22 @@ def encoded(tokenizer: PreTrainedTokenizerBase, prompt: str, *, answer: str) -> 
     return Encoded(whole, next(same, min(len(asked), len(whole))))
 
 
+def beyond_reach(loaded: Loaded, pairs: Sequence[Pair]) -> str:
+    """Says how many pairs are longer than the model was made for, as the figures on them are worth little; empty for none.
+
+    Parameters
+    ----------
+    loaded : the model; one that names no limit reads everything
+    pairs : the pairs
+    """
+    reach = getattr(loaded.model.config, "max_position_embeddings", None)
+    if not reach:
+        return ""
+    texts = [(pair.prompt, max(pair.chosen, pair.rejected, key=len)) for pair in pairs]
+    long = sum(len(encoded(loaded.tokenizer, prompt, answer=answer).ids) > reach for prompt, answer in texts)
+    return f"{long:,} of {len(pairs):,} pairs are longer than the {reach:,} tokens that the model reads" if long else ""
+
+
 class TransformersPolicy:
     """A model of transformers as a :class:`Policy`.
 

@@ -21,7 +21,7 @@ from hlgraph.align.contest import UNTRAINED, compare
 from hlgraph.align.losses import dpo, mode_seeking
 from hlgraph.align.negatives import Reasoned, pairs_of
 from hlgraph.align.pairs import NEGATIVES, PROMPTS_FILE, TEST_FILE, TRAIN_FILE, Pair, Piece, write_lines
-from hlgraph.align.policy import TransformersPolicy, encoded, load, with_adapter
+from hlgraph.align.policy import TransformersPolicy, beyond_reach, encoded, load, with_adapter
 from hlgraph.align.reasons import Context, Task, prompt_of, tasks_of
 from hlgraph.align.train import METRICS_FILE, Loss, TrainSettings, train
 from hlgraph.cli.app import main
@@ -135,6 +135,13 @@ def test_log_probabilities_are_those_of_one_text_alone(model: str) -> None:
         assert loaded.tokenizer.decode(ids[start:]) == f"{answer}<|end|>"
 
 
+def test_pairs_that_a_model_cannot_read_are_told(model: str) -> None:
+    loaded = load(model, device="cpu")
+    assert beyond_reach(loaded, PAIRS) == ""
+    long = replace(PAIRS[0], prompt="built by " * 1024)
+    assert beyond_reach(loaded, [*PAIRS, long]).endswith("pairs are longer than the 1,024 tokens that the model reads")
+
+
 def test_a_killed_training_continues_where_its_checkpoint_is(model: str, trained: Path, tmp_path: Path) -> None:
     short = tmp_path / "killed"
     train(PAIRS, model, folder=short, settings=QUICK)
@@ -227,10 +234,11 @@ def policy_types(gains: str, gain: object) -> dict[str, object]:
 def test_the_commands_train_and_compare_print_json_of_one_shape(model: str, tmp_path: Path) -> None:
     """No snapshot of `make test` has these shapes, for torch is not there."""
     contexts = tuple(Context(f"It is {at}.", Piece(f"c{at}", "chunk", (f"u{at}",))) for at in range(2))
-    question = Question("q", "Who built it?", frozenset({"p"}), answers=("Mara Quill",))
+    questions = [Question(f"q{at}", "Who built it?", frozenset({"p"}), answers=("Mara Quill",)) for at in range(5)]
+    prompts = [prompt_of(task) for question in questions for task in tasks_of(question, contexts, most=2)]
     write_lines(tmp_path / TRAIN_FILE, PAIRS[:-3])
     write_lines(tmp_path / TEST_FILE, PAIRS[-3:])
-    write_lines(tmp_path / PROMPTS_FILE, [prompt_of(task) for task in tasks_of(question, contexts, most=2)])
+    write_lines(tmp_path / PROMPTS_FILE, prompts)
     options = ("--epochs", 1, "--log-steps", 2, "--learning-rate", 1e-2, "--device", "cpu", "--quiet", "--json")
     trained = json.loads(printed("align", "train", tmp_path, "--model", model, "--out", tmp_path / "t", *options))
     assert types(trained) == {
@@ -245,7 +253,7 @@ def test_the_commands_train_and_compare_print_json_of_one_shape(model: str, tmp_
     compared = json.loads(printed(*compare, *figures))
     plain, ms = compared.pop("policies")
     assert types(compared) == dict.fromkeys(("pairs", "prompts", "questions"), "int")
-    assert list(compared.values()) == [3, 3, 1]
+    assert list(compared.values()) == [3, 15, 5]
     assert types(plain) == policy_types("NoneType", "NoneType")
     assert types(ms) == policy_types("float", dict.fromkeys(("mean", "low", "high", "p"), "float"))
     assert [item["k"] for item in ms["answers"]] == [0, 1, 2]

@@ -320,13 +320,13 @@ def test_policies_are_compared_with_the_untrained_one() -> None:
     assert trained.chosen.median == -5
     assert [(item.k, item.exact, item.formed) for item in trained.answers] == [(1, 1.0, 1.0), (2, 1.0, 1.0)]
     assert [item.exact for item in plain.answers] == [0, 0]
-    assert plain.gain is None
-    assert (trained.gain is not None, found.prompts, found.questions) == (True, 2, 1)
-    assert trained.gain == Difference(1.0, 1.0, 1.0, pytest.approx(2 / 10_001))
-    other = Prompt(prompt="S\n", question_id="s", question="S?", answers=("b",), k=0)
-    more = compare(pairs, policies, prompts=[other])
+    assert (trained.gain, found.prompts, found.questions) == (None, 2, 1)  # of one question no interval speaks
+    others = [Prompt(prompt=f"S{at}\n", question_id=f"s{at}", question="S?", answers=("b",), k=0) for at in range(5)]
+    more = compare(pairs, policies, prompts=others)
     assert [(item.k, item.exact, item.contains) for item in more.policies[0].answers] == [(0, 1.0, 1.0)]
-    assert (more.prompts, more.questions) == (1, 1)
+    assert (more.prompts, more.questions) == (5, 5)
+    assert more.policies[0].gain is None
+    assert more.policies[1].gain == Difference(-1.0, -1.0, -1.0, pytest.approx(2 / 10_001))
     assert compare(pairs, policies, answer_tokens=0).policies[0].answers == ()
     with pytest.raises(InputError, match="no pair to compare"):
         compare([], policies)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
+from hlgraph.cli.output import note, print_json, say
 from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, show_help
 
 PLACE = 175  # position in the list of commands
@@ -307,11 +307,13 @@ def compare(
     from hlgraph.align.contest import UNTRAINED
     from hlgraph.align.contest import compare as compared
     from hlgraph.align.pairs import read_pairs
-    from hlgraph.align.policy import TransformersPolicy, load, with_adapter
+    from hlgraph.align.policy import TransformersPolicy, beyond_reach, load, with_adapter
     from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, write_tree
 
     def policy(name: str) -> TransformersPolicy:
         loaded = load(model, device=device)
+        if name == UNTRAINED and (told := beyond_reach(loaded, some)):
+            note(f"hlgraph: warning: {told}; their figures are worth little")
         return TransformersPolicy(with_adapter(loaded, folders[name]) if name in folders else loaded)
 
     folders = adapter_folders(adapter or ())
