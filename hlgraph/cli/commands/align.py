@@ -92,6 +92,14 @@ Adapters = Annotated[
         show_default=False,
     ),
 ]
+Ask = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Ask for answers to the first N questions only; 0: to none.",
+        show_default=False,
+    ),
+]
 
 
 @align_app.callback()
@@ -275,14 +283,7 @@ def compare(
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="Use only the first N pairs.", show_default=False)
     ] = None,
-    ask: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Ask for answers to the first N questions only; 0: to none.",
-            show_default=False,
-        ),
-    ] = None,
+    ask: Ask = None,
     answer_tokens: Annotated[int, typer.Option(metavar="N", help="Most tokens of one answer.")] = 200,
     beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference, for margin and losses.")] = 0.1,
     device: Device = "auto",
