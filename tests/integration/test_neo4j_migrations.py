@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from live_stores import EMPTY, FORGET_SCHEMA
+from thoroughness import cases
 
 import hlgraph
 from hlgraph.errors import MigrationError, SettingsError, StoreLockedError
@@ -106,6 +110,35 @@ def test_two_processes_do_not_migrate_at_once(graph_server: Server, target: Neo4
         with Leases(graph_server).held(corpus), pytest.raises(StoreLockedError, match="process"):
             migrate.apply(hasty)
     assert migrate.apply(target).version == len(_LABELS)
+
+
+def test_processes_that_begin_with_an_empty_database_make_the_schema_once(
+    servers: Any, graph_server: Server, target: Neo4jTarget
+) -> None:
+    for name, form in schema_names(graph_server):
+        graph_server.schema([f"DROP {form} {name}"])
+    started = threading.Barrier(4)
+
+    def begin(_: int) -> list[str]:
+        with contextlib.closing(Server(servers.neo4j.url, graph_server.settings)) as server:
+            server.driver()
+            started.wait()
+            return [item.label for item in migrate.apply(Neo4jTarget(server)).applied]
+
+    for _ in range(cases(1, 20)):
+        with ThreadPoolExecutor(4) as pool:
+            applied = list(pool.map(begin, range(4)))
+        assert sorted(applied) == [[], [], [], _LABELS]
+        assert migrate.differences(target) == ()
+        graph_server.schema([*FORGET_SCHEMA, "MATCH (l:Lease) DELETE l"])
+        for name, form in schema_names(graph_server):
+            graph_server.schema([f"DROP {form} {name}"])
+
+
+def schema_names(server: Server) -> list[tuple[str, str]]:
+    """The constraints and indexes of hlgraph in a database: name, and the word that drops it."""
+    rows = server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=["hlgraph_"]))
+    return [(str(row["name"]), "CONSTRAINT" if row["constraint"] else "INDEX") for row in rows]
 
 
 def test_every_constraint_and_index_that_is_dropped_is_named_and_made_again(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import neo4j
+import neo4j.exceptions
 
 from hlgraph.errors import SettingsError, StoreClosedError
 from hlgraph.stores import queries
@@ -27,6 +30,8 @@ BATCH = 5_000
 LONGEST = 600.0
 """Time limit of a writing transaction in seconds, after which the server ends that of a client that vanished."""
 
+_PAUSE = (0.05, 0.5)
+"""Seconds before a statement that the server rolled back is repeated: at least, and at most."""
 _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
 _SECRET = re.compile(r"//[^@/]*@")
 
@@ -208,11 +213,24 @@ class Server:
             return session.execute_write(neo4j.unit_of_work(timeout=longest)(attempt))
 
     def schema(self, statements: Iterable[str]) -> None:
-        """Runs statements that change the schema, each in its own transaction."""
+        """Runs statements that change the schema, each in its own transaction.
+
+        A statement that the server rolls back, because another process changes the schema at the same time, is repeated for up to
+        ``settings.retry_seconds``. The driver does not repeat such transactions by itself.
+        """
+        end = time.monotonic() + self.settings.retry_seconds
         with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
             for statement in statements:
-                session.run(statement).consume()
-                self.count(1, 0)
+                while True:
+                    self.count(1, 0)
+                    try:
+                        session.run(statement).consume()
+                    except neo4j.exceptions.TransientError:
+                        if time.monotonic() >= end:
+                            raise
+                        time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - no secret
+                    else:
+                        break
 
     @contextlib.contextmanager
     def _session(self, access: str, *, fetch_size: int = 1_000) -> Iterator[neo4j.Session]:
