@@ -52,7 +52,7 @@ def to_py2neo(source: HLGraph | Settings) -> py2neo.Graph:
     except (foreign.ConnectionUnavailable, foreign.ServiceUnavailable, foreign.ProtocolError) as error:
         raise StoreUnavailableError(
             f"{url}: py2neo cannot connect ({error}); check that the server is running and that HLGRAPH_NEO4J_PASSWORD is "
-            "right (hlgraph health shows which of the two it is)"
+            "right (hlgraph stats tells which of the two it is)"
         ) from error
 
 
